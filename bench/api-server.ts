@@ -35,9 +35,9 @@ function bare(): FastifyInstance {
 
 /** A mempool that answers at once: what is left is the price of HTTP, JSON and the parser of transactions. */
 function instantMempool(): MempoolService {
-  const admitted = { hash: `g${'1'.repeat(31)}` };
+  const hash = `g${'1'.repeat(31)}`;
   return {
-    submit: async (transactions) => transactions.map((transaction) => ({ ...admitted, transaction })),
+    submit: async (transactions) => transactions.map((transaction) => ({ hash, transaction })),
     supply: () => SUPPLY,
   } as Partial<MempoolService> as MempoolService;
 }

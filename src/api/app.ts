@@ -15,7 +15,7 @@ import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
 import { arrival } from './http/arrival.js';
 import { bodyBudget } from './http/body-budget.js';
 import { clientAddress } from './http/client-address.js';
-import { answerClientError, closeInTime, countRequests, limitConnections } from './http/connections.js';
+import { answerClientError, closeInTime, limitConnections } from './http/connections.js';
 import { ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
 import { mountedOperations } from './http/mounted-operations.js';
@@ -81,14 +81,13 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
 
   limitConnections(app.server, api.limits.connectionsPerAddress);
   closeInTime(app, clock);
-  countRequests(app.server, modules.metrics);
   app.setValidatorCompiler(createValidatorCompiler(api.limits));
   app.setErrorHandler(errors.onError);
   app.setNotFoundHandler(errors.onNotFound);
 
   // The order of the hooks: a request waits for its turn, gets its id and log line, is counted, and then its key is checked.
-  await app.register(arrival);
   await app.register(requestLog, { log });
+  await app.register(arrival, { log });
   if (api.rateLimit.enabled) {
     await app.register(rateLimit, {
       global: false,

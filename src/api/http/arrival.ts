@@ -1,6 +1,6 @@
 /**
- * The first hook of a request: it waits for its turn on its connection, and gets its operation and the headers of its answer. One
- * hook for all of that, since each costs a good part of what is ours in a cheap request.
+ * The first hook of a request: it waits for its turn on its connection, is counted and followed to its end, and gets its operation
+ * and the headers of its answer. One hook for all of that, since each costs a good part of what is ours in a cheap request.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import type { Operation } from '../operation.js';
 import { setCommonHeaders } from './request-id.js';
+import type { RequestLog } from './request-log.js';
 
 /** How many requests of a connection may wait for the answers before them. */
 const MAX_AHEAD = 64;
@@ -21,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-export const arrival = fp((app, _options, done) => {
+export const arrival = fp<{ readonly log: RequestLog }>((app, { log }, done) => {
   const connections = new WorkInTurn();
   app.decorateRequest('operation', null);
   app.decorateRequest('response', null);
@@ -29,9 +30,14 @@ export const arrival = fp((app, _options, done) => {
     // Kept, because Fastify makes the options of a route anew at each access.
     request.operation = request.routeOptions.config.operation ?? null;
     request.response = reply.raw;
+    log.arrives(request);
     setCommonHeaders(request, reply);
-    if (reply.raw.socket !== null) next();
-    else connections.wait(request.raw, reply.raw, next);
+    const begin = (): void => {
+      log.follow(request, reply);
+      next();
+    };
+    if (reply.raw.socket !== null) begin();
+    else connections.wait(request.raw, reply.raw, begin);
   });
   done();
 });

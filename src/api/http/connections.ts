@@ -1,6 +1,6 @@
 /** Limits on connections: how many one address may have, how they end, and the answer to what is not HTTP at all. */
 
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,7 +8,6 @@ import type { Clock, Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 import { stringifyExact } from '../../lib/json.js';
-import type { Metrics } from '../../observability/metrics.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf } from './problem.js';
 
 /** Milliseconds for pending answers when the app closes; the node stops within five seconds. */
@@ -87,21 +86,6 @@ export function closeInTime(app: FastifyInstance, clock: Clock): void {
     grace = clock.after(GRACE_MS, () => server.closeAllConnections());
   });
   app.addHook('onClose', async () => grace?.cancel());
-}
-
-/** Counts the pending requests, each from its turn on its connection until its answer is sent or the connection is closed. */
-export function countRequests(server: Server, metrics: Metrics): void {
-  const inFlight = metrics.gauge('tessera_http_requests_in_flight');
-  // Functions that all requests share, and no more listeners than needed: they are a good part of what a cheap request costs.
-  const ended = (): void => inFlight.dec();
-  const begun = (response: ServerResponse): void => {
-    inFlight.inc();
-    response.on('close', ended);
-  };
-  server.on('request', (_request, response) => {
-    if (response.socket === null) response.once('socket', () => begun(response));
-    else begun(response);
-  });
 }
 
 /** Answers requests that the HTTP parser refuses, and those that do not arrive in time, with a problem document. */

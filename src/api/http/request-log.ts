@@ -1,7 +1,7 @@
 /**
- * Writes one log line and one measurement for each request. Through the logger, a line costs a quarter of a cheap request,
- * so a node that logs JSON passes a sink: lines are then assembled here and written many at once. A kill may lose the last
- * ones.
+ * Counts the requests that are under way, and writes one log line and one measurement for each that is answered. Through the
+ * logger, a line costs a quarter of a cheap request, so a node that logs JSON passes a sink: lines are then assembled here and
+ * written many at once. A kill may lose the last ones.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,7 +9,7 @@ import fp from 'fastify-plugin';
 import type { Clock, Timer } from '../../lib/clock.js';
 import type { ErrorCode } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
-import type { HistogramHandle, Metrics } from '../../observability/metrics.js';
+import type { GaugeHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
 import { type RequestResult, resultOf } from './problem.js';
 
 /** Takes text of whole lines, each a JSON object with the members of the node's other lines. */
@@ -26,6 +26,8 @@ declare module 'fastify' {
     readonly requestLog: RequestLog;
   }
   interface FastifyRequest {
+    /** When it arrived, by `clock.monotonic()`; 0 for one with an unreadable path, which no hook sees. */
+    arrivedAt: number;
     /** The error code for a request without a route. */
     routingError: string | null;
     /** The error code of the answer. */
@@ -47,6 +49,14 @@ const HEALTH_CHECKS: ReadonlySet<string> = new Set(['getLiveness', 'getReadiness
 /** Added to the status in the index of handles; larger than any status. */
 const FAILED = 1_000;
 
+/** What is said of a request, in the words of the log. */
+interface Line {
+  readonly request_id: string;
+  readonly operation: string;
+  readonly status: number;
+  readonly duration_ms: number;
+}
+
 export interface RequestLogModules {
   readonly logger: Logger;
   readonly clock: Clock;
@@ -60,6 +70,7 @@ export class RequestLog {
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #sink: LineSink | undefined;
+  readonly #inFlight: GaugeHandle;
   /** By operation, then status. There are few of both, and making a handle costs more than using it. */
   readonly #durations = new Map<string, HistogramHandle[]>();
   #waiting = '';
@@ -71,15 +82,38 @@ export class RequestLog {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#sink = sink;
+    this.#inFlight = metrics.gauge('tessera_http_requests_in_flight');
+  }
+
+  /** To be called when a request arrives. */
+  arrives(request: FastifyRequest): void {
+    request.arrivedAt = this.#clock.monotonic();
+  }
+
+  /**
+   * To be called at a request's turn on its connection: it is under way until its answer is out or the connection is closed. One
+   * listener for all of that, since each is a good part of what is ours in a cheap request.
+   */
+  follow(request: FastifyRequest, reply: FastifyReply): void {
+    const { raw } = reply;
+    this.#inFlight.inc();
+    raw.on('close', () => {
+      this.#inFlight.dec();
+      const name = request.operation?.id ?? request.routingError;
+      if (name !== null && !request.isLogged && raw.writableEnded) this.add(request, reply, name);
+    });
   }
 
   /** `operation` is an operation id, or the code of the error when no route took the request. */
   add(request: FastifyRequest, reply: FastifyReply, operation: string): void {
-    const result = resultOf(reply.statusCode, request.errorCode ?? null);
-    this.#durationOf(operation, reply.statusCode, result).observe(reply.elapsedTime / MS_PER_SECOND);
-    if (HEALTH_CHECKS.has(operation)) this.#logger.debug(fieldsOf(request, reply, operation), 'request');
-    else if (this.#sink === undefined) this.#logger.info(fieldsOf(request, reply, operation), 'request');
-    else if (this.#sink.enabled !== false) this.#collect(request, reply, operation, this.#sink);
+    const status = reply.statusCode;
+    const { id, arrivedAt, errorCode } = request;
+    const elapsed = arrivedAt === 0 ? 0 : this.#clock.monotonic() - arrivedAt;
+    this.#durationOf(operation, status, resultOf(status, errorCode ?? null)).observe(elapsed / MS_PER_SECOND);
+    const line = { request_id: id, operation, status, duration_ms: Math.round(elapsed * 1_000) / 1_000 };
+    if (HEALTH_CHECKS.has(operation)) this.#logger.debug(line, 'request');
+    else if (this.#sink === undefined) this.#logger.info(line, 'request');
+    else if (this.#sink.enabled !== false) this.#collect(line, this.#sink);
   }
 
   /** Writes the collected lines. */
@@ -93,13 +127,13 @@ export class RequestLog {
     if (count > 0) this.#sink?.write(text, count);
   };
 
-  #collect(request: FastifyRequest, reply: FastifyReply, operation: string, sink: LineSink): void {
+  #collect({ request_id, operation, status, duration_ms }: Line, sink: LineSink): void {
     const members = sink.members ?? '"component":"api",';
     this.#lines++;
     // Request ids hold no character that JSON escapes, and operations are names of ours.
     this.#waiting +=
-      `{"level":${INFO},"time":${this.#clock.now()},${members}"request_id":"${request.id}",` +
-      `"operation":"${operation}","status":${reply.statusCode},"duration_ms":${millisecondsOf(reply)},"msg":"request"}\n`;
+      `{"level":${INFO},"time":${this.#clock.now()},${members}"request_id":"${request_id}",` +
+      `"operation":"${operation}","status":${status},"duration_ms":${duration_ms},"msg":"request"}\n`;
     if (this.#waiting.length >= FLUSH_AT) this.flush();
     else this.#timer ??= this.#clock.after(FLUSH_MS, this.flush);
   }
@@ -122,25 +156,13 @@ export class RequestLog {
   }
 }
 
-function fieldsOf(request: FastifyRequest, reply: FastifyReply, operation: string): object {
-  return { request_id: request.id, operation, status: reply.statusCode, duration_ms: millisecondsOf(reply) };
-}
-
-function millisecondsOf(reply: FastifyReply): number {
-  return Math.round(reply.elapsedTime * 1000) / 1000;
-}
-
 /** Logs each request when its answer is out. */
 export const requestLog = fp<{ readonly log: RequestLog }>((app, { log }, done) => {
   app.decorate('requestLog', log);
+  app.decorateRequest('arrivedAt', 0);
   app.decorateRequest('routingError', null);
   app.decorateRequest('errorCode', null);
   app.decorateRequest('isLogged', false);
-  app.addHook('onResponse', (request, reply, next) => {
-    const name = request.operation?.id ?? request.routingError;
-    if (name !== null && !request.isLogged) log.add(request, reply, name);
-    next();
-  });
   app.addHook('onClose', async () => log.flush());
   done();
 });

@@ -119,6 +119,6 @@ function answersWith(status: number, handler: RouteHandlerMethod): RouteHandlerM
 function longHandler(handler: RouteHandlerMethod): RouteHandlerMethod {
   return function sendLong(request, reply) {
     const result: unknown = handler.call(this, request, reply);
-    return result instanceof Promise ? result.then(async (value) => reply.long(value)) : reply.long(result);
+    return result instanceof Promise ? result.then<string | Buffer>((value) => reply.long(value)) : reply.long(result);
   };
 }

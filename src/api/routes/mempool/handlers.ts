@@ -30,9 +30,13 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
     async createTransactions(request) {
       const { mempool } = services;
       const { body } = request;
-      const transactions = await readTransactions(body.transactions, (index) => `transactions[${index}]`, turns);
+      const read = readTransactions(body.transactions, (index) => `transactions[${index}]`, turns);
+      // Waiting for what is there takes a turn of the promises.
+      const transactions = read instanceof Promise ? await read : read;
       const submitted = await mempool.submit(transactions, addressGroup(clientAddress(request)));
-      return { transactions: new Map(submitted.map((one) => [one.hash, outputSummary(one.transaction)])) };
+      const summaries = new Map<string, ReturnType<typeof outputSummary>>();
+      for (const { hash, transaction } of submitted) summaries.set(hash, outputSummary(transaction));
+      return { transactions: summaries };
     },
 
     async getTransactionStatus({ query }) {

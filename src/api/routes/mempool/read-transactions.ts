@@ -7,8 +7,17 @@ import type { Turns } from '../../../lib/turns.js';
 /** Transactions read in one turn. */
 const READ_AT_ONCE = 32;
 
-/** All transactions. Throws `malformed_transaction` with the place of the fault. */
-export async function readTransactions(
+/** All transactions, at once when they are few. Throws `malformed_transaction` with the place of the fault. */
+export function readTransactions(
+  bodies: readonly unknown[],
+  placeOf: (index: number) => string,
+  turns: Turns,
+): Transaction[] | Promise<Transaction[]> {
+  if (bodies.length > READ_AT_ONCE) return readInTurns(bodies, placeOf, turns);
+  return bodies.map((body, index) => parseCreateTransaction(body, placeOf(index)));
+}
+
+async function readInTurns(
   bodies: readonly unknown[],
   placeOf: (index: number) => string,
   turns: Turns,
