@@ -12,6 +12,7 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     restoreMocks: true,
+    setupFiles: ['test/support/patient-fetch.ts'],
     unstubGlobals: true,
     expect: { poll: { timeout: 60_000 } },
     // Of two cores: what runs processes waits for them a third of the time.

@@ -4,12 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { createApi } from '../../../src/api/app.js';
 import type { ApiModules, ApiOptions } from '../../../src/api/options.js';
-import { systemClock } from '../../../src/lib/clock.js';
 import { parseExactJson } from '../../../src/lib/json.js';
 import { silentLogger } from '../../../src/lib/logger.js';
 import { systemRandom } from '../../../src/lib/random.js';
 import type { NodeRole } from '../../../src/lib/roles.js';
 import { noMetrics } from '../../../src/observability/metrics.js';
+import { processorClock } from '../processor-clock.js';
 import { type Calls, fakeMempool, fakeMiner, fakeStorage, fakeUser, fakeWallet } from './fakes.js';
 
 export const API_KEY = 'test-key-0123456789';
@@ -55,7 +55,7 @@ export function apiModules(role: NodeRole | readonly NodeRole[], calls?: Calls):
   const has = (role: NodeRole): boolean => roles.includes(role);
   return {
     logger: silentLogger,
-    clock: systemClock,
+    clock: processorClock,
     random: systemRandom,
     metrics: noMetrics,
     node: {
