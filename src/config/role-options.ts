@@ -52,6 +52,15 @@ export const mempool = group('The pool of transactions (role mempool).', {
     unit: 'blocks',
     description: 'How long one part of a DRUID trade waits for the others before it is rejected.',
   }),
+  image_outputs: integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    default: 100_000,
+    unit: 'outputs',
+    description:
+      'Unspent outputs from which on an image of them is kept, which a start reads instead of their records. A new one is made ' +
+      'when a fifth of this number, and a sixteenth of all outputs, have changed.',
+  }),
   verify_threads: integer({
     minimum: 0,
     maximum: 64,

@@ -81,7 +81,7 @@ export class MempoolRole implements Role {
       unicorn: unicornSource(context.config),
       signer,
       progress: this.#progress(),
-      image: { folder: join(context.dataDir.path, IMAGE_FOLDER) },
+      image: { folder: join(context.dataDir.path, IMAGE_FOLDER), minOutputs: context.config.mempool.imageOutputs },
     };
     this.#mempool = new Mempool(mempoolOptions(context), modules);
     this.services = { mempool: this.#mempool };

@@ -50,6 +50,22 @@ describe('an index of slots', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('puts another slot in the place of one, also one that leaves no room for a tag', () => {
+    const numbers = new Map<number, number>();
+    const hashOf: HashOf = (slot) => spread(numbers.get(slot) ?? slot);
+    const index = new SlotIndex(hashOf);
+    for (const slot of SLOTS) index.add(hashOf(slot), slot);
+    const others = SLOTS.map((slot) => (slot === 999 ? 2 ** 29 + slot : 10_000 + slot));
+    for (const [i, slot] of SLOTS.entries()) {
+      const other = others[i] ?? 0;
+      numbers.set(other, slot);
+      index.replace(spread(slot), slot, other);
+    }
+    expect(index.size).toBe(SLOTS.length);
+    expect(others.filter((slot) => !has(index, hashOf, slot))).toEqual([]);
+    expect(SLOTS.filter((slot) => has(index, spread, slot))).toEqual([]);
+  });
+
   it('is the same through all its splits, and while it empties', () => {
     const COUNT = 60_000;
     const index = new SlotIndex(spread);

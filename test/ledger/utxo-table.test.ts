@@ -76,8 +76,25 @@ describe('the table of unspent outputs', () => {
         expect(new Set([...table.slotsOf(text)].map((slot) => keyOf(table.outPoint(slot))))).toEqual(keys);
       }
       expect([...table.slots()].length).toBe(model.size);
+      const asked = steps.map(([point]) => point);
+      expect(table.outputs(asked)).toEqual(asked.map((point) => model.get(keyOf(point))?.[1]));
     },
   );
+
+  it('finds the outputs of a long list, those that are there', () => {
+    const point = (i: number): OutPoint => ({
+      tHash: i % 9 === 0 ? `odd ${i}` : `g${i.toString(16).padStart(31, '0')}`,
+      n: 0,
+    });
+    const out = (i: number): TxOut => ({
+      value: { kind: 'token', amount: BigInt(i) },
+      locktime: 0n,
+      scriptPublicKey: i % 7 === 0 ? null : `${i % 50}`.padStart(64, '0'),
+    });
+    const table = insertAll(Array.from({ length: 2_000 }, (_, i) => [point(2 * i), out(2 * i)]));
+    const asked = Array.from({ length: 4_000 }, (_, i) => i);
+    expect(table.outputs(asked.map(point))).toEqual(asked.map((i) => (i % 2 === 0 ? out(i) : undefined)));
+  });
 
   test.prop([fc.uniqueArray(fc.tuple(outPoint, txOut), { selector: ([point]) => keyOf(point), maxLength: 40 })])(
     'has a digest that depends on its content alone, not on order or hash key',

@@ -164,6 +164,16 @@ describe('a start with an image', () => {
     const node = await imagedNode(folder);
     await node.change([500, 501, 502], [1, 2, 3]);
     await node.change([2], [500]);
+    const { node: again, hasReadRecords } = await restart(folder, node.kv);
+    expect(hasReadRecords).toBe(false);
+    expect(again.state.utxos.size).toBe(300);
+  });
+
+  it('has changes of more outputs than are read at a time', async () => {
+    const folder = await newFolder();
+    const node = await imagedNode(folder, 2_000);
+    await node.change(numbers(2_000, 3_700), numbers(0, 1_300));
+    await node.change(numbers(500, 700), numbers(2_000, 2_100));
     const { hasReadRecords } = await restart(folder, node.kv);
     expect(hasReadRecords).toBe(false);
   });
@@ -290,6 +300,22 @@ describe('an image that cannot be believed', () => {
     await again.image.settled();
     // The file that the old records name was removed with the new one.
     expect((await restart(folder, saved)).hasReadRecords).toBe(true);
+  });
+
+  it('is of an older format: it is none, and its file goes', async () => {
+    const folder = await newFolder();
+    const { kv } = await imagedNode(folder);
+    const name = (await kv.get(keys.image)) ?? new Uint8Array();
+    const { format, ...older } = JSON.parse(Buffer.from(name).toString()) as Record<string, unknown>;
+    expect(format).toBe(2);
+    await kv.write(kv.batch().put(keys.image, Buffer.from(JSON.stringify(older))), { sync: true });
+    const { node, hasReadRecords } = await restart(folder, kv);
+    expect(hasReadRecords).toBe(true);
+    expect(node.warnings).toEqual([]);
+    expect(await files(folder)).toEqual([]);
+    node.start();
+    await node.image.settled();
+    expect((await restart(folder, kv)).hasReadRecords).toBe(false);
   });
 
   it('was written by a program that notes no changes any more', async () => {

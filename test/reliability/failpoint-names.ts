@@ -6,6 +6,8 @@ import { type MessageType, PERMISSIONS } from '../../src/peers/permissions.js';
 const DATABASES = ['archive', 'journal', 'mempool', 'wallet'] as const;
 /** Files that are written by `writeFileDurable`. */
 const FILES = ['api-key', 'keystore.json', 'node-key', 'tessera.json'] as const;
+/** The outputs that a mempool node keeps an image of. */
+const IMAGES = ['utxos'] as const;
 /** A state goes only between mempool nodes that share a journal in etcd. */
 /** A command is applied in memory, and its batch is written. */
 const MOMENTS = ['applied', 'written'] as const;
@@ -43,6 +45,13 @@ export const PLACES = {
   'heal.block': ['archive'],
   'heal.whole': ['archive'],
   'heal.removed': ['archive'],
+  'image.begun': IMAGES,
+  'image.pieces.written': IMAGES,
+  'image.synced': IMAGES,
+  'image.folder.synced': IMAGES,
+  'image.named': IMAGES,
+  'image.noted.deleted': IMAGES,
+  'image.removed': IMAGES,
   'overlap.cut': MOMENTS,
   'overlap.closed': MOMENTS,
   'overlap.stored': MOMENTS,

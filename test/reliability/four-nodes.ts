@@ -37,6 +37,8 @@ const CACHE_BYTES = 2 * 1024 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 50;
+/** Unspent outputs from which on the mempool node keeps an image: all the time. A start reads it, and new ones are made under load. */
+const IMAGE_OUTPUTS = 100;
 /** Coins of the signing client from each account, and coins that each wallet gets from one account. */
 const LANES = 20;
 const WALLET_COINS = 60;
@@ -86,7 +88,10 @@ export class FourNodes {
       machines?.environment(name, folder, seed ?? 0) ?? {};
     const network = await createNetwork({ logLines: 2_000, environment, nodeArguments });
     try {
-      const nodes = await network.addAll(LINKS, { storage: { 'storage.cache_bytes': CACHE_BYTES } });
+      const nodes = await network.addAll(LINKS, {
+        storage: { 'storage.cache_bytes': CACHE_BYTES },
+        mempool: { 'mempool.image_outputs': IMAGE_OUTPUTS },
+      });
       const { storage, mempool } = nodes;
       const common = { ...LINKS, 'peers.mempool': mempool.peerAddress };
       const guests = {

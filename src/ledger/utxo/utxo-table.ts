@@ -1,10 +1,10 @@
 /**
- * The unspent outputs in memory: a hash table over typed arrays, about 50 bytes an output and 45 more for each distinct
+ * The unspent outputs in memory: a hash table over typed arrays, 79 bytes an output and 6 more for each distinct
  * address, with a list of outputs for every address. It knows nothing of blocks or rules. A table of objects would cost
- * five times the memory and long pauses for garbage collection.
+ * more than ten times the memory and long pauses for garbage collection.
  *
- * Layout. Outputs live in slots of 11 words, slots in chunks; slot 0 means "none". Free slots form a list. An index of slot
- * numbers finds a slot by outpoint, and grows in small steps; addresses have a table of their own. What does
+ * Layout. Outputs live in slots of 18 words (`output-words.ts`), slots in chunks. Free slots form a list. An index of slot
+ * numbers finds a slot by outpoint, and grows in small steps; another finds the first output of an address. What does
  * not fit the words (odd texts, items, huge locktimes) is kept beside them: strangers choose how much there is of it, so that
  * nothing there grows in one go either.
  */
@@ -12,45 +12,38 @@
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { mix, mixText, type SetDigest, SetSum } from '../../lib/set-digest.js';
-import { AddressTable } from './address-table.js';
+import { AddressLists } from './address-lists.js';
 import { hexOf, readHexWords } from './hex-words.js';
 import { HASH_KEY_BYTES, KeyedHash } from './keyed-hash.js';
+import {
+  ADDRESS_KIND,
+  AMOUNT_HIGH,
+  AMOUNT_LOW,
+  CLAIMED_FLAG,
+  FREE,
+  GROUP,
+  HASH,
+  HASH_KIND,
+  HASH_WORDS,
+  ITEM_FLAG,
+  KINDS,
+  LARGE_LOCKTIME,
+  LOCKTIME,
+  N,
+  NEXT,
+  ODD_HASH,
+  OUT_WORDS,
+  ROW_WORDS,
+} from './output-words.js';
 import { type ItemRest, OutputsCopy } from './outputs-copy.js';
 import { SlotIndex } from './slot-index.js';
 import { SlotMap, SlotStore } from './slots.js';
 import { TextPool } from './text-pool.js';
 
-// Words of an output slot. A free slot keeps the next free one in NEXT.
-const OUT_WORDS = 11;
-const HASH = 0; // 4 words
-const N = 4;
-const AMOUNT_LOW = 5;
-const AMOUNT_HIGH = 6;
-const LOCKTIME = 7;
-const ADDRESS = 8; // address slot and the two flags
-const NEXT = 9;
-const PREVIOUS = 10;
-
-/** Words of an output as it is copied out: those before ADDRESS, the kind of the address in the last nibble of the hash, 8 words of address. */
-export const ROW_WORDS = ADDRESS + 8;
-/** In place of the kind of an address: there is none. */
-const NO_ADDRESS = 3;
-
-const ITEM_FLAG = 0x8000_0000;
-const CLAIMED_FLAG = 0x4000_0000;
-const ADDRESS_MASK = 0x3fff_ffff;
-/** In LOCKTIME: the value is in `#locktimes`. */
-const LARGE_LOCKTIME = 0xffff_ffff;
-
-/** A hash text that is not `g` + 31 hex digits has this in the last nibble of its words, which is 0 for the others. */
-const ODD_HASH = 0xf;
-/** The same of a free slot. */
-const FREE = 0x7;
-
 export class UtxoTable {
   readonly #outs = new SlotStore(OUT_WORDS, NEXT);
   readonly #outIndex: SlotIndex;
-  readonly #addresses: AddressTable;
+  readonly #addresses: AddressLists;
   readonly #oddHashes: TextPool;
   /** The class of an output's item, by the output's slot; its number in `#classes`. */
   readonly #items = new SlotMap<number>();
@@ -60,14 +53,20 @@ export class UtxoTable {
   readonly #hash: KeyedHash;
   readonly #secret: Uint8Array;
   // The key that is looked for; filled by #readHash, so that a look-up allocates nothing.
-  readonly #hashKey = new Uint32Array(4);
+  readonly #hashKey = new Uint32Array(HASH_WORDS);
   #nKey = 0;
+  // The same of an output that is moved in the index.
+  readonly #moved = new Uint32Array(HASH_WORDS);
+  // Of a group of outputs that are looked for or added.
+  readonly #hashes = new Int32Array(GROUP);
+  readonly #slots = new Uint32Array(GROUP);
   readonly #sum = new SetSum();
   readonly #sameOut = (slot: number): boolean => {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
     const k = this.#hashKey;
-    return c[b] === k[0] && c[b + 1] === k[1] && c[b + 2] === k[2] && c[b + 3] === k[3] && c[b + N] === this.#nKey;
+    if (c[b] !== k[0] || c[b + 1] !== k[1] || c[b + 2] !== k[2] || c[b + N] !== this.#nKey) return false;
+    return (((c[b + KINDS] as number) ^ (k[KINDS] as number)) & ~ADDRESS_KIND) === 0;
   };
 
   /** `hashKey` is `HASH_KEY_BYTES` random bytes, so that nobody outside can choose keys that collide. */
@@ -77,7 +76,7 @@ export class UtxoTable {
     this.#oddHashes = new TextPool(this.#hash);
     this.#classes = new TextPool(this.#hash);
     this.#outIndex = new SlotIndex((slot) => this.#hashOfOut(slot));
-    this.#addresses = new AddressTable(this.#hash);
+    this.#addresses = new AddressLists(this.#outs, this.#hash);
   }
 
   /** An empty table that hashes under the same key. */
@@ -110,6 +109,27 @@ export class UtxoTable {
     return this.#outIndex.find(this.#hashKeyHash(), this.#sameOut);
   }
 
+  /**
+   * Fetches what `find` and `output` of these outputs will read, for many at a time: for whoever goes through a list of them next. It has no
+   * other effect.
+   */
+  approach(outPoints: readonly OutPoint[]): void {
+    // The processor finds one alone as fast without this.
+    if (outPoints.length < 2) return;
+    for (let from = 0; from < outPoints.length; from += GROUP) {
+      const end = Math.min(outPoints.length, from + GROUP);
+      let count = 0;
+      for (let i = from; i < end; i++) {
+        const { tHash, n } = outPoints[i] as OutPoint;
+        if (!this.#readHash(tHash, false)) continue;
+        this.#nKey = n >>> 0;
+        this.#hashes[count++] = this.#hashKeyHash();
+      }
+      this.#outIndex.candidates(this.#hashes, count, this.#slots);
+      this.#outs.approach(this.#slots, count);
+    }
+  }
+
   /** Adds an output that is not there yet; throws when it is (a broken invariant of the caller). */
   insert(outPoint: OutPoint, out: TxOut): void {
     this.#readHash(outPoint.tHash, true);
@@ -130,17 +150,13 @@ export class UtxoTable {
       c[b + LOCKTIME] = LARGE_LOCKTIME;
       this.#locktimes.set(slot, out.locktime);
     }
-    let flags = 0;
+    c[b + NEXT] = 0;
     if (out.value.kind === 'item') {
-      flags = ITEM_FLAG;
+      c[b + NEXT] = ITEM_FLAG;
       this.#items.set(slot, this.#classes.add(JSON.stringify([out.value.genesisHash, out.value.metadata])));
     }
     this.#outIndex.add(hash, slot);
-    const address = out.scriptPublicKey === null ? 0 : this.#addresses.findOrAdd(out.scriptPublicKey);
-    c[b + ADDRESS] = flags | address;
-    c[b + PREVIOUS] = 0;
-    c[b + NEXT] = 0;
-    if (address !== 0) this.#link(slot, address);
+    this.#addresses.add(slot, out.scriptPublicKey);
     this.#addDigest(slot, 1);
   }
 
@@ -149,12 +165,11 @@ export class UtxoTable {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
     this.#outIndex.remove(this.#hashOfOut(slot), slot);
-    const address = (c[b + ADDRESS] as number) & ADDRESS_MASK;
-    if (address !== 0) this.#unlink(slot, address);
-    if (((c[b + 3] as number) & ODD_HASH) === ODD_HASH) this.#oddHashes.release(c[b] as number);
-    if (((c[b + ADDRESS] as number) & ITEM_FLAG) !== 0) this.#removeItem(slot);
+    this.#addresses.remove(slot);
+    if (isOdd(c, b)) this.#oddHashes.release(c[b] as number);
+    if (((c[b + NEXT] as number) & ITEM_FLAG) !== 0) this.#removeItem(slot);
     if (c[b + LOCKTIME] === LARGE_LOCKTIME) this.#locktimes.delete(slot);
-    c[b + 3] = FREE;
+    c[b + KINDS] = FREE;
     this.#outs.giveBack(slot);
   }
 
@@ -162,30 +177,42 @@ export class UtxoTable {
   output(slot: number): TxOut {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    const address = (c[b + ADDRESS] as number) & ADDRESS_MASK;
     return {
       value: this.#asset(slot, c, b),
       locktime: this.#locktime(slot, c, b),
-      scriptPublicKey: address === 0 ? null : this.#addresses.text(address),
+      scriptPublicKey: this.#addresses.text(slot),
     };
+  }
+
+  /** The outputs of a list, undefined for what is not unspent. */
+  outputs(outPoints: readonly OutPoint[]): (TxOut | undefined)[] {
+    const outputs: (TxOut | undefined)[] = [];
+    for (let from = 0; from < outPoints.length; from += GROUP) {
+      const group = outPoints.slice(from, from + GROUP);
+      this.approach(group);
+      for (const outPoint of group) {
+        const slot = this.find(outPoint);
+        outputs.push(slot === 0 ? undefined : this.output(slot));
+      }
+    }
+    return outputs;
   }
 
   outPoint(slot: number): OutPoint {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    const odd = ((c[b + 3] as number) & ODD_HASH) === ODD_HASH;
-    const tHash = odd ? this.#oddHashes.text(c[b] as number) : `g${hexOf(c, b, 31)}`;
+    const tHash = isOdd(c, b) ? this.#oddHashes.text(c[b] as number) : `g${hexOf(c, b, 31)}`;
     return { tHash, n: (c[b + N] as number) | 0 };
   }
 
   /** Whether a transaction of the pool spends the output. */
   isClaimed(slot: number): boolean {
-    return ((this.#outs.chunk(slot)[this.#outs.base(slot) + ADDRESS] as number) & CLAIMED_FLAG) !== 0;
+    return ((this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number) & CLAIMED_FLAG) !== 0;
   }
 
   setClaimed(slot: number, claimed: boolean): void {
     const c = this.#outs.chunk(slot);
-    const at = this.#outs.base(slot) + ADDRESS;
+    const at = this.#outs.base(slot) + NEXT;
     c[at] = claimed ? (c[at] as number) | CLAIMED_FLAG : (c[at] as number) & ~CLAIMED_FLAG;
   }
 
@@ -194,27 +221,22 @@ export class UtxoTable {
    * given. Throws `invalid_request` when that is not an unspent output of the address.
    */
   *slotsOf(address: string, after?: OutPoint): Generator<number> {
-    let slot = after === undefined ? this.#firstOf(address) : this.#nextOf(address, after);
+    let slot = after === undefined ? this.#addresses.first(address) : this.#nextOf(address, after);
     while (slot !== 0) {
       yield slot;
-      slot = this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number;
+      slot = this.#addresses.next(slot);
     }
-  }
-
-  #firstOf(address: string): number {
-    const found = this.#addresses.find(address);
-    return found === 0 ? 0 : this.#addresses.firstOutput(found);
   }
 
   #nextOf(address: string, after: OutPoint): number {
     const slot = this.find(after);
-    if (slot === 0 || this.output(slot).scriptPublicKey !== address) {
+    if (slot === 0 || this.#addresses.text(slot) !== address) {
       throw new TesseraError(
         'invalid_request',
         'the page before ended with an output that is spent; ask again from the beginning',
       );
     }
-    return this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number;
+    return this.#addresses.next(slot);
   }
 
   /**
@@ -246,45 +268,49 @@ export class UtxoTable {
 
   /** Of a slot from 1 up to `slotEnd`. */
   isInUse(slot: number): boolean {
-    return ((this.#outs.chunk(slot)[this.#outs.base(slot) + 3] as number) & ODD_HASH) !== FREE;
+    return ((this.#outs.chunk(slot)[this.#outs.base(slot) + KINDS] as number) & HASH_KIND) !== FREE;
   }
 
   /** Copies the output of a slot as `ROW_WORDS` words; false when it has something that does not fit them. */
   copyRow(slot: number, into: Uint32Array, at: number): boolean {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    const flags = c[b + ADDRESS] as number;
-    const isOdd = ((c[b + 3] as number) & ODD_HASH) === ODD_HASH;
-    if (isOdd || (flags & ITEM_FLAG) !== 0 || c[b + LOCKTIME] === LARGE_LOCKTIME) return false;
-    for (let i = 0; i < ADDRESS; i++) into[at + i] = c[b + i] as number;
-    const address = flags & ADDRESS_MASK;
-    const kind = address === 0 ? NO_ADDRESS : this.#addresses.copyWords(address, into, at + ADDRESS);
-    if (kind === NO_ADDRESS) into.fill(0, at + ADDRESS, at + ROW_WORDS);
-    into[at + 3] = (into[at + 3] as number) | kind;
-    return kind >= 0;
+    if (isOdd(c, b) || ((c[b + NEXT] as number) & ITEM_FLAG) !== 0 || c[b + LOCKTIME] === LARGE_LOCKTIME) return false;
+    if (this.#addresses.isOdd(slot)) return false;
+    for (let i = 0; i < ROW_WORDS; i++) into[at + i] = c[b + i] as number;
+    return true;
   }
 
-  /** Adds the output of a row, unless it is there. */
-  insertRow(row: Uint32Array, at: number): void {
-    const kind = (row[at + 3] as number) & ODD_HASH;
-    if (kind > NO_ADDRESS) throw new RangeError('not a row of outputs');
-    for (let i = 0; i < N; i++) this.#hashKey[i] = row[at + i] as number;
-    this.#hashKey[3] = ((row[at + 3] as number) & ~ODD_HASH) >>> 0;
-    this.#nKey = row[at + N] as number;
-    const hash = this.#hashKeyHash();
-    if (this.#outIndex.find(hash, this.#sameOut) !== 0) return;
-    const slot = this.#outs.take();
-    const c = this.#outs.chunk(slot);
-    const b = this.#outs.base(slot);
-    for (let i = 0; i < N; i++) c[b + i] = this.#hashKey[i] as number;
-    for (let i = N; i < ADDRESS; i++) c[b + i] = row[at + i] as number;
-    this.#outIndex.add(hash, slot);
-    const address = kind === NO_ADDRESS ? 0 : this.#addresses.findOrAddWords(kind, row, at + ADDRESS);
-    c[b + ADDRESS] = address;
-    c[b + PREVIOUS] = 0;
-    c[b + NEXT] = 0;
-    if (address !== 0) this.#link(slot, address);
-    this.#addDigest(slot, 1);
+  /** Adds the outputs of rows, but those that are there. */
+  insertRows(rows: Uint32Array, count: number): void {
+    for (let from = 0; from < count; from += GROUP) this.#insertGroup(rows, from, Math.min(GROUP, count - from));
+  }
+
+  #insertGroup(rows: Uint32Array, from: number, count: number): void {
+    const k = this.#hashKey;
+    for (let i = 0; i < count; i++) {
+      const at = (from + i) * ROW_WORDS;
+      this.#readWords(rows, at);
+      if (((k[KINDS] as number) & HASH_KIND) !== 0) throw new RangeError('not a row of outputs');
+      this.#hashes[i] = this.#hashKeyHash();
+    }
+    this.#outIndex.approach(this.#hashes, count, this.#slots);
+    let added = 0;
+    for (let i = 0; i < count; i++) {
+      const at = (from + i) * ROW_WORDS;
+      const hash = this.#hashes[i] as number;
+      this.#readWords(rows, at);
+      if (this.#outIndex.find(hash, this.#sameOut) !== 0) continue;
+      const slot = this.#outs.take();
+      const c = this.#outs.chunk(slot);
+      const b = this.#outs.base(slot);
+      for (let w = 0; w < ROW_WORDS; w++) c[b + w] = rows[at + w] as number;
+      c[b + NEXT] = 0;
+      this.#outIndex.add(hash, slot);
+      this.#slots[added++] = slot;
+    }
+    this.#addresses.addAll(this.#slots, added);
+    for (let i = 0; i < added; i++) this.#addDigest(this.#slots[i] as number, 1);
   }
 
   /** Makes room in an empty table, which grows faster then. */
@@ -296,14 +322,13 @@ export class UtxoTable {
   #copyInto(copy: OutputsCopy, index: number, slot: number): void {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    const isOdd = ((c[b + 3] as number) & ODD_HASH) === ODD_HASH;
-    const isItem = ((c[b + ADDRESS] as number) & ITEM_FLAG) !== 0;
-    if (!isOdd && !isItem && c[b + LOCKTIME] === 0) {
+    const isItem = ((c[b + NEXT] as number) & ITEM_FLAG) !== 0;
+    if (!isOdd(c, b) && !isItem && c[b + LOCKTIME] === 0) {
       copy.set(index, c, b);
       return;
     }
     copy.set(index, c, b, {
-      hash: isOdd ? this.#oddHashes.text(c[b] as number) : undefined,
+      hash: isOdd(c, b) ? this.#oddHashes.text(c[b] as number) : undefined,
       item: isItem ? this.#itemRest(slot) : undefined,
       locktime: this.#locktime(slot, c, b),
     });
@@ -311,7 +336,7 @@ export class UtxoTable {
 
   #asset(slot: number, c: Uint32Array, b: number): Asset {
     const amount = (BigInt(c[b + AMOUNT_HIGH] as number) << 32n) | BigInt(c[b + AMOUNT_LOW] as number);
-    if (((c[b + ADDRESS] as number) & ITEM_FLAG) === 0) return { kind: 'token', amount };
+    if (((c[b + NEXT] as number) & ITEM_FLAG) === 0) return { kind: 'token', amount };
     return { kind: 'item', amount, ...this.#itemRest(slot) };
   }
 
@@ -341,55 +366,50 @@ export class UtxoTable {
     key[0] = number;
     key[1] = 0;
     key[2] = 0;
-    key[3] = ODD_HASH;
+    key[KINDS] = ODD_HASH;
     return true;
+  }
+
+  /** Puts the hash and index of an output's words into the key. */
+  #readWords(words: Uint32Array, at: number): void {
+    for (let i = HASH; i < HASH + HASH_WORDS; i++) this.#hashKey[i] = words[at + i] as number;
+    this.#hashKey[KINDS] = (this.#hashKey[KINDS] as number) & ~ADDRESS_KIND;
+    this.#nKey = words[at + N] as number;
   }
 
   #hashOfOut(slot: number): number {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    return this.#hash.of(c, b, N, c[b + N] as number);
+    const words = this.#moved;
+    for (let i = HASH; i < HASH + HASH_WORDS; i++) words[i] = c[b + i] as number;
+    words[KINDS] = (words[KINDS] as number) & ~ADDRESS_KIND;
+    return this.#hash.of(words, 0, HASH_WORDS, c[b + N] as number);
   }
 
   #hashKeyHash(): number {
-    return this.#hash.of(this.#hashKey, 0, N, this.#nKey);
-  }
-
-  // Lists of the outputs of an address
-
-  #link(slot: number, address: number): void {
-    const first = this.#addresses.firstOutput(address);
-    this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] = first;
-    if (first !== 0) this.#outs.chunk(first)[this.#outs.base(first) + PREVIOUS] = slot;
-    this.#addresses.setFirstOutput(address, slot);
-  }
-
-  #unlink(slot: number, address: number): void {
-    const c = this.#outs.chunk(slot);
-    const b = this.#outs.base(slot);
-    const next = c[b + NEXT] as number;
-    const previous = c[b + PREVIOUS] as number;
-    if (next !== 0) this.#outs.chunk(next)[this.#outs.base(next) + PREVIOUS] = previous;
-    if (previous !== 0) this.#outs.chunk(previous)[this.#outs.base(previous) + NEXT] = next;
-    else if (next !== 0) this.#addresses.setFirstOutput(address, next);
-    else this.#addresses.remove(address);
+    return this.#hash.of(this.#hashKey, 0, HASH_WORDS, this.#nKey);
   }
 
   /** Adds (+1) or takes away (-1) the output of a slot in the set digest. */
   #addDigest(slot: number, sign: 1 | -1): void {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    const flags = c[b + ADDRESS] as number;
-    let x = (flags & ITEM_FLAG) === 0 ? 1 : 2;
-    if (((c[b + 3] as number) & ODD_HASH) === ODD_HASH) x = mixText(x, this.#oddHashes.text(c[b] as number));
-    else for (let i = 0; i < 4; i++) x = mix(x, c[b + i] as number);
+    const isItem = ((c[b + NEXT] as number) & ITEM_FLAG) !== 0;
+    let x = isItem ? 2 : 1;
+    if (isOdd(c, b)) x = mixText(x, this.#oddHashes.text(c[b] as number));
+    else {
+      for (let i = 0; i < KINDS; i++) x = mix(x, c[b + i] as number);
+      x = mix(x, (c[b + KINDS] as number) & ~ADDRESS_KIND);
+    }
     for (let i = N; i <= LOCKTIME; i++) x = mix(x, c[b + i] as number);
     if (c[b + LOCKTIME] === LARGE_LOCKTIME) x = mixText(x, String(this.#locktimes.get(slot)));
-    const address = flags & ADDRESS_MASK;
-    if (address !== 0) x = this.#addresses.mixInto(x, address);
-    if ((flags & ITEM_FLAG) !== 0) {
-      x = mixText(x, this.#classes.text(this.#items.get(slot) ?? 0));
-    }
+    x = this.#addresses.mixInto(x, slot);
+    if (isItem) x = mixText(x, this.#classes.text(this.#items.get(slot) ?? 0));
     this.#sum.change(x, sign);
   }
+}
+
+/** Whether the hash of an output is kept as text. */
+function isOdd(c: Uint32Array, b: number): boolean {
+  return ((c[b + KINDS] as number) & HASH_KIND) === ODD_HASH;
 }

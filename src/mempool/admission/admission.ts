@@ -191,7 +191,8 @@ export class Admission {
   }
 
   async #checkChunk(chunk: readonly CandidateTx[], submission: Submission): Promise<readonly CandidateTx[]> {
-    const { adoptions } = this.#state;
+    const { adoptions, coins } = this.#state;
+    coins.approach(chunk.map(({ tx }) => tx));
     const verdicts = await inOrder(chunk.map((candidate) => this.#verdict(candidate, submission)));
     const fresh: CandidateTx[] = [];
     for (const [i, candidate] of chunk.entries()) {

@@ -3,9 +3,11 @@
  * block. Storage belongs to the same operator, but may still be damaged or on another chain.
  */
 
+import type { TxOut } from '../../chain/types.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
 import type { LedgerView } from '../../ledger/block/spending.js';
 import { BlockVerifier } from '../../ledger/block/verify-block.js';
+import { GROUP } from '../../ledger/utxo/output-words.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { equalBytes } from '../../lib/bytes.js';
 import type { Clock } from '../../lib/clock.js';
@@ -59,7 +61,14 @@ function viewOf(state: MempoolState, store: StateStore): LedgerView {
       return found.filter((hash) => !state.isBeingMade(hash));
     },
     async unspent(outPoints) {
-      return outPoints.map(state.storedOutputs());
+      const found = state.storedOutputs();
+      const outputs: (TxOut | undefined)[] = [];
+      for (let from = 0; from < outPoints.length; from += GROUP) {
+        const group = outPoints.slice(from, from + GROUP);
+        state.utxos.approach(group);
+        outputs.push(...group.map(found));
+      }
+      return outputs;
     },
   };
 }

@@ -1,76 +1,129 @@
 /**
  * Which outputs a command has added or removed: the record `U` of its batch. An image and all such records since it was begun
  * tell which records of the database have to be read for the outputs as they are now.
+ *
+ *   U    for each output: 1 added or 0 removed (u8) ‖ length (u16) ‖ key of its record
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeTxOut } from '../../chain/codec.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
-import { writesOf } from '../../db/record.js';
+import { type PendingWrite, writesOf } from '../../db/record.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { asBuffer } from '../../lib/bytes.js';
 import type { Pieces } from '../../lib/pieces.js';
 import { isUtxoKey, keys, outPointOfKey, ranges } from '../state/layout.js';
 
-const LENGTH_BYTES = 2;
+const HEAD_BYTES = 3;
+const REMOVED = 0;
+const ADDED = 1;
 /** Writes of a batch that one piece looks at. */
 const PIECE_WRITES = 2_048;
-/** Outputs that one read of the database takes. */
+/** Outputs that one read of the database takes, in about a millisecond of the main thread. */
 const READ_CHUNK = 500;
+/** Outputs whose records are read before there is a table that takes them: some 20 MB. */
+const READ_AHEAD = 100_000;
 
 /** Puts the record of the outputs that a batch changes into it, in pieces; returns how many they are. */
 export function* noteChanged(batch: KvBatch, seq: number): Pieces<number> {
-  const changed: Uint8Array[] = [];
+  const changed: PendingWrite[] = [];
   let bytes = 0;
-  for (const [i, { key }] of writesOf(batch).entries()) {
+  for (const [i, write] of writesOf(batch).entries()) {
     if (i % PIECE_WRITES === PIECE_WRITES - 1) yield;
-    if (!isUtxoKey(key)) continue;
-    changed.push(key);
-    bytes += LENGTH_BYTES + key.length;
+    if (!isUtxoKey(write.key)) continue;
+    changed.push(write);
+    bytes += HEAD_BYTES + write.key.length;
   }
   if (changed.length === 0) return 0;
-  const record = Buffer.allocUnsafe(bytes);
+  const buffer = Buffer.allocUnsafe(bytes);
   let at = 0;
-  for (const [i, key] of changed.entries()) {
+  for (const [i, { key, record }] of changed.entries()) {
     if (i % PIECE_WRITES === PIECE_WRITES - 1) yield;
-    at = record.writeUInt16LE(key.length, at);
-    record.set(key, at);
+    at = buffer.writeUInt8(record === undefined ? REMOVED : ADDED, at);
+    at = buffer.writeUInt16LE(key.length, at);
+    buffer.set(key, at);
     at += key.length;
   }
-  batch.put(keys.changed(seq), record);
+  batch.put(keys.changed(seq), buffer);
   return changed.length;
 }
 
-/**
- * Brings a table from where it was after command `seq`, or any time later, to what the records say now. Returns how many outputs were
- * looked at.
- */
-export async function takeChanged(kv: Pick<Kv, 'entries' | 'getMany'>, seq: number, table: UtxoTable): Promise<number> {
-  const changed = new Set<string>();
-  for await (const [, record] of kv.entries(ranges.changedSince(seq))) {
-    for (const key of keysIn(asBuffer(record))) changed.add(key.toString('latin1'));
+/** What has changed between a command and the last one, and a part of the records that say how. */
+export class ChangedOutputs {
+  readonly #kv: Pick<Kv, 'getMany'>;
+  readonly #removed: readonly Uint8Array[];
+  readonly #added: readonly Uint8Array[];
+  /** Of the first ones of `#added`. */
+  readonly #records: (Uint8Array | undefined)[] = [];
+
+  private constructor(kv: Pick<Kv, 'getMany'>, removed: readonly Uint8Array[], added: readonly Uint8Array[]) {
+    this.#kv = kv;
+    this.#removed = removed;
+    this.#added = added;
   }
-  const all = [...changed];
-  for (let from = 0; from < all.length; from += READ_CHUNK) {
-    const chunk = all.slice(from, from + READ_CHUNK).map((key) => Buffer.from(key, 'latin1'));
-    const records = await kv.getMany(chunk);
-    for (const [i, key] of chunk.entries()) take(table, key, records[i]);
+
+  /** Reads what has changed since command `seq`. It waits for the database most of the time: something else can be done beside it. */
+  static async read(kv: Pick<Kv, 'entries' | 'getMany'>, seq: number): Promise<ChangedOutputs> {
+    const isAdded = new Map<string, boolean>();
+    for await (const [, record] of kv.entries(ranges.changedSince(seq))) {
+      // Of several changes of one output the last one counts.
+      for (const { key, added } of changesIn(asBuffer(record))) isAdded.set(key.toString('latin1'), added);
+    }
+    const names = (added: boolean): Uint8Array[] =>
+      [...isAdded].flatMap(([name, one]) => (one === added ? [Buffer.from(name, 'latin1')] : []));
+    const changed = new ChangedOutputs(kv, names(false), names(true));
+    await changed.#readAhead();
+    return changed;
   }
-  return all.length;
+
+  /** Outputs that were added or removed. */
+  get size(): number {
+    return this.#removed.length + this.#added.length;
+  }
+
+  /** Brings a table from where it was after the command, or any time later, to what the records say. */
+  async take(table: UtxoTable): Promise<void> {
+    for (let from = 0; from < this.#removed.length; from += READ_CHUNK) {
+      const chunk = this.#removed.slice(from, from + READ_CHUNK);
+      take(table, chunk, []);
+      await nextTurn();
+    }
+    for (let from = 0; from < this.#added.length; from += READ_CHUNK) {
+      const chunk = this.#added.slice(from, from + READ_CHUNK);
+      const isRead = from < this.#records.length;
+      const records = isRead ? this.#records.slice(from, from + READ_CHUNK) : await this.#kv.getMany(chunk);
+      take(table, chunk, records);
+      await nextTurn();
+    }
+  }
+
+  async #readAhead(): Promise<void> {
+    for (let from = 0; from < Math.min(this.#added.length, READ_AHEAD); from += READ_CHUNK) {
+      this.#records.push(...(await this.#kv.getMany(this.#added.slice(from, from + READ_CHUNK))));
+    }
+  }
 }
 
-function take(table: UtxoTable, key: Uint8Array, record: Uint8Array | undefined): void {
-  const outPoint = outPointOfKey(key);
-  const slot = table.find(outPoint);
-  if (record === undefined && slot !== 0) table.remove(slot);
-  if (record !== undefined && slot === 0) table.insert(outPoint, decodeTxOut(record));
+function take(table: UtxoTable, chunk: readonly Uint8Array[], records: readonly (Uint8Array | undefined)[]): void {
+  const outPoints = chunk.map(outPointOfKey);
+  table.approach(outPoints);
+  for (const [i, outPoint] of outPoints.entries()) {
+    const record = records[i];
+    const slot = table.find(outPoint);
+    if (record === undefined && slot !== 0) table.remove(slot);
+    if (record !== undefined && slot === 0) table.insert(outPoint, decodeTxOut(record));
+  }
 }
 
-function* keysIn(record: Buffer): Generator<Buffer> {
+function* changesIn(record: Buffer): Generator<{ readonly key: Buffer; readonly added: boolean }> {
   for (let at = 0; at < record.length; ) {
-    const end = at + LENGTH_BYTES + record.readUInt16LE(at);
-    const key = record.subarray(at + LENGTH_BYTES, end);
-    if (end > record.length || !isUtxoKey(key)) throw new RangeError('a list of changed outputs is not one');
-    yield key;
+    const begin = at + HEAD_BYTES;
+    const end = begin + record.readUInt16LE(at + 1);
+    const key = record.subarray(begin, end);
+    const kind = record.readUInt8(at);
+    if (end > record.length || kind > ADDED || !isUtxoKey(key))
+      throw new RangeError('a list of changed outputs is not one');
+    yield { key, added: kind === ADDED };
     at = end;
   }
 }

@@ -13,7 +13,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
 import type { Utxo } from '../../chain/types.js';
-import { ROW_WORDS, type UtxoTable } from '../../ledger/utxo/utxo-table.js';
+import { ROW_WORDS } from '../../ledger/utxo/output-words.js';
+import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { asBuffer, fromHex } from '../../lib/bytes.js';
 import { decodeCoins, encodeCoins } from '../state/records.js';
 import type { ImageName } from './image-name.js';
@@ -127,6 +128,7 @@ export async function readImage(
 interface Piece {
   readonly rows: number;
   readonly bytes: Buffer;
+  readonly nextHead: Buffer;
 }
 
 class ImageReader {
@@ -148,12 +150,12 @@ class ImageReader {
     const { size } = await this.#file.stat();
     this.#table.reserve(Math.min(this.#name.outputs, Math.floor(size / ROW_BYTES)));
     let outputs = 0;
-    let next = this.#piece();
+    let next = this.#piece(await this.#bytes(PIECE_HEAD_BYTES));
     for (;;) {
       const piece = await next;
       if (piece.rows === END) break;
       // The disk reads on while this one is taken in.
-      next = this.#piece();
+      next = this.#piece(piece.nextHead);
       next.catch(() => undefined);
       outputs += this.#take(piece);
       onPiece(outputs);
@@ -162,23 +164,21 @@ class ImageReader {
     if (!isWhole) throw new RangeError('it has another end');
   }
 
-  /** The bytes of the next piece; of the end where that comes. */
-  async #piece(): Promise<Piece> {
-    const head = await this.#bytes(PIECE_HEAD_BYTES);
+  /** The piece of a head, or the end; what comes next is known with it, so that the disk is asked once for each. */
+  async #piece(head: Buffer): Promise<Piece> {
     const rows = head.readUInt32LE(0);
     const other = head.readUInt32LE(4);
     if (rows !== END && (rows > PIECE_ROWS || other > MAX_OTHER_BYTES)) throw new RangeError('a piece is too long');
-    const rest = rows === END ? U64_BYTES : rows * ROW_BYTES + other;
+    const length = (rows === END ? U64_BYTES : rows * ROW_BYTES + other) + CHECKSUM_BYTES;
     // Rows begin at a multiple of 4, as words must.
-    const body = await this.#bytes(rest + CHECKSUM_BYTES);
+    const body = await this.#bytes(length + (rows === END ? 0 : PIECE_HEAD_BYTES));
     this.#checksum = crc32(head, this.#checksum);
-    const bytes = this.#checked(body);
-    return { rows, bytes };
+    return { rows, bytes: this.#checked(body.subarray(0, length)), nextHead: body.subarray(length) };
   }
 
   #take({ rows, bytes }: Piece): number {
     const words = fromLittleEndian(bytes, rows * ROW_WORDS);
-    for (let i = 0; i < rows; i++) this.#table.insertRow(words, i * ROW_WORDS);
+    this.#table.insertRows(words, rows);
     const other = bytes.subarray(rows * ROW_BYTES);
     const others = other.length === 0 ? [] : decodeCoins(other);
     for (const [outPoint, txOut] of others) {

@@ -8,12 +8,19 @@ import { Value } from '@sinclair/typebox/value';
 import { decodeRecord } from '../../db/decode-record.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 
+/** Of the image and of the records `U`: an image of another format is none. */
+const FORMAT = 2;
+
 const ImageJson = Type.Object({
+  format: Type.Literal(FORMAT),
   id: Type.String({ pattern: '^[0-9a-f]{32}$' }),
   seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   outputs: Type.Integer({ minimum: 0 }),
   checksum: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
 });
+
+/** The first format had no number. */
+const OtherFormat = Type.Object({ format: Type.Optional(Type.Integer()) });
 
 export interface ImageName {
   /** 16 random bytes in hex: of the file, and in it. */
@@ -26,13 +33,16 @@ export interface ImageName {
 }
 
 export function encodeImageName(name: ImageName): Uint8Array {
-  return utf8(JSON.stringify(name));
+  return utf8(JSON.stringify({ format: FORMAT, ...name }));
 }
 
-export function decodeImageName(bytes: Uint8Array): ImageName {
+/** Undefined for an image of another format. */
+export function decodeImageName(bytes: Uint8Array): ImageName | undefined {
   return decodeRecord('name of an image', bytes, (reader) => {
     const name: unknown = JSON.parse(fromUtf8(reader.rest()));
+    if (Value.Check(OtherFormat, name) && name.format !== FORMAT) return undefined;
     if (!Value.Check(ImageJson, name)) throw new RangeError('not as the schema asks');
-    return name;
+    const { id, seq, outputs, checksum } = name;
+    return { id, seq, outputs, checksum };
   });
 }

@@ -13,6 +13,7 @@ import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { toHex } from '../../lib/bytes.js';
 import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError } from '../../lib/errors.js';
+import { failpoint } from '../../lib/failpoints.js';
 import type { Logger } from '../../lib/logger.js';
 import type { Pieces } from '../../lib/pieces.js';
 import type { Random } from '../../lib/random.js';
@@ -22,16 +23,14 @@ import type { Applier } from '../state/applier.js';
 import { keys, ranges } from '../state/layout.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
-import { noteChanged, takeChanged } from './changed-outputs.js';
+import { ChangedOutputs, noteChanged } from './changed-outputs.js';
 import { ImageWriter, readImage } from './image-file.js';
 import { decodeImageName, encodeImageName, type ImageName } from './image-name.js';
 import { checkRecords } from './records-check.js';
 
-/** Outputs from which on an image is worth its file: so many are read in a fraction of a second without one. */
-const MIN_OUTPUTS = 100_000;
-/** A new image is due when more outputs have changed than this share of all, and than the number. */
+/** A new image is due when more outputs have changed than this share of all, and than this share of `minOutputs`. */
 const DUE_SHARE = 1 / 16;
-const DUE_CHANGES = 20_000;
+const DUE_SHARE_OF_MIN = 1 / 5;
 /** An image that has not become whole after so many times the changes that are due is given up, with what was noted for it. */
 const GIVE_UP = 8;
 /** Records that are deleted in one batch. */
@@ -46,8 +45,9 @@ const FILE = /^([0-9a-f]{32})\.utxos$/;
 export interface OutputImageOptions {
   /** Of its own; made when it is not there. */
   readonly folder: string;
+  /** Outputs from which on an image is worth its file. */
+  readonly minOutputs: number;
   /** Another number for tests. */
-  readonly minOutputs?: number;
   readonly dueChanges?: number;
 }
 
@@ -112,14 +112,20 @@ export class OutputImage {
     if (name === undefined) return undefined;
     const { kv, logger } = this.#modules;
     const table = new UtxoTable(hashKey);
+    // The database reads while the image is taken in.
+    const reading = ChangedOutputs.read(kv, name.seq);
+    reading.catch(() => undefined);
     try {
       await readImage(this.#pathOf(name.id), name, table, onProgress);
     } catch (error) {
       if (isTesseraError(error, 'shutting_down')) throw error;
+      await reading;
       await this.refuse(errorMessage(error));
       return undefined;
     }
-    this.#changes = await takeChanged(kv, name.seq, table);
+    const changed = await reading;
+    await changed.take(table);
+    this.#changes = changed.size;
     this.#due = this.#dueChanges(table.size);
     logger.info({ outputs: name.outputs, changed: this.#changes }, 'the unspent outputs were read from their image');
     return table;
@@ -170,7 +176,7 @@ export class OutputImage {
   #passed(loaded: ImagedState): void {
     if (this.#writing !== undefined || this.#stopping.signal.aborted) return;
     const { state, store } = loaded;
-    const isDue = this.#isNoting ? this.#changes >= this.#due : state.utxos.size >= this.#minOutputs;
+    const isDue = this.#isNoting ? this.#changes >= this.#due : state.utxos.size >= this.#options.minOutputs;
     if (!isDue || store.problem !== null) return;
     this.#isNoting = true;
     this.#writing = this.#make(state.seq, loaded).finally(() => {
@@ -193,12 +199,9 @@ export class OutputImage {
     }
   }
 
-  get #minOutputs(): number {
-    return this.#options.minOutputs ?? MIN_OUTPUTS;
-  }
-
   #dueChanges(outputs: number): number {
-    return Math.max(this.#options.dueChanges ?? DUE_CHANGES, outputs * DUE_SHARE);
+    const { minOutputs, dueChanges = minOutputs * DUE_SHARE_OF_MIN } = this.#options;
+    return Math.max(dueChanges, outputs * DUE_SHARE);
   }
 
   async #make(seq: number, { store, state: { utxos } }: ImagedState): Promise<void> {
@@ -209,11 +212,13 @@ export class OutputImage {
       const name = { ...begun, ...(await this.#write(begun, utxos)) };
       // With it comes all that was written before: an image is never of a later moment than the records.
       await this.#put(store, name);
+      failpoint('image.named', 'utxos');
       this.#name = name;
       this.#changes -= before;
       this.#due = this.#dueChanges(utxos.size);
       logger.info({ outputs: name.outputs, command: seq }, 'the unspent outputs have a new image');
       await this.#deleteChanged(store, seq);
+      failpoint('image.noted.deleted', 'utxos');
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       logger.warn({ err: error }, `no image of the unspent outputs could be made: ${errorMessage(error)}`);
@@ -231,13 +236,17 @@ export class OutputImage {
     await mkdir(this.#options.folder, { recursive: true, mode: FOLDER_MODE });
     await this.#checkRoom(utxos.size * IMAGE_BYTES);
     const writer = await ImageWriter.create(this.#pathOf(begun.id), begun, utxos);
+    failpoint('image.begun', 'utxos');
     try {
       do {
         await this.#slices.turn();
         this.#stopping.signal.throwIfAborted();
       } while (await writer.next());
+      failpoint('image.pieces.written', 'utxos');
       const facts = await writer.finish();
+      failpoint('image.synced', 'utxos');
       await syncFolder(this.#options.folder);
+      failpoint('image.folder.synced', 'utxos');
       return facts;
     } finally {
       await writer.close();
@@ -289,7 +298,9 @@ export class OutputImage {
     const files = await readdir(this.#options.folder).catch(() => []);
     for (const file of files) {
       const [, id] = FILE.exec(file) ?? [];
-      if (id !== undefined && id !== this.#name?.id) await rm(join(this.#options.folder, file));
+      if (id === undefined || id === this.#name?.id) continue;
+      await rm(join(this.#options.folder, file));
+      failpoint('image.removed', 'utxos');
     }
   }
 

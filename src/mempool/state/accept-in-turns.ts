@@ -4,6 +4,7 @@
  */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';
+import type { Transaction } from '../../chain/types.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { AcceptanceContext, CandidateTx, GroupOutcome } from './acceptance.js';
 import type { MempoolState } from './state.js';
@@ -12,12 +13,12 @@ import type { MempoolState } from './state.js';
 const PIECE_TRANSACTIONS = 64;
 
 export class AcceptInTurns {
-  readonly #state: Pick<MempoolState, 'accept'>;
+  readonly #state: Pick<MempoolState, 'accept' | 'coins'>;
   readonly #turn: Turn;
   #sinceTurn = 0;
 
   /** `turn` resolves when the next piece may run. */
-  constructor(state: Pick<MempoolState, 'accept'>, turn: Turn) {
+  constructor(state: Pick<MempoolState, 'accept' | 'coins'>, turn: Turn) {
     this.#state = state;
     this.#turn = turn;
   }
@@ -29,14 +30,27 @@ export class AcceptInTurns {
     batch: KvBatch,
   ): Promise<readonly GroupOutcome[]> {
     const outcomes: GroupOutcome[] = [];
-    for (const group of groups) {
+    let approached = 0;
+    for (const [i, group] of groups.entries()) {
       if (this.#sinceTurn >= PIECE_TRANSACTIONS) {
         await this.#turn();
         this.#sinceTurn = 0;
       }
+      if (i === approached) approached = this.#approach(groups, i);
       this.#sinceTurn += group.length;
       outcomes.push(...this.#state.accept([group], context, batch));
     }
     return outcomes;
+  }
+
+  /** Fetches what the groups of the next piece spend; returns which group comes after them. */
+  #approach(groups: readonly (readonly CandidateTx[])[], from: number): number {
+    const transactions: Transaction[] = [];
+    let next = from;
+    while (next < groups.length && transactions.length < PIECE_TRANSACTIONS) {
+      for (const { tx } of groups[next++] ?? []) transactions.push(tx);
+    }
+    this.#state.coins.approach(transactions);
+    return next;
   }
 }

@@ -20,7 +20,7 @@ import type { Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
 import type { CandidateTx } from './acceptance.js';
 import type { AdoptedBlock } from './adopted-block.js';
-import type { Coins } from './coins.js';
+import { APPROACHED, type Coins } from './coins.js';
 import type { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
 import type { DruidPool, Pool, PooledTx } from './pool.js';
@@ -119,8 +119,11 @@ export class Adoption {
       // Waiting transactions may spend outputs of a round that was given up, or of what is taken out.
       isContested: returned !== null,
     };
-    for (const candidate of block.transactions) {
+    for (const [i, candidate] of block.transactions.entries()) {
       yield;
+      if (i % APPROACHED === 0) {
+        this.#modules.coins.approach(block.transactions.slice(i, i + APPROACHED).map(({ tx }) => tx));
+      }
       yield* this.#apply(candidate, taking, batch);
     }
     const { miningTxHash } = block.full.block.header;

@@ -9,6 +9,7 @@ import { createdOutPoints, isUnspendable, type PlacedTxOut, spentOutPoints } fro
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import { UNKNOWN_UTXO } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
+import { GROUP } from '../../ledger/utxo/output-words.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { fault, type Verdict } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
@@ -16,6 +17,8 @@ import { keys } from './layout.js';
 
 export const SPENT = fault('double_spend', 'An input is spent by another transaction');
 
+/** Transactions that are approached together by whoever goes through a long list of them. */
+export const APPROACHED = GROUP;
 /** Outputs that one piece of a transaction writes. */
 const PIECE_OUTPUTS = 512;
 
@@ -34,6 +37,14 @@ export class Coins {
   constructor(utxos: UtxoTable) {
     this.utxos = utxos;
     this.#waiting = utxos.another();
+  }
+
+  /**
+   * Fetches what will be read for these transactions: for whoever goes through a list of them next. In a table that no cache holds their
+   * outputs are found several times as fast then.
+   */
+  approach(transactions: readonly Transaction[]): void {
+    this.utxos.approach(transactions.flatMap(spentOutPoints));
   }
 
   /** The output, claimed or not. */

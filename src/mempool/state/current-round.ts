@@ -10,7 +10,7 @@ import type { Transaction, Utxo } from '../../chain/types.js';
 import type { KvBatch } from '../../db/kv.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Pieces } from '../../lib/pieces.js';
-import type { Coins } from './coins.js';
+import { APPROACHED, type Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
 import { keys, type RoundSlot } from './layout.js';
 import { encodeCoinsPieces, encodeRound, encodeRoundPieces } from './records.js';
@@ -93,6 +93,7 @@ export class CurrentRound {
     batch.put(keys.round(this.slot), yield* encodeRoundPieces(this.#round));
     for (const [i, { hash, bytes }] of this.#round.transactions.entries()) {
       yield;
+      if (i % APPROACHED === 0) this.#coins.approach(transactions?.slice(i, i + APPROACHED) ?? []);
       const tx = transactions?.[i] ?? decodeTransaction(bytes);
       if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
       const created = createdOutPoints(tx, hash).filter(({ txOut }) => !isUnspendable(txOut));

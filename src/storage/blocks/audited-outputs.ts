@@ -33,7 +33,7 @@ export class CountedOutputs implements AuditedOutputs {
   }
 
   async unspent(outPoints: readonly OutPoint[]): Promise<readonly (TxOut | undefined)[]> {
-    return outPoints.map((outPoint) => this.#find(outPoint));
+    return this.#table.outputs(outPoints);
   }
 
   apply({ spent, created }: VerifiedBlock): void {

@@ -1,0 +1,50 @@
+/**
+ * The words of an output in memory. Its outpoint, value and address stand side by side, so that whoever has found an output reads it
+ * without another access to memory. Slot 0 means "none".
+ */
+
+/** 31 hex digits of the transaction's hash behind its `g`; `KINDS` are in the last four bits. */
+export const HASH = 0;
+export const HASH_WORDS = 4;
+/** The last word of the hash. */
+export const KINDS = 3;
+/** Index of the output in its transaction, as a signed number. */
+export const N = 4;
+export const AMOUNT_LOW = 5;
+export const AMOUNT_HIGH = 6;
+export const LOCKTIME = 7;
+export const ADDRESS = 8;
+export const ADDRESS_WORDS = 8;
+/** The next output of the same address, or the next free slot; with the two flags. */
+export const NEXT = 16;
+/** The one before it in the list of its address. */
+export const PREVIOUS = 17;
+export const OUT_WORDS = 18;
+
+/** Words of an output that mean the same in every table: those before `NEXT`. */
+export const ROW_WORDS = ADDRESS + ADDRESS_WORDS;
+
+/** In KINDS, how the address is packed: 64 hex digits, 32 of them, `H` and 63 of them, or another way. */
+export const ADDRESS_KIND = 0x3;
+export const KIND_HEX64 = 0;
+export const KIND_HEX32 = 1;
+export const KIND_P2SH = 2;
+/** The first word of the address is the number of a text; 0 where there is no address. */
+export const KIND_ODD = 3;
+/** In KINDS, instead of 0: the first word of the hash is the number of a text, or the slot is free. */
+export const HASH_KIND = 0xc;
+export const ODD_HASH = 0x8;
+export const FREE = 0x4;
+
+export const ITEM_FLAG = 0x8000_0000;
+export const CLAIMED_FLAG = 0x4000_0000;
+export const SLOT_MASK = 0x3fff_ffff;
+
+/** In LOCKTIME: the value does not fit it, and is kept elsewhere. */
+export const LARGE_LOCKTIME = 0xffff_ffff;
+
+/**
+ * Outputs that are handled together, step by step, where many come at once: so many that the processor waits for the memory of several at a
+ * time, and so few that the cache keeps what one step has fetched for the next.
+ */
+export const GROUP = 64;
