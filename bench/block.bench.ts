@@ -105,7 +105,7 @@ export async function blockBench(): Promise<void> {
     printRow({ name: 'mempool: apply "stored"', value: store, unit: 'ms' });
 
     const genesis = parseGenesis(parseExactJson(benchGenesis(TRANSACTIONS * ROUNDS)));
-    const kv = await dataDir.open('archive');
+    const kv = await dataDir.open('archive', { isLarge: true });
     const scripts = new Verifier({ threads: 1 });
     await scripts.start();
     const rules = { genesis, activationHeight: 3 };

@@ -104,7 +104,7 @@ async function open(genesis: Genesis): Promise<Opened> {
     folder,
     dataDir,
     scripts,
-    archive: await Archive.open({ rules }, { kv: await dataDir.open('archive'), scripts }),
+    archive: await Archive.open({ rules }, { kv: await dataDir.open('archive', { isLarge: true }), scripts }),
   };
 }
 

@@ -39,7 +39,7 @@ const scripts = new Verifier({ threads: Number(threads) });
 await scripts.start();
 const genesis = parseGenesis(parseExactJson(await readFile(genesisFile, 'utf8')));
 const rules = { genesis, activationHeight: 3 };
-const archive = await Archive.open({ rules }, { kv: await dataDir.open('archive'), scripts });
+const archive = await Archive.open({ rules }, { kv: await dataDir.open('archive', { isLarge: true }), scripts });
 const limits = {
   maxLinks: 8,
   maxLinksPerAddress: 8,

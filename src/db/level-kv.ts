@@ -20,7 +20,7 @@ import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 import { closedError, isClosed, openError, readError, writeError } from './level-errors.js';
 import { checkFiles } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
-import { BINARY, type BinaryLevel, LevelReader, operationsOf, type UseLevel } from './level-reader.js';
+import { BINARY, type BinaryLevel, LevelReader, type UseLevel } from './level-reader.js';
 import { mustHold } from './must-hold.js';
 import { PendingBatch, type PendingWrite, recordChecksums, sealRecord, writesOf } from './record.js';
 import { checkRoom } from './room.js';
@@ -39,6 +39,11 @@ export interface LevelKvOptions {
   readonly createIfMissing: boolean;
   /** Bytes of LevelDB's cache of uncompressed blocks; 8 MiB by default. */
   readonly cacheBytes?: number;
+  /**
+   * Bytes that are gathered in memory before they become a table, and twice that while it is written; 4 MiB by default. What gathers more
+   * is rewritten less often, and a start after a kill reads that much of the log.
+   */
+  readonly writeBufferBytes?: number;
   /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
   readonly checkBytes?: number;
   /** What somebody who reads an error about damage can do: the end of its sentence. */
@@ -185,8 +190,7 @@ export class LevelKv implements Kv {
     const level = await this.#writable();
     failpoint('db.write.before', this.#name);
     try {
-      if (isOnePiece(writes)) await level.batch(operationsOf([...writes, last]), { ...BINARY, sync });
-      else await writeInPieces(level, [...writes, last], sync);
+      await writeInPieces(level, writes, last, sync);
     } catch (error) {
       await this.#spoil();
       throw writeError(this.#path, this.#wayBack, error);
@@ -301,11 +305,15 @@ export class LevelKv implements Kv {
 }
 
 async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryLevel> {
-  const cache = options.cacheBytes === undefined ? {} : { cacheSize: options.cacheBytes };
+  const { cacheBytes, writeBufferBytes } = options;
+  const memory = {
+    ...(cacheBytes !== undefined && { cacheSize: cacheBytes }),
+    ...(writeBufferBytes !== undefined && { writeBufferSize: writeBufferBytes }),
+  };
   // The constructor begins to open: it must come after the checks.
   const level = new Level<Uint8Array, Uint8Array>(path, {
     ...BINARY,
-    ...cache,
+    ...memory,
     createIfMissing: options.createIfMissing,
   });
   await level.open();
@@ -322,14 +330,24 @@ async function markOf(writes: readonly PendingWrite[], last: Mark, isSynced: boo
   return mark;
 }
 
-function isOnePiece(writes: readonly PendingWrite[]): boolean {
-  if (writes.length > PIECE_WRITES) return false;
-  return writes.reduce((bytes, { record }) => bytes + (record?.length ?? 0), 0) <= PIECE_BYTES;
+/** What `put` and `del` of a batch hand encoded bytes to: what abstract-level has databases implement. */
+interface EncodedBatch {
+  _put(key: Uint8Array, record: Uint8Array): void;
+  _del(key: Uint8Array): void;
 }
 
-/** Hands a large batch to LevelDB in pieces; it is written as one all the same. */
-async function writeInPieces(level: BinaryLevel, writes: readonly PendingWrite[], sync: boolean): Promise<void> {
+/**
+ * Hands a batch to LevelDB, a large one in pieces; it is written as one all the same. Keys and records are bytes that need no encoding,
+ * so they pass by what `put` does for each of many thousand: only the last one goes through it, and makes the batch one that `write` takes.
+ */
+async function writeInPieces(
+  level: BinaryLevel,
+  writes: readonly PendingWrite[],
+  last: { readonly key: Uint8Array; readonly record: Uint8Array },
+  sync: boolean,
+): Promise<void> {
   const batch = level.batch();
+  const encoded = batch as unknown as EncodedBatch;
   let count = 0;
   let bytes = 0;
   try {
@@ -341,10 +359,10 @@ async function writeInPieces(level: BinaryLevel, writes: readonly PendingWrite[]
       }
       count++;
       bytes += record?.length ?? 0;
-      if (record === undefined) batch.del(key, BINARY);
-      else batch.put(key, record, BINARY);
+      if (record === undefined) encoded._del(key);
+      else encoded._put(key, record);
     }
-    await batch.write({ sync });
+    await batch.put(last.key, last.record, BINARY).write({ sync });
   } finally {
     await batch.close();
   }

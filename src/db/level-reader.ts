@@ -1,7 +1,7 @@
 /** Reads from a database of the abstract-level family: each record is checked, and the caller names errors. */
 
 import type { KvEntry, KvRange } from './kv.js';
-import { openRecord, type PendingWrite } from './record.js';
+import { openRecord } from './record.js';
 
 /** Entries that an iteration takes from LevelDB at once, and the bytes that end a chunk earlier. */
 const CHUNK_ENTRIES = 1_000;
@@ -15,12 +15,6 @@ type Entry = [key: Uint8Array, record: Uint8Array];
 export type Operation =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array };
-
-export function operationsOf(writes: readonly PendingWrite[]): Operation[] {
-  return writes.map(({ key, record }) =>
-    record === undefined ? { type: 'del', key } : { type: 'put', key, value: record },
-  );
-}
 
 /** The part of an abstract-level database that is used here. */
 export interface BinaryLevel {
@@ -36,8 +30,7 @@ export interface BinaryLevel {
 }
 
 export interface LevelBatch {
-  put(key: Uint8Array, value: Uint8Array, options: typeof BINARY): unknown;
-  del(key: Uint8Array, options: typeof BINARY): unknown;
+  put(key: Uint8Array, value: Uint8Array, options: typeof BINARY): LevelBatch;
   write(options: { readonly sync: boolean }): Promise<void>;
   close(): Promise<void>;
 }

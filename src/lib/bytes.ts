@@ -16,6 +16,8 @@ for (let digit = 0; digit < 16; digit++) {
   for (const form of [text, text.toUpperCase()]) HEX_DIGITS[form.charCodeAt(0)] = digit;
 }
 const FIRST_SURROGATE = 0xd800;
+/** Up to this length a loop tells sooner than a native call that a text is ASCII. */
+const LOOP_LIMIT = 96;
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Lower-case hex of the bytes. */
@@ -101,9 +103,16 @@ export function readable(bytes: Uint8Array): Uint8Array {
 
 /** The text of the bytes from `start` to `end`; undefined when they are not valid UTF-8. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number): string | undefined {
+  if (end - start <= LOOP_LIMIT && isAscii(bytes, start, end)) return asBuffer(bytes).toString('latin1', start, end);
   const buffer = asBuffer(bytes);
   const slice = start === 0 && end === buffer.length ? buffer : buffer.subarray(start, end);
   return isUtf8(slice) ? slice.toString('utf8') : undefined;
+}
+
+function isAscii(bytes: Uint8Array, start: number, end: number): boolean {
+  let bits = 0;
+  for (let i = start; i < end; i++) bits |= bytes[i] ?? 0;
+  return bits < 0x80;
 }
 
 /** Writes the UTF-8 bytes of a text, for which there must be room, and returns their number. */

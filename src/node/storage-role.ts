@@ -186,7 +186,7 @@ async function openArchive(context: RoleContext, scripts: Verifier): Promise<Arc
   const open = async (): Promise<Archive> =>
     Archive.open(
       { rules, cacheBytes: config.storage.cacheBytes },
-      { ...context, kv: await dataDir.open(ARCHIVE), scripts },
+      { ...context, kv: await dataDir.open(ARCHIVE, { isLarge: true }), scripts },
     );
   const hasOthers = config.peers.storage.length > 0;
   const log = context.logger('storage');

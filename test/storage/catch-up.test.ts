@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
+import { Verifier } from '../../src/ledger/verifier/verifier.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { joinBlocks, splitBlocks } from '../../src/peers/block-list.js';
 import type { MessageType } from '../../src/peers/messages.js';
@@ -80,6 +81,30 @@ describe('catching up', () => {
       { from: 4, count: 4 },
       { from: 8, count: 4 },
     ]);
+    await away.service.stop();
+  });
+
+  it('has the signatures of the next block verified while it stores one, and none of them twice', async () => {
+    const full = await peer('full', 5);
+    const verify = vi.spyOn(away.archive.scripts, 'verify');
+    const ahead = () => verify.mock.calls.flatMap(([checks, sender]) => (sender === 'ahead' ? checks : []));
+    const storing = createDeferred<void>();
+    // Of a peer whose first block is not stored yet nothing is done ahead.
+    away.hooks.beforeWrite = async () => {
+      if (away.archive.nextHeight === 0) expect(ahead()).toEqual([]);
+      if (away.archive.nextHeight === 2) await storing.promise;
+    };
+    await away.service.start();
+    connect(away.node, full.node, clock);
+    const signatures = (heights: readonly number[]): number =>
+      heights.reduce((sum, height) => sum + (chain.blocks[height]?.transactions.length ?? 0), 0);
+    await expect.poll(() => ahead().length, { timeout: 60_000 }).toBe(signatures([2, 3]));
+    expect(away.archive.nextHeight).toBe(2);
+    storing.resolve();
+    await away.until(5);
+    await settle();
+    const { scripts } = away.archive;
+    expect(scripts instanceof Verifier && scripts.ran.main).toBe(signatures([1, 2, 3, 4]));
     await away.service.stop();
   });
 
@@ -197,12 +222,13 @@ describe('catching up from a peer that cannot be trusted', () => {
     expect(asked(liar, 'blocks.get')).toHaveLength(1);
   });
 
-  it('keeps the good blocks before a bad one', async () => {
+  it.each([
+    ['a bad one', (bytes: Uint8Array) => encodeFullBlock({ ...decodeFullBlock(bytes), transactions: [] })],
+    ['one that cannot be decoded', () => Uint8Array.of(1, 2, 3)],
+  ])('keeps the good blocks before %s', async (_, spoilt) => {
     const stored: number[] = [];
     away.archive.blockStored.on(({ height }) => stored.push(height));
-    const spoilThird = changingBlocks((blocks) =>
-      blocks.map((bytes, i) => (i === 2 ? encodeFullBlock({ ...decodeFullBlock(bytes), transactions: [] }) : bytes)),
-    );
+    const spoilThird = changingBlocks((blocks) => blocks.map((bytes, i) => (i === 2 ? spoilt(bytes) : bytes)));
     const liar = await peer('liar', 6);
     liar.node.tamper = spoilThird;
     connect(away.node, liar.node, clock);

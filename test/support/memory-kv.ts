@@ -6,7 +6,7 @@
 import { MemoryLevel } from 'memory-level';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../src/db/kv.js';
 import { closedError } from '../../src/db/level-errors.js';
-import { BINARY, type BinaryLevel, LevelReader, operationsOf } from '../../src/db/level-reader.js';
+import { BINARY, type BinaryLevel, LevelReader, type Operation } from '../../src/db/level-reader.js';
 import { PendingBatch, writesOf } from '../../src/db/record.js';
 
 const NAME = 'memory';
@@ -33,7 +33,10 @@ export class MemoryKv implements Kv {
   }
 
   async write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
-    const operations = operationsOf(writesOf(batch)).map((one) => ({ ...one, key: Uint8Array.from(one.key) }));
+    const operations = writesOf(batch).map(({ key, record }): Operation => {
+      const copy = Uint8Array.from(key);
+      return record === undefined ? { type: 'del', key: copy } : { type: 'put', key: copy, value: record };
+    });
     await this.#open().batch(operations, { ...BINARY, sync });
   }
 

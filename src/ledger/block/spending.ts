@@ -36,7 +36,7 @@ export interface LedgerView {
 
 /** Runs checks beside the event loop; see `Verifier`. */
 export interface ScriptVerifier {
-  verify(checks: readonly ScriptCheck[]): Promise<boolean>;
+  verify(checks: readonly ScriptCheck[], sender?: string): Promise<boolean>;
 }
 
 /**

@@ -73,7 +73,7 @@ async function openNew(directory: DataDir, scripts: Verifier, { config, genesis 
   const producers = producersOf(config, genesis);
   const rules = { genesis, producers, activationHeight: config.mining.asertActivationHeight };
   const { cacheBytes } = config.storage;
-  return Archive.open({ rules, cacheBytes }, { kv: await directory.open(ARCHIVE), scripts });
+  return Archive.open({ rules, cacheBytes }, { kv: await directory.open(ARCHIVE, { isLarge: true }), scripts });
 }
 
 async function fill(archive: Archive, options: RebuildStorageOptions): Promise<RebuiltArchive> {

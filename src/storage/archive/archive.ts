@@ -97,6 +97,8 @@ interface OpenParts {
 export class Archive implements StorageService {
   /** Records by their names, for the index of the chain. */
   readonly lookups: ArchiveLookups;
+  /** What verifies its blocks. */
+  readonly scripts: ScriptVerifier;
   readonly #rules: ChainRules;
   readonly #kv: Kv;
   readonly #clock: Clock;
@@ -104,7 +106,6 @@ export class Archive implements StorageService {
   readonly #reader: ArchiveReader;
   readonly #unspent: UnspentOutputs;
   readonly #certificates: Certificates;
-  readonly #scripts: ScriptVerifier;
   readonly #verifier: BlockVerifier;
   readonly #cache: EntryCache;
   readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
@@ -137,7 +138,7 @@ export class Archive implements StorageService {
     this.#reader = reader;
     this.#unspent = unspent;
     this.#certificates = certificates;
-    this.#scripts = scripts;
+    this.scripts = scripts;
     this.#verifier = new BlockVerifier(rules, { ledger: this.#ledger(), scripts, clock });
     this.#cache = new EntryCache(cacheBytes, metrics);
     this.lookups = new ArchiveLookups(kv, reader, (work) => this.#guard(work));
@@ -273,7 +274,7 @@ export class Archive implements StorageService {
       reader: this.#reader,
       tip: this.#tip,
       rules: this.#rules,
-      scripts: this.#scripts,
+      scripts: this.scripts,
       clock: this.#clock,
       certificates: this.#certificates,
       counted: () => this.#unspent.next,
@@ -304,9 +305,8 @@ export class Archive implements StorageService {
   }
 
   async #hashAt(height: number): Promise<string | undefined> {
-    if (!this.#isStored(height)) return undefined;
     const known = this.#hashes.get(height);
-    if (known !== undefined) return known;
+    if (known !== undefined || !this.#isStored(height)) return known;
     const hash = await this.#reader.hashAt(height);
     this.#hashes.set(height, hash);
     return hash;

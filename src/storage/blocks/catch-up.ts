@@ -37,6 +37,7 @@ import type { Archive } from '../archive/archive.js';
 import type { Healing } from '../heal/healing.js';
 import { noteOther } from './block-receiver.js';
 import { PeerDoubts } from './peer-doubts.js';
+import { verifyAhead } from './verify-ahead.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
 /** Errors that no peer is to blame for and none can help with. */
@@ -278,21 +279,43 @@ export class CatchUp {
     const certificates = certificatesOf(reply.body);
     const { count, round } = reply.body;
     this.#askAhead(from + count, link);
-    for (const [i, bytes] of splitBlocks(reply.attachment, reply.body.count).entries()) {
-      // Blocks that no proof covers yet are asked for again.
-      if (this.#isStopping || (proof !== undefined && proof.at(from + i) === undefined)) break;
-      // Nothing proves what a peer says about a round, so only a node of this operator is believed.
-      const facts = link.trusted && i === count - 1 ? round : undefined;
-      const full = await decodeFullBlockInPieces(bytes, () => this.#slices.turn());
-      await this.#store(full, { certificate: certificates.get(from + i), proof, facts });
-      this.#doubts.clear(link);
-      this.#givers.add(link);
-      this.#askAhead(from + count, link);
-      this.#progress.emit(this.#status());
+    const blocks = splitBlocks(reply.attachment, count);
+    // Blocks that no proof covers yet are asked for again.
+    const isOfUse = (i: number): boolean => i < count && (proof === undefined || proof.at(from + i) !== undefined);
+    let coming = this.#decode(isOfUse(0) ? blocks[0] : undefined);
+    try {
+      for (let i = 0; isOfUse(i) && !this.#isStopping; i++) {
+        const full = await coming;
+        if (full === undefined) break;
+        // Nothing proves what a peer says about a round, so only a node of this operator is believed.
+        const facts = link.trusted && i === count - 1 ? round : undefined;
+        const storing = this.#store(full, { certificate: certificates.get(from + i), proof, facts });
+        coming = this.#decode(isOfUse(i + 1) ? blocks[i + 1] : undefined, this.#givers.has(link));
+        await storing;
+        this.#doubts.clear(link);
+        this.#givers.add(link);
+        this.#askAhead(from + count, link);
+        this.#progress.emit(this.#status());
+      }
+    } finally {
+      await coming.catch(() => undefined);
     }
     // A range that was stored in the meantime is progress too; otherwise the peer would be asked forever.
     if (this.#archive.nextHeight === from)
       throw new TesseraError('protocol_violation', 'the peer sent blocks of other numbers');
+  }
+
+  /** Decodes a block while the one before it is stored; with `isExpected` its signatures are verified meanwhile, too. */
+  #decode(bytes: Uint8Array | undefined, isExpected = false): Promise<FullBlock | undefined> {
+    const decode = async (encoded: Uint8Array): Promise<FullBlock> => {
+      const full = await decodeFullBlockInPieces(encoded, () => this.#slices.turn());
+      if (isExpected) await verifyAhead(full, this.#archive.scripts, this.#slices);
+      return full;
+    };
+    const decoded = bytes === undefined ? Promise.resolve(undefined) : decode(bytes);
+    // Whose turn it is not yet may be wrong before anybody waits for it.
+    decoded.catch(() => undefined);
+    return decoded;
   }
 
   /** What proves the next blocks; undefined where they need no proof. Throws an error that says what the peer did wrong. */
