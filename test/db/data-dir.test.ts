@@ -47,6 +47,22 @@ async function otherProcess() {
 }
 
 describe('a data directory', () => {
+  it('gives a large database, and one that is made again, more memory before what is written becomes a table', async () => {
+    const dir = await DataDir.open(path, STORAGE);
+    const opened = { small: await dir.open('small'), large: await dir.open('archive', { isLarge: true }) };
+    const kvs = { ...opened, derived: await dir.openDerived('index') };
+    for (const kv of Object.values(kvs)) {
+      for (let i = 0; i < 6; i++) {
+        await kv.write(kv.batch().put(Buffer.from(`key ${i}`), Buffer.alloc(1024 * 1024, i)), { sync: false });
+      }
+    }
+    const tables = async (name: string) =>
+      (await readdir(join(path, 'db', name))).filter((file) => file.endsWith('.ldb')).length;
+    await expect.poll(() => tables('small'), { timeout: 60_000 }).toBeGreaterThan(0);
+    expect([await tables('archive'), await tables('index')]).toEqual([0, 0]);
+    await dir.close();
+  });
+
   it('makes the folder private and its databases durable', async () => {
     await writeSome();
     expect((await stat(path)).mode & 0o777).toBe(0o700);
