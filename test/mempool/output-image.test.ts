@@ -80,14 +80,22 @@ async function createNode(folder: string, { kv = new MemoryKv() as Kv, dueChange
     state,
     warnings,
     start: () => image.start({ state, store, applier }),
-    /** One command that adds and removes outputs of these numbers. */
-    async change(added: readonly number[], removed: readonly number[] = []): Promise<void> {
+    /** One command that adds and removes outputs of these numbers; `meanwhile` goes on between two pieces of noting them. */
+    async change(
+      added: readonly number[],
+      removed: readonly number[] = [],
+      meanwhile = async (): Promise<void> => undefined,
+    ): Promise<void> {
       const batch = kv.batch();
       for (const i of added) state.coins.insert(outPoint(i), output(i), batch);
       for (const i of removed) state.coins.spend(outPoint(i), batch);
       const seq = state.seq + 1;
       state.seal(seq, batch);
-      atOnce(image.note(batch, seq));
+      const noting = image.note(batch, seq);
+      if (noting.next().done !== true) {
+        await meanwhile();
+        atOnce(noting);
+      }
       await store.write(batch, { sync: false });
       applier.applied.emit();
     },
@@ -191,6 +199,24 @@ describe('a start with an image', () => {
     const noted: Uint8Array[] = [];
     for await (const [key] of node.kv.entries(ranges.changed)) noted.push(key);
     expect(noted).toEqual([]);
+    expect((await restart(folder, node.kv)).hasReadRecords).toBe(false);
+  });
+
+  it('is not replaced before its time, where it was finished while changes were noted', async () => {
+    const folder = await newFolder();
+    const node = await createNode(folder, { dueChanges: 4_000 });
+    node.start();
+    await node.change(numbers(0, 100));
+    await node.image.settled();
+    const first = await fileOf(folder);
+    // The second image is begun with these, and finished between two pieces of the next command.
+    await node.change(numbers(100, 4_200));
+    await node.change(numbers(5_000, 7_100), [], () => node.image.settled());
+    const second = await fileOf(folder);
+    expect(second).not.toBe(first);
+    await node.change([8_000]);
+    await node.image.settled();
+    expect(await fileOf(folder)).toBe(second);
     expect((await restart(folder, node.kv)).hasReadRecords).toBe(false);
   });
 

@@ -159,7 +159,10 @@ export class OutputImage {
 
   /** A batch is about to be written: it has the changes of the commands up to `seq`, and none of others. */
   *note(batch: KvBatch, seq: number): Pieces<void> {
-    if (this.#isNoting) this.#changes += yield* noteChanged(batch, seq);
+    if (!this.#isNoting) return;
+    const changes = yield* noteChanged(batch, seq);
+    // Not in one expression with what is above: an image may be finished between two pieces.
+    this.#changes += changes;
   }
 
   /** Resolves when no image is being written. */
