@@ -51,4 +51,30 @@ describe('time slices', () => {
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(10);
   });
+
+  it('give small pieces as much time as large ones', async () => {
+    const clock = new ManualClock();
+    let isWorking = true;
+    let others = 0;
+    const large = async (): Promise<void> => {
+      const slices = new TimeSlices(clock);
+      while (isWorking) {
+        await slices.turn();
+        clock.advance(4);
+        others += 4;
+      }
+    };
+    const small = async (): Promise<void> => {
+      const slices = new TimeSlices(clock);
+      for (let piece = 0; piece < 640; piece++) {
+        await slices.turn();
+        clock.advance(0.125);
+      }
+      isWorking = false;
+    };
+    await Promise.all([large(), large(), small()]);
+    // 80 ms of work in slices of 8 beside two others.
+    expect(others).toBeGreaterThanOrEqual(160);
+    expect(others).toBeLessThanOrEqual(200);
+  });
 });
