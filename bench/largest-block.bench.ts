@@ -23,6 +23,7 @@ import { LocalJournal } from '../src/journal/local-journal.js';
 import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
+import { inPieces } from '../src/lib/pieces.js';
 import { TimeSlices } from '../src/lib/time-slices.js';
 import { readAdoptedBlock } from '../src/mempool/state/adopted-block.js';
 import { Applier } from '../src/mempool/state/applier.js';
@@ -31,7 +32,7 @@ import { MempoolState, type StateRules } from '../src/mempool/state/state.js';
 import { StateStore } from '../src/mempool/state/state-store.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
-import { contentFault } from '../src/wallet/block-check.js';
+import { contentFaultInPieces } from '../src/wallet/block-check.js';
 import { mine } from '../test/support/mempool.js';
 import { printRow, printSection } from './report.js';
 import { measureTurns } from './turns.js';
@@ -224,7 +225,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
 
   const wallet = { activationHeight: 1_000, producers: undefined, concerns: () => false };
   await timed('wallet: check', async () => {
-    const wrong = contentFault({ full, hash }, wallet);
+    const wrong = await inPieces(contentFaultInPieces({ full, hash }, wallet), () => slices.turn());
     if (wrong !== null) throw new Error(wrong.message);
   });
 }

@@ -352,13 +352,15 @@ async function writeInPieces(
   let bytes = 0;
   try {
     for (const { key, record } of writes) {
-      if (count === PIECE_WRITES || bytes > PIECE_BYTES) {
+      const length = record?.length ?? 0;
+      // A large record gets a turn of its own: to make it has filled this one.
+      if (count === PIECE_WRITES || bytes > PIECE_BYTES || length > PIECE_BYTES) {
         await nextTurn();
         count = 0;
         bytes = 0;
       }
       count++;
-      bytes += record?.length ?? 0;
+      bytes += length;
       if (record === undefined) encoded._del(key);
       else encoded._put(key, record);
     }

@@ -1,5 +1,6 @@
 /** The writing end of the local journal: what is appended during one synced write shares the next. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { databaseError } from '../db/database-error.js';
 import type { Kv } from '../db/kv.js';
 import type { Clock } from '../lib/clock.js';
@@ -13,6 +14,9 @@ import { keys } from './layout.js';
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Bytes that one synced batch takes at most. */
 const MAX_COMMIT_BYTES = 8 * 1024 * 1024;
+
+/** Bytes whose records get a turn of the event loop of their own. */
+const LARGE_BYTES = 1024 * 1024;
 
 interface Waiting {
   readonly seq: number;
@@ -85,7 +89,11 @@ export class GroupCommit {
   async #commitAll(): Promise<void> {
     // Appends of the same turn of the loop go into the same batch.
     await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#commit(this.#takeGroup());
+    while (this.#waiting.length > 0) {
+      // To encode it has taken its time, and so does its record: a block of storage may have some 30 MiB.
+      if (this.#waitingBytes > LARGE_BYTES) await nextTurn();
+      await this.#commit(this.#takeGroup());
+    }
     this.#committing = undefined;
   }
 

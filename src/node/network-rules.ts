@@ -94,8 +94,13 @@ function producerRule({ network: { producerKeys } }: Config): NetworkRules {
 
 /** The fingerprint of a genesis file, which nodes compare: 32 hex digits, equal for files that begin the same chain. */
 export function genesisFingerprint(genesis: Genesis): string {
-  return hashOf(genesisFacts(genesis));
+  const known = fingerprints.get(genesis) ?? hashOf(genesisFacts(genesis));
+  fingerprints.set(genesis, known);
+  return known;
 }
+
+/** A start asks for it more than once, and a genesis file may have very many outputs. */
+const fingerprints = new WeakMap<Genesis, string>();
 
 /** All constants of the chain, so that none can be forgotten. */
 function constants(): string {

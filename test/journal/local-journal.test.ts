@@ -66,6 +66,24 @@ function watched(kv: Kv) {
 }
 
 describe('group commit', () => {
+  it('makes the record of a large entry in a turn of the event loop after that in which it was encoded', async () => {
+    const store = watched(new MemoryKv());
+    const journal = await openJournal(store.kv);
+    const isWrittenAtOnce = async (payload: Uint8Array): Promise<boolean> => {
+      const before = store.writes.length;
+      const appended = appendTo(journal, payload);
+      // All that follows in this turn.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      for (let i = 0; i < 20; i++) await Promise.resolve();
+      const isWritten = store.writes.length > before;
+      await appended;
+      return isWritten;
+    };
+    expect(await isWrittenAtOnce(Buffer.alloc(1_000))).toBe(true);
+    expect(await isWrittenAtOnce(Buffer.alloc(2 * 1024 * 1024))).toBe(false);
+    await journal.close();
+  });
+
   it('puts what arrives during one sync into the next batch, always synced (rule P1)', async () => {
     const store = watched(new MemoryKv());
     const gate = createDeferred<void>();

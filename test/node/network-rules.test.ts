@@ -3,10 +3,11 @@
 import { Value } from '@sinclair/typebox/value';
 import { expect, it } from 'vitest';
 import { type BlockRules, DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
+import type { Transaction } from '../../src/chain/types.js';
 import { createConfig } from '../../src/config/load.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
-import { networkRules } from '../../src/node/network-rules.js';
+import { genesisFingerprint, networkRules } from '../../src/node/network-rules.js';
 import { NetworkRules, rulesFault } from '../../src/peers/link/rules.js';
 
 const DEV = 'config/genesis-dev.json';
@@ -31,6 +32,22 @@ it.each([
 ] as const)('differ between a %s and a %s node in %s', async (one, other, name, value) => {
   const found = rulesFault(await rulesOf(one, { [name]: value }), await rulesOf(other));
   expect(found?.message).toContain(`${name} is "${value}"`);
+});
+
+it('read a genesis file once, however often its fingerprint is asked for', async () => {
+  const genesis = await readGenesis(DEV);
+  let readings = 0;
+  class Counted extends Map<string, Transaction> {
+    override [Symbol.iterator]() {
+      readings++;
+      return super[Symbol.iterator]();
+    }
+  }
+  const counted = { ...genesis, transactions: new Counted(genesis.transactions) };
+  const own = genesisFingerprint(counted);
+  expect([own, readings]).toEqual([genesisFingerprint(genesis), 1]);
+  networkRules(createConfig('user', { 'network.secret': 'a secret of this test' }), counted);
+  expect([genesisFingerprint(counted), readings]).toEqual([own, 1]);
 });
 
 it('differ for a user with another genesis file', async () => {

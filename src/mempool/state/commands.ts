@@ -5,6 +5,7 @@
 
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { decodeRecord } from '../../db/decode-record.js';
+import { concatBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { type RoundFacts, readFacts, writeFacts } from './round-facts.js';
 
@@ -154,15 +155,21 @@ export function encodeCommand(command: Command): Uint8Array {
       writer.string(command.hash);
       break;
     case 'block-adopted':
-      writer.bytes(command.block);
-      writer.u8(command.facts === null ? 0 : 1);
-      if (command.facts !== null) writeFacts(writer, command.facts);
-      break;
+      return encodeAdopted(writer, command);
     case 'digest':
       writeDigest(writer, command);
       break;
   }
   return writer.toBytes();
+}
+
+/** The block is copied once: it may have some 30 MiB. */
+function encodeAdopted(writer: BincodeWriter, { block, facts }: BlockAdoptedCommand): Uint8Array {
+  writer.length64(block.length);
+  const before = writer.toBytes();
+  writer.reset().u8(facts === null ? 0 : 1);
+  if (facts !== null) writeFacts(writer, facts);
+  return concatBytes(before, block, writer.view());
 }
 
 function writeDigest(writer: BincodeWriter, { replica, seq, height, digest, trail }: DigestCommand): void {
