@@ -11,6 +11,7 @@ import { HASH_KEY_BYTES } from '../src/ledger/utxo/keyed-hash.js';
 import { UtxoTable } from '../src/ledger/utxo/utxo-table.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
+import { atOnce } from '../src/lib/pieces.js';
 import { systemRandom } from '../src/lib/random.js';
 import { SignalSource } from '../src/lib/signal.js';
 import { OutputImage } from '../src/mempool/image/output-image.js';
@@ -104,7 +105,7 @@ async function imaged(name: string, { kv, folder }: { kv: Kv; folder: string }, 
       state.coins.insert(manyOutPoint(count + at), manyOutput(count + at), batch);
     }
     state.seal(seq, batch);
-    image.note(batch, seq);
+    atOnce(image.note(batch, seq));
     await kv.write(batch, { sync: false });
   }
   print(`${name}: read the image and a 16th that has changed since`, await used(load), count);
