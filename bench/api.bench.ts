@@ -40,7 +40,7 @@ const CASES: readonly Case[] = [
 
 export interface ApiBenchOptions {
   readonly short: boolean;
-  readonly against?: string;
+  readonly against?: string | undefined;
 }
 
 export async function apiBench({ short, against }: ApiBenchOptions): Promise<void> {

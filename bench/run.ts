@@ -1,15 +1,13 @@
 /**
- * `npm run bench [-- NAME … [--short] [--sizes N,N] [--json FILE] [--compare FILE] [--against DIR]]`: runs the benchmarks,
- * or those named, one after the other, prints figures and ratios, and writes them as JSON. `--short` runs those that say
- * something in seconds; `--sizes` is how large tables are where that is what is measured; `--compare` shows what is slower than
- * in an earlier run; `--against` names a checkout whose API is measured beside this one.
+ * `npm run bench`: runs the benchmarks, or those named, one after the other, prints figures and ratios, and writes them as JSON.
+ * `--help` has the options (`arguments.ts`).
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
 import { archiveSizeBench } from './archive-size.bench.js';
+import { type BenchArguments, readArguments } from './arguments.js';
 import { blockBench } from './block.bench.js';
 import { catchUpBench } from './catch-up.bench.js';
 import { chainBench } from './chain.bench.js';
@@ -25,29 +23,15 @@ import { replicasBench } from './replicas.bench.js';
 import { printedFigures } from './report.js';
 import { requestsBench } from './requests.bench.js';
 import { signatureBench } from './signature.bench.js';
-import { readSizes, type SizeOptions } from './sizes.js';
 import { startBench } from './start.bench.js';
 import { submissionBench } from './submission.bench.js';
 import { utxoBench } from './utxo.bench.js';
 import { walletBench } from './wallet.bench.js';
 import { walletSizeBench } from './wallet-size.bench.js';
 
-const { positionals: names, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    against: { type: 'string' },
-    short: { type: 'boolean', default: false },
-    json: { type: 'string', default: 'bench.json' },
-    compare: { type: 'string' },
-    sizes: { type: 'string' },
-  },
-});
-const { short } = values;
-const sized: SizeOptions = { short, sizes: values.sizes === undefined ? undefined : readSizes(values.sizes) };
-
-const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
-  signatures: () => signatureBench({ short }),
-  api: () => apiBench({ short, ...(values.against !== undefined && { against: values.against }) }),
+const BENCHES: Readonly<Record<string, (options: BenchArguments) => Promise<void>>> = {
+  signatures: signatureBench,
+  api: apiBench,
   admission: admissionBench,
   replicas: replicasBench,
   requests: requestsBench,
@@ -56,35 +40,31 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   largest: largestBlockBench,
   submission: submissionBench,
   fairness: fairnessBench,
-  utxo: () => utxoBench(sized),
-  start: () => startBench(sized),
+  utxo: utxoBench,
+  start: startBench,
   nonce: nonceBench,
   chain: chainBench,
   wallet: walletBench,
-  'wallet-size': () => walletSizeBench(sized),
+  'wallet-size': walletSizeBench,
   pages: pagesBench,
   index: chainIndexBench,
-  'catch-up': () => catchUpBench(sized),
-  'archive-size': () => archiveSizeBench(sized),
+  'catch-up': catchUpBench,
+  'archive-size': archiveSizeBench,
 };
-/** Those with a short form. */
-const SHORT = ['signatures', 'api'];
-
-const unknown = names.filter((name) => !(name in BENCHES));
-if (unknown.length > 0) {
-  console.error(`no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}`);
-  process.exit(2);
+const asked = readArguments(process.argv.slice(2), Object.keys(BENCHES));
+if ('text' in asked) {
+  (asked.status === 0 ? console.log : console.error)(asked.text);
+  process.exit(asked.status);
 }
-const wanted = names.length > 0 ? names : short ? SHORT : Object.keys(BENCHES);
 // Read first: it may be the file that this run writes.
-const before = values.compare === undefined ? undefined : (JSON.parse(await readFile(values.compare, 'utf8')) as Run);
+const before = asked.compare === undefined ? undefined : (JSON.parse(await readFile(asked.compare, 'utf8')) as Run);
 const machine = thisMachine();
 const date = new Date().toISOString();
 console.log(`${date}, ${describeMachine(machine)}`);
-for (const [name, bench] of Object.entries(BENCHES)) if (wanted.includes(name)) await bench();
+for (const [name, bench] of Object.entries(BENCHES)) if (asked.wanted.includes(name)) await bench(asked);
 
 const run: Run = { date, machine, figures: printedFigures() };
-await writeFile(values.json, `${JSON.stringify(run, null, 1)}\n`);
-console.log(`\n${run.figures.length} figures written to ${values.json}`);
+await writeFile(asked.json, `${JSON.stringify(run, null, 1)}\n`);
+console.log(`\n${run.figures.length} figures written to ${asked.json}`);
 if (before !== undefined) printComparison(compareRuns(before, run), before);
 process.exit(0);
