@@ -1,7 +1,5 @@
 /** How long a storage node needs to start, and to answer, by the number of blocks that it has; with the index of the chain. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { coinbaseTransaction } from '../src/chain/builders.js';
 import { encodeBlock, encodeTransaction, encodeTxOut } from '../src/chain/codec.js';
@@ -33,7 +31,7 @@ import { encodeBlockRecord, encodeLast, encodeTransactionRecord } from '../src/s
 import { ChainIndex } from '../src/storage/chain-index/chain-index.js';
 import { printRow, printSection } from './report.js';
 import { measured } from './rounds.js';
-import type { SizeOptions } from './sizes.js';
+import { inFolders, type SizeOptions } from './sizes.js';
 import { threadTime } from './turns.js';
 
 const SIZES = [1_000, 1_000_000];
@@ -207,12 +205,5 @@ async function indexAnswers(
 
 export async function archiveSizeBench({ short, sizes = short ? SHORT_SIZES : SIZES }: SizeOptions): Promise<void> {
   printSection('A storage node by its blocks, of a coinbase each');
-  for (const count of sizes) {
-    const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-archive-'));
-    try {
-      await measure(folder, count);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }
+  await inFolders('archive', sizes, measure);
 }

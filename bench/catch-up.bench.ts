@@ -5,8 +5,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseGenesis } from '../src/chain/genesis.js';
@@ -21,7 +20,7 @@ import { Archive } from '../src/storage/archive/archive.js';
 import { createTestChain } from '../test/support/storage/test-chain.js';
 import { benchGenesis, benchOutputs, benchPayments } from './payments.js';
 import { printRow, printSection } from './report.js';
-import type { SizeOptions } from './sizes.js';
+import { inFolders, type SizeOptions } from './sizes.js';
 
 /** What a storage node of the benchmark says. */
 export type StorageLine =
@@ -141,12 +140,5 @@ function print(payments: number, took: Used, gave: Used, alone: { clock: number;
 
 export async function catchUpBench({ short, sizes = short ? SHORT_SIZES : SIZES }: SizeOptions): Promise<void> {
   printSection(`Catching up: ${BLOCKS} blocks from another storage node, ${THREADS} thread beside the main one`);
-  for (const payments of sizes) {
-    const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-catch-up-'));
-    try {
-      await measure(folder, payments);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }
+  await inFolders('catch-up', sizes, measure);
 }

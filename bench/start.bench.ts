@@ -1,7 +1,5 @@
 /** How long a mempool node needs to read its state when it starts, by the number of unspent outputs. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_BLOCK_RULES } from '../src/chain/block-rules.js';
 import { encodeTxOut } from '../src/chain/codec.js';
@@ -21,7 +19,7 @@ import { MempoolState, type StateRules } from '../src/mempool/state/state.js';
 import { StateStore } from '../src/mempool/state/state-store.js';
 import { manyOutPoint, manyOutput } from './many-outputs.js';
 import { printRow, printSection } from './report.js';
-import type { SizeOptions } from './sizes.js';
+import { inFolders, type SizeOptions } from './sizes.js';
 import { threadTime } from './turns.js';
 
 const SIZES = [1_000_000];
@@ -112,25 +110,22 @@ async function imaged(name: string, { kv, folder }: { kv: Kv; folder: string }, 
   await image.stop();
 }
 
+async function measure(folder: string, count: number): Promise<void> {
+  const options = { role: 'mempool', networkName: 'bench' };
+  const made = await DataDir.open(folder, options);
+  await fill(await made.open('mempool'), count);
+  await made.close();
+  const dataDir = await DataDir.open(folder, options);
+  const name = `${count.toLocaleString('en-US')} outputs`;
+  let kv: Kv | undefined;
+  print(`${name}: open the database`, await used(async () => (kv = await dataDir.open('mempool'))), count);
+  const opened = kv as Kv;
+  print(`${name}: read the records`, await used(() => loadMempoolState(opened, RULES, { hashKey })), count);
+  await imaged(name, { kv: opened, folder: join(folder, 'image') }, count);
+  await dataDir.close();
+}
+
 export async function startBench({ short, sizes = short ? SHORT_SIZES : SIZES }: SizeOptions): Promise<void> {
   printSection('The start of a mempool node');
-  for (const count of sizes) {
-    const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-start-'));
-    const options = { role: 'mempool', networkName: 'bench' };
-    try {
-      const made = await DataDir.open(folder, options);
-      await fill(await made.open('mempool'), count);
-      await made.close();
-      const dataDir = await DataDir.open(folder, options);
-      const name = `${count.toLocaleString('en-US')} outputs`;
-      let kv: Kv | undefined;
-      print(`${name}: open the database`, await used(async () => (kv = await dataDir.open('mempool'))), count);
-      const opened = kv as Kv;
-      print(`${name}: read the records`, await used(() => loadMempoolState(opened, RULES, { hashKey })), count);
-      await imaged(name, { kv: opened, folder: join(folder, 'image') }, count);
-      await dataDir.close();
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }
+  await inFolders('start', sizes, measure);
 }

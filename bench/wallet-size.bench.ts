@@ -1,7 +1,5 @@
 /** What a wallet costs by the number of outputs that it holds: opening it, paying, its balance, a block for it. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Kv } from '../src/db/kv.js';
 import { openLevelKv } from '../src/db/level-kv.js';
@@ -15,7 +13,7 @@ import { fund, NOBODY, nextBlock, paymentFromOutside, tokens } from '../test/sup
 import { manyOutPoint } from './many-outputs.js';
 import { printRow, printSection } from './report.js';
 import { measured } from './rounds.js';
-import type { SizeOptions } from './sizes.js';
+import { inFolders, type SizeOptions } from './sizes.js';
 import { threadTime } from './turns.js';
 
 const SIZES = [5_000, 1_000_000];
@@ -115,12 +113,5 @@ async function measure(folder: string, count: number): Promise<void> {
 
 export async function walletSizeBench({ short, sizes = short ? SHORT_SIZES : SIZES }: SizeOptions): Promise<void> {
   printSection(`A wallet by its outputs, at ${ADDRESSES} addresses`);
-  for (const count of sizes) {
-    const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-wallet-'));
-    try {
-      await measure(folder, count);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }
+  await inFolders('wallet', sizes, measure);
 }

@@ -61,11 +61,11 @@ export class FromStorage {
     return null;
   }
 
-  /** Asks one storage node after the other. Throws the error of the last one. */
+  /** Asks one storage node after the other. Throws the error of the last one, or `shutting_down` when none was asked. */
   async take(base: number): Promise<void> {
     const { kv, turn, logger, onProgress } = this.#modules;
     const { signal } = this.#stopping;
-    let last: unknown;
+    let last: unknown = new TesseraError('shutting_down', 'the node is stopping');
     for (const storage of this.#storage) {
       if (signal.aborted) break;
       try {

@@ -66,6 +66,18 @@ describe('an index of slots', () => {
     expect(SLOTS.filter((slot) => has(index, spread, slot))).toEqual([]);
   });
 
+  it('stops with an error when a slot is not there, and goes on as it was', () => {
+    const index = new SlotIndex(spread);
+    for (const slot of SLOTS) index.add(spread(slot), slot);
+    const absent = 'broken invariant: slot 5000 is not in the index';
+    expect(() => index.remove(spread(5_000), 5_000)).toThrow(absent);
+    expect(() => index.replace(spread(5_000), 5_000, 6_000)).toThrow(absent);
+    // The right slot under the hash of another.
+    expect(() => index.remove(spread(1), 2)).toThrow('broken invariant: slot 2 is not in the index');
+    expect(index.size).toBe(SLOTS.length);
+    expect(SLOTS.filter((slot) => !has(index, spread, slot))).toEqual([]);
+  });
+
   it('is the same through all its splits, and while it empties', () => {
     const COUNT = 60_000;
     const index = new SlotIndex(spread);

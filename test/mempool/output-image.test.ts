@@ -58,6 +58,9 @@ function output(i: number): TxOut {
   };
 }
 
+/** Nodes so far: each draws other ids for its images, and the same ones in every run. */
+let nodes = 0;
+
 /** A state whose commands change outputs, with its database and its image. */
 async function createNode(folder: string, { kv = new MemoryKv() as Kv, dueChanges = 1 } = {}) {
   const warnings: string[] = [];
@@ -65,7 +68,7 @@ async function createNode(folder: string, { kv = new MemoryKv() as Kv, dueChange
   const warn = (_: object, text: string): void => void warnings.push(text);
   const modules = {
     kv,
-    random: createSeededRandom(`image ${Math.random()}`),
+    random: createSeededRandom(`image ${nodes++}`),
     clock: systemClock,
     logger: { ...logger, warn },
   };

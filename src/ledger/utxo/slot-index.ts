@@ -215,14 +215,15 @@ function entryOf({ slotMask }: Bucket, hash: number, slot: number): number {
   return (slot | ((hash << TAG_SHIFT) & ~slotMask)) >>> 0;
 }
 
-/** Where the slot stands, which must be in the bucket. */
+/** Where the slot stands; throws when it is not in the bucket, which is a broken invariant of the caller. */
 function placeOf(bucket: Bucket, hash: number, slot: number): number {
   const { places } = bucket;
   const entry = entryOf(bucket, hash, slot);
   const mask = places.length - 1;
-  let i = hash & mask;
-  while (places[i] !== entry) i = (i + 1) & mask;
-  return i;
+  for (let i = hash & mask; ; i = (i + 1) & mask) {
+    if (places[i] === 0) throw new Error(`broken invariant: slot ${slot} is not in the index`);
+    if (places[i] === entry) return i;
+  }
 }
 
 /** The first `count` bits of a hash, at most 31. */
