@@ -221,6 +221,20 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (ARCHITECTU
     await expect(toB.request('address.get', {})).resolves.toMatchObject(ADDRESS);
   });
 
+  it('takes an answer that comes too late, once', async () => {
+    const { a, b, toB } = await linkTwo(bed);
+    const replies: ((reply: typeof ADDRESS) => void)[] = [];
+    b.handle('address.get', () => new Promise((resolve) => replies.push(resolve)));
+    const late = expect(toB.request('address.get', {}, { timeoutMs: 1_000 })).rejects.toThrow(/1000 ms/);
+    await bed.clock.advance(1_000);
+    await late;
+    const next = toB.request('address.get', {});
+    while (replies.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    for (const reply of replies) reply(ADDRESS);
+    await expect(next).resolves.toMatchObject(ADDRESS);
+    expect(a.links.has(toB)).toBe(true);
+  });
+
   it('answers overloaded when its handlers are busy', async () => {
     const { b, toB } = await linkTwo(bed, {}, { limits: { maxRunningHandlers: 1 } });
     b.handle('address.get', () => new Promise(() => undefined));

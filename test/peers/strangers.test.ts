@@ -210,6 +210,15 @@ describe('strangers at a mempool node', () => {
     expect(strange).toBeLessThan(300);
   });
 
+  it('lose their link over answers that nobody has asked for', async () => {
+    const node = await startMempool();
+    const peer = await dialRaw(bed, node.address);
+    await shakeHandsRaw(peer, rawIdentity('stranger', { role: 'storage', secret: SECRET }));
+    // It asks a storage node that is linked how far it is, say: this one answers what was not asked.
+    peer.connection.send(rawMessage({ t: 'chain.tip', re: 7, b: { next: 0, hash: null } }));
+    expect(await peer.farewell).toMatch(/chain.tip answers no request/);
+  });
+
   it.each([
     ['nested deep', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, /nested deeper than/],
     ['of many different names', JSON.stringify(Object.fromEntries(manyNames())), /different member names/],

@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import { createConnection, createServer } from 'node:net';
+import { createConnection, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDeferred } from '../../src/lib/deferred.js';
 import {
@@ -226,6 +226,61 @@ describe('the WebSocket transport alone', () => {
     expect((await answer).length).toBe(large.length);
     dialer.cut('done');
     relay.close();
+  });
+
+  /** A connection of which every byte is the test's own. */
+  const openRaw = async (): Promise<{ socket: Socket; other: Connection }> => {
+    const first = createDeferred<Connection>();
+    listener = await new WebSocketTransport().listen(HERE, first.resolve);
+    const socket = createConnection(listener.address).setNoDelay(true);
+    socket.on('error', () => undefined);
+    socket.write(
+      'GET / HTTP/1.1\r\nHost: node\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    return { socket, other: await first.promise };
+  };
+  /** The head of a masked frame without bytes. */
+  const bare = (first: number): Buffer => Buffer.from([first, 0x80, 1, 2, 3, 4]);
+
+  it.each([
+    ['pings', Buffer.concat(Array.from({ length: 64 }, () => bare(0x89))), /pings or pongs/],
+    ['pongs', Buffer.concat(Array.from({ length: 64 }, () => bare(0x8a))), /pings or pongs/],
+    ['parts without bytes', Buffer.concat([bare(0x02), ...Array.from({ length: 128 }, () => bare(0))]), /fragments/],
+  ])('ends a connection over many %s, which nobody pays for', async (_what, bytes, reason) => {
+    const { socket, other } = await openRaw();
+    const end = endOf(other);
+    socket.write(bytes);
+    expect(await end).toMatch(reason);
+  });
+
+  it('answers the pings of a proxy for as long as frames come between them', async () => {
+    const { socket, other } = await openRaw();
+    let frames = 0;
+    const all = createDeferred<void>();
+    other.onMessage(() => {
+      frames += 1;
+      if (frames === 64) all.resolve();
+    });
+    for (let i = 0; i < 64; i++) socket.write(Buffer.concat([bare(0x89), bare(0x82)]));
+    await all.promise;
+    other.cut('done');
+  });
+
+  it('counts what arrives byte by byte as what it takes in memory', async () => {
+    const { socket, other } = await openRaw();
+    const held: number[] = [];
+    const end = endOf(other);
+    other.guard((heldBytes) => {
+      held.push(heldBytes);
+      return held.length < 64 ? undefined : 'enough';
+    });
+    // A frame of 65,535 bytes.
+    socket.write(Buffer.from([0x82, 0xfe, 0xff, 0xff, 0, 0, 0, 0]));
+    const more = setInterval(() => socket.write('x'), 1);
+    expect(await end).toBe('enough');
+    clearInterval(more);
+    expect(held.at(-1)).toBeGreaterThanOrEqual(64 * 512);
   });
 
   it('closes with sockets open that never became links', async () => {

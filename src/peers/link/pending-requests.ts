@@ -5,6 +5,7 @@ import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { type ErrorCode, TesseraError } from '../../lib/errors.js';
 import type { MessageBody, MessageType } from '../messages.js';
 import type { Message } from '../network.js';
+import { violation } from './frames.js';
 
 /**
  * Codes that a peer's answer may carry to the caller. Any other is about the peer itself, and only means that it cannot
@@ -30,6 +31,9 @@ const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'overloaded',
 ]);
 
+/** Requests that were given up and may still be answered. */
+const MAX_GIVEN_UP = 1_024;
+
 export interface PendingRequestsOptions {
   /** Of the peer, for messages. */
   readonly address: string;
@@ -40,6 +44,8 @@ export class PendingRequests {
   readonly #options: PendingRequestsOptions;
   readonly #clock: Clock;
   readonly #waiting = new Map<number, Deferred<Message>>();
+  /** In order. */
+  readonly #givenUp = new Set<number>();
   #lastId = 0;
 
   constructor(options: PendingRequestsOptions, clock: Clock) {
@@ -72,15 +78,21 @@ export class PendingRequests {
       if (message.type === 'error') throw remoteError(message.body as MessageBody<'error'>, type, address);
       return message;
     } finally {
-      this.#waiting.delete(id);
+      if (this.#waiting.delete(id)) this.#giveUp(id);
       timer.cancel();
       signal?.removeEventListener('abort', abort);
     }
   }
 
-  /** An answer to a request that was given up is dropped: it came too late, which is no breach. */
+  /**
+   * An answer to a request that was given up is dropped: it came too late, which is no breach. Throws `protocol_violation` for one that
+   * nobody has asked for, since what it costs to read it would be paid by nobody.
+   */
   settle(id: number, answer: Message): void {
-    this.#waiting.get(id)?.resolve(answer);
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined && !this.#givenUp.delete(id)) throw violation(`${answer.type} answers no request`);
+    this.#waiting.delete(id);
+    waiting?.resolve(answer);
   }
 
   failAll(reason: string): void {
@@ -88,6 +100,12 @@ export class PendingRequests {
     const error = new TesseraError('peer_unreachable', `the link to ${address} closed before the answer: ${reason}`);
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
+  }
+
+  #giveUp(id: number): void {
+    this.#givenUp.add(id);
+    const [oldest] = this.#givenUp;
+    if (oldest !== undefined && this.#givenUp.size > MAX_GIVEN_UP) this.#givenUp.delete(oldest);
   }
 }
 

@@ -19,7 +19,8 @@ export const GUARD_REASON = `more than ${GUARD_BYTES} bytes before the handshake
 
 /**
  * Asked after each arrival of bytes with those held of a frame that is not complete (a little less at times: what arrived
- * together with the end of the frame before is not counted). What it returns ends the connection as the reason.
+ * together with the end of the frame before is not counted; more when they arrive a few at a time, as what they take then is counted).
+ * What it returns ends the connection as the reason.
  */
 export type Guard = (heldBytes: number) => string | undefined;
 

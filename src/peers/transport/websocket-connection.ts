@@ -10,6 +10,13 @@ import { type Connection, type Frame, GUARD_BYTES, GUARD_REASON, type Guard } fr
 
 /** Bytes from which a frame to a node of the same operator is not masked: below, masking costs nothing worth saving. */
 const PLAIN_FROM = 64 * 1024;
+/** What an arrival of few bytes counts as: each is an object in memory, which takes some 700 bytes beside them. */
+const LEAST_ARRIVAL_BYTES = 512;
+/**
+ * Pings and pongs of WebSocket between two frames, beyond which a connection is ended: nodes send none, proxies a few, and they would
+ * cost work that nobody pays for.
+ */
+const MAX_BARE_CONTROLS = 32;
 
 /** The masks of what a dialer sends. Of an accepted connection nothing is masked. */
 export class Masks {
@@ -33,8 +40,12 @@ export class WebSocketConnection implements Connection {
   readonly #closeListeners: ((reason: string) => void)[] = [];
   #onMessage: ((frame: Frame) => void) | undefined;
   #guard: Guard = () => (this.#socket.bytesRead > GUARD_BYTES ? GUARD_REASON : undefined);
-  /** Bytes received when the last frame was complete. */
-  #completeAt = 0;
+  /** Bytes of the frame that is being received. */
+  #heldBytes = 0;
+  /** What has just arrived has brought the end of a frame. */
+  #isComplete = false;
+  /** Since the last frame. */
+  #bareControls = 0;
   #isPlain = false;
   #closeReason = '';
   #closed = false;
@@ -55,6 +66,8 @@ export class WebSocketConnection implements Connection {
     socket.on('data', this.#count);
     socket.setNoDelay(true);
     webSocket.on('message', (data: RawData, isBinary: boolean) => this.#receive(data, isBinary));
+    webSocket.on('ping', this.#countControl);
+    webSocket.on('pong', this.#countControl);
     webSocket.on('error', (error) => {
       this.#closeReason ||= describeError(error);
     });
@@ -115,14 +128,21 @@ export class WebSocketConnection implements Connection {
     this.#webSocket.terminate();
   }
 
-  readonly #count = (): void => {
-    const reason = this.#guard(this.#socket.bytesRead - this.#completeAt);
+  readonly #count = ({ length }: Uint8Array): void => {
+    this.#heldBytes = this.#isComplete ? 0 : this.#heldBytes + Math.max(length, LEAST_ARRIVAL_BYTES);
+    this.#isComplete = false;
+    const reason = this.#guard(this.#heldBytes);
     if (reason !== undefined) this.cut(reason);
+  };
+
+  readonly #countControl = (): void => {
+    if (++this.#bareControls > MAX_BARE_CONTROLS) this.cut('more pings or pongs of WebSocket than a proxy needs');
   };
 
   #receive(data: RawData, isBinary: boolean): void {
     const frame = isBinary ? toBytes(data) : toBytes(data).toString('utf8');
-    this.#completeAt = this.#socket.bytesRead;
+    this.#isComplete = true;
+    this.#bareControls = 0;
     if (this.#onMessage) this.#onMessage(frame);
     else this.#early.push(frame);
   }

@@ -34,6 +34,8 @@ export interface WebSocketTransportOptions {
 const UPGRADE_TIMEOUT_MS = 5_000;
 /** Milliseconds that a closing connection has to send what is queued. */
 const CLOSE_TIMEOUT_MS = 1_000;
+/** Parts in which a frame may come: nodes send it in one, a proxy may cut it up, and a part without bytes costs work, too. */
+const MAX_FRAGMENTS = 64;
 const DEFAULT_MAX_SOCKETS = 2_048;
 /**
  * Connections that the system keeps until they are accepted, as far as `net.core.somaxconn` allows; 511 by default. When a
@@ -47,7 +49,12 @@ const MAX_PASS_LENGTH = 256;
 export class WebSocketTransport implements Transport {
   readonly #tls: TlsFiles | undefined;
   readonly #maxSockets: number;
-  readonly #bounds: { readonly perMessageDeflate: false; readonly maxPayload: number; readonly closeTimeout: number };
+  readonly #bounds: {
+    readonly perMessageDeflate: false;
+    readonly maxPayload: number;
+    readonly maxFragments: number;
+    readonly closeTimeout: number;
+  };
 
   constructor(options: WebSocketTransportOptions = {}) {
     this.#tls = options.tls;
@@ -55,6 +62,7 @@ export class WebSocketTransport implements Transport {
     this.#bounds = {
       perMessageDeflate: false,
       maxPayload: options.maxFrameBytes ?? MAX_FRAME_BYTES,
+      maxFragments: MAX_FRAGMENTS,
       closeTimeout: CLOSE_TIMEOUT_MS,
     };
   }

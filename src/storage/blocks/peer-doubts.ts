@@ -8,6 +8,8 @@ import type { Link } from '../../peers/network.js';
 
 /** Longest time for which a peer is not believed. */
 const MAX_DOUBT_MS = 600_000;
+/** Peers that are remembered: anybody can make keys, and one that is forgotten is asked once more. */
+const MAX_DOUBTS = 4_096;
 
 interface Doubt {
   readonly failures: number;
@@ -55,6 +57,10 @@ export class PeerDoubts {
 
   #add({ nodeKey }: Peer, pauseMs: number): void {
     const failures = (this.#doubts.get(nodeKey)?.failures ?? 0) + 1;
+    // The one that was doubted last is forgotten last.
+    this.#doubts.delete(nodeKey);
     this.#doubts.set(nodeKey, { failures, until: this.#clock.monotonic() + pauseMs });
+    const [oldest] = this.#doubts.keys();
+    if (oldest !== undefined && this.#doubts.size > MAX_DOUBTS) this.#doubts.delete(oldest);
   }
 }
