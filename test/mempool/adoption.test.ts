@@ -133,7 +133,9 @@ describe('a state that adopts the blocks of another', () => {
     await maker.make(send(0));
     await other.adopt(await maker.kept(1));
     expect(await other.status(candidate(send(0, 9n)).hash)).toMatchObject({ status: 'Rejected' });
-    expect(other.state.takeRejected()).toEqual([{ hash: candidate(send(0, 9n)).hash, rule: expect.any(String) }]);
+    expect(other.state.statuses.takeRejected()).toEqual([
+      { hash: candidate(send(0, 9n)).hash, rule: expect.any(String) },
+    ]);
     expect(other.state.pending(candidate(send(1)).hash)).toBeDefined();
     // What is left still claims its inputs.
     expect(await other.accept(send(1, 3n))).toMatchObject({ fault: SPENT });

@@ -208,7 +208,7 @@ describe('a chain of transactions in a block that is given up for one of storage
     expect(node.state.ready).toBe(0);
     expect((await node.status(hashesOf(chain)[0] ?? ''))?.status).toBe('Confirmed');
     for (const hash of hashesOf(chain).slice(1)) expect((await node.status(hash))?.status).toBe('Rejected');
-    expect(node.state.takeRejected().map(({ hash }) => hash)).toEqual(hashesOf(chain).slice(1));
+    expect(node.state.statuses.takeRejected().map(({ hash }) => hash)).toEqual(hashesOf(chain).slice(1));
     expect(node.state.utxos.digest).toEqual(maker.state.utxos.digest);
   });
 

@@ -303,7 +303,7 @@ describe('a block of storage that is adopted in pieces', () => {
     await runIn(state, kv, look)((batch) => state.adoptBlock(block, batch));
     expect(lost.map((hash) => state.pending(hash))).toEqual([undefined, undefined]);
     expect(state.ready).toBe(3);
-    expect(state.takeRejected().map(({ hash }) => hash)).toEqual(lost);
+    expect(state.statuses.takeRejected().map(({ hash }) => hash)).toEqual(lost);
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * Whatever is paid, and in whatever order blocks are cut, proven, closed, stored, lost, replaced by those of another producer, told twice
- * or too late, and the nodes restarted: two blocks at most are being made, storage takes each, and nothing that was
- * admitted is lost or in two blocks (docs/adr/0044-rounds-that-overlap.md). An archive is the judge.
+ * or too late, trades that come in halves, commands that are appended once more, and the nodes restarted: two blocks at most are being
+ * made, storage takes each, and nothing that was admitted is lost, in two blocks, or said to be refused and in a block (docs/adr/0044-rounds-that-overlap.md). An archive is the judge.
  */
 
 import { describe, expect } from 'vitest';
@@ -41,6 +41,7 @@ const step = fc.record({
   kind: fc.constantFrom(
     ...(['pay', 'pay', 'pay', 'cut', 'cut', 'prove', 'close', 'close', 'store', 'stored', 'stored'] as const),
     ...(['ahead', 'ahead', 'ahead', 'rival', 'replaced', 'again', 'again', 'restart'] as const),
+    ...(['trade', 'trade', 'trade', 'rest', 'rest', 'resend', 'resend'] as const),
   ),
   pick: fc.nat(60),
   split: fc.boolean(),
@@ -108,9 +109,13 @@ class Script {
   readonly #outputs = new Map<string, { readonly outPoint: OutPoint; readonly amount: bigint }>();
   readonly admitted: Transaction[] = [];
   readonly #sent: Command[] = [];
+  /** Trades of two, whether both halves were sent or one. */
+  readonly #trades: (readonly [Transaction, Transaction])[] = [];
   readonly #blocks: FullBlock[] = [];
   /** Outputs after the last block of the archive. */
   readonly #unspent = new Set<string>();
+  /** Halves that were sent. */
+  readonly #halved = new Set<Transaction>();
   #versions = 1_000n;
   most = 0;
 
@@ -144,6 +149,9 @@ class Script {
     if (kind === 'replaced') await this.#rival(pick, split);
     if (kind === 'replaced') await this.#tell(node);
     if (kind === 'pay') await this.#pay(node, pick, split);
+    if (kind === 'trade') await this.#trade(node, pick, split);
+    if (kind === 'rest') await this.#halves(node, this.#trades[pick % Math.max(1, this.#trades.length)] ?? []);
+    if (kind === 'resend') await this.#resend(node, pick);
     if (kind === 'cut') {
       const { closedHeight } = node.state;
       // As a leader would; and one that has not read the last commands.
@@ -176,10 +184,7 @@ class Script {
   }
 
   async #pay(node: Node, pick: number, split: boolean): Promise<void> {
-    const { coins } = node.state;
-    const free = [...this.#outputs.values()].filter(
-      ({ outPoint }) => coins.has(outPoint) && !coins.isClaimed(outPoint),
-    );
+    const free = this.#free(node);
     const coin = free[pick % Math.max(1, free.length)];
     if (coin === undefined) return;
     const tx = this.#payment(coin, split);
@@ -187,6 +192,46 @@ class Script {
     expect(await node.applier.submit<'transactions'>(command)).toEqual([null]);
     this.admitted.push(tx);
     this.#note(tx, transactionHash(tx));
+  }
+
+  /** Two coins change places with themselves: both halves together, or one of them. */
+  async #trade(node: Node, pick: number, isWhole: boolean): Promise<void> {
+    const free = this.#free(node);
+    const [one, other] = [free[pick % Math.max(1, free.length)], free[(pick + 1) % Math.max(1, free.length)]];
+    if (one === undefined || other === undefined || one === other) return;
+    const druid = `DRUID0x${this.#trades.length}`;
+    const info = { druid, participants: 2n, expectations: [], genesisHash: null };
+    const halves = [one, other].map((coin) => ({ ...this.#payment(coin, false), druidInfo: info }));
+    const [first, second] = halves;
+    if (first === undefined || second === undefined) return;
+    this.#trades.push([first, second]);
+    for (const half of halves) this.#note(half, transactionHash(half));
+    await this.#halves(node, isWhole ? halves : [first]);
+  }
+
+  /** Its outcome is not looked at: a half that waited may have had its time, or its coin may be spent. */
+  async #halves(node: Node, halves: readonly Transaction[]): Promise<void> {
+    if (halves.length === 0) return;
+    await node.applier.submit<'transactions'>({
+      kind: 'transactions',
+      time: 1,
+      groups: [halves.map((half) => encodeTransaction(half))],
+    });
+    for (const half of halves) this.#halved.add(half);
+  }
+
+  /** Somebody has sent it to another node as well, whose command comes late. */
+  async #resend(node: Node, pick: number): Promise<void> {
+    const all = [...this.admitted.map((tx) => [tx]), ...this.#trades, ...this.#trades.map(([first]) => [first])];
+    const group = all[pick % Math.max(1, all.length)];
+    if (group === undefined) return;
+    const groups = [group.map((tx) => encodeTransaction(tx))];
+    await node.applier.submit<'transactions'>({ kind: 'transactions', time: 1, groups });
+    for (const tx of group) if (tx.druidInfo !== null) this.#halved.add(tx);
+  }
+
+  #free({ state: { coins } }: Node) {
+    return [...this.#outputs.values()].filter(({ outPoint }) => coins.has(outPoint) && !coins.isClaimed(outPoint));
   }
 
   #payment(
@@ -257,13 +302,14 @@ class Script {
     const chosen: Transaction[] = [];
     const contrary = [...unspent].flatMap((key) => this.#outputs.get(key) ?? [])[pick];
     const candidates = isContrary && contrary !== undefined ? [this.#payment(contrary, false)] : [];
-    for (const tx of [...candidates, ...this.admitted]) {
+    const units = [...candidates, ...this.admitted].map((tx): readonly Transaction[] => [tx]);
+    for (const unit of [...units, ...this.#trades]) {
       if (chosen.length > pick % 5) break;
-      const spent = spentOutPoints(tx).map(outPointKey);
+      const spent = unit.flatMap(spentOutPoints).map(outPointKey);
       if (!spent.every((key) => unspent.has(key))) continue;
       for (const key of spent) unspent.delete(key);
-      for (const { outPoint } of createdOutPoints(tx)) unspent.add(outPointKey(outPoint));
-      chosen.push(tx);
+      for (const { outPoint } of unit.flatMap((tx) => createdOutPoints(tx))) unspent.add(outPointKey(outPoint));
+      chosen.push(...unit);
     }
     for (const tx of chosen) this.#note(tx, transactionHash(tx));
     await this.#keep(followingBlock(this.archive, this.#blocks.at(-1), account('rival'), chosen));
@@ -295,6 +341,7 @@ class Script {
     expect(this.#tokensOf(state)).toBe(head.issued);
     if (head.height + 1 === this.archive.nextHeight) this.#checkStored(state);
     for (const tx of this.admitted) await this.#checkStatus(tx, state, kv);
+    for (const half of this.#halved) await this.#checkHalf(half, state, kv);
   }
 
   #tokensOf({ utxos }: MempoolState): bigint {
@@ -308,6 +355,20 @@ class Script {
     const seen = [...this.#outputs.values()].filter(({ outPoint }) => outputOf(outPoint) !== undefined);
     const before = [...this.#unspent].filter((key) => this.#outputs.has(key));
     expect(seen.map(({ outPoint }) => outPointKey(outPoint)).toSorted()).toEqual(before.toSorted());
+  }
+
+  /** It waits, or it is in a block with the other; if it is in none, its coin may be spent or its time may be over. */
+  async #checkHalf(tx: Transaction, state: MempoolState, kv: MemoryKv): Promise<void> {
+    const hash = transactionHash(tx);
+    const height = this.#blocks.findIndex(({ block }) => block.transactions.includes(hash));
+    if (state.waits(hash)) return;
+    if (state.pending(hash) !== undefined) {
+      expect(height === -1 || height > state.head.height).toBe(true);
+      return;
+    }
+    const record = await kv.get(keys.status(hash));
+    const status = record === undefined ? undefined : decodeStatus(record).status;
+    expect(status).toBe(height !== -1 && height <= state.head.height ? 'Confirmed' : 'Rejected');
   }
 
   /** It waits, or it is in a block that storage has, or a block of another has spent its money. */

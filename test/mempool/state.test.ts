@@ -294,6 +294,24 @@ describe('a DRUID trade', () => {
     );
   });
 
+  it('is as old as its first member, from whose command on the journal is needed until it is stored', async () => {
+    const bench = createBench();
+    await bench.block();
+    const { ofAlice, ofBob } = pair();
+    await bench.accept([ofAlice]);
+    const { oldest } = bench.state.waitingSince;
+    const first = oldest();
+    expect(first).toBe(bench.state.waitingSince.arrivals);
+    await bench.accept([ofBob]);
+    expect(oldest()).toBe(first);
+    const round = await bench.cut();
+    expect(oldest()).toBe(first);
+    await bench.prove(round);
+    const closed = await bench.close(round.height);
+    await bench.stored(round.height, closed === null ? '' : closedHash(closed));
+    expect(oldest()).toBeUndefined();
+  });
+
   it('is admitted when both arrive in one list', async () => {
     const bench = createBench();
     await bench.block();

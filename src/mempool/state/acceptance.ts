@@ -69,8 +69,6 @@ export interface AcceptanceChain {
   isPending(hash: string): boolean;
   /** The next number of an arrival. */
   nextArrival(): number;
-  /** Notes a transaction that was accepted or posted with others and is rejected, for the events of the node. */
-  noteRejected(hash: string, rule: string): void;
 }
 
 export interface AcceptanceModules {
@@ -286,7 +284,7 @@ export class Acceptance {
       const { message } = faultFor(hash, wrong);
       rejected.set(hash, { status: 'Rejected', timestamp: time, additionalInfo: message });
       // The first one is the one refused to the caller, so its event comes from there.
-      if (i > 0) this.#chain.noteRejected(hash, message);
+      if (i > 0) this.#statuses.noteRejected(hash, message);
     }
     this.#statuses.decide(rejected, time, batch);
   }
@@ -299,22 +297,26 @@ export class Acceptance {
       const { message } = faultFor(hash, wrong);
       batch.del(keys.waiting(arrival));
       rejected.set(hash, { status: 'Rejected', timestamp: time, additionalInfo: message });
-      this.#chain.noteRejected(hash, message);
+      this.#statuses.noteRejected(hash, message);
     }
     return rejected;
   }
 
   #storeSet(plan: DruidPlan, { time, batch }: AcceptanceContext): void {
     const members = [...plan.waiting.map(toCandidate), ...plan.candidates];
-    const times = new Map(plan.waiting.map((tx) => [tx.hash, tx.time]));
+    const waited = new Map(plan.waiting.map((tx) => [tx.hash, tx]));
     for (const tx of plan.waiting) batch.del(keys.waiting(tx.arrival));
     this.#druids.remove(plan.druid);
     const unit = this.#chain.nextArrival();
-    for (const member of members) this.#store(member, times.get(member.hash) ?? time, unit, batch);
+    for (const member of members) {
+      const before = waited.get(member.hash);
+      this.#store(member, before?.time ?? time, unit, batch, before?.arrival);
+    }
   }
 
-  #store(candidate: CandidateTx, time: number, unit: number, batch: KvBatch): void {
-    const tx = this.#pooled(candidate, time, unit);
+  #store(candidate: CandidateTx, time: number, unit: number, batch: KvBatch, waitedAs?: number): void {
+    const pooled = this.#pooled(candidate, time, unit);
+    const tx = waitedAs === undefined ? pooled : { ...pooled, waitedAs };
     this.#pool.add(tx, candidate.tx);
     batch.put(keys.pooled(tx.arrival), encodePooled(tx));
   }

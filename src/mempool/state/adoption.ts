@@ -36,8 +36,6 @@ export interface AdoptionModules {
   readonly statuses: FinalStatuses;
   /** Counts a transaction that this node has not seen before. */
   readonly noteArrival: () => void;
-  /** Notes a transaction that was accepted and is rejected, for the events of the node. */
-  readonly noteRejected: (hash: string, rule: string) => void;
 }
 
 export interface TakeOptions {
@@ -220,7 +218,7 @@ export class Adoption {
 
   #reject({ hash, time }: PooledTx, { message }: Fault, { decided }: Taking): void {
     this.#decide(hash, { status: 'Rejected', timestamp: time, additionalInfo: message }, decided);
-    this.#modules.noteRejected(hash, message);
+    this.#modules.statuses.noteRejected(hash, message);
   }
 
   /** It can be read at once: the transaction may be in no other place any more. */

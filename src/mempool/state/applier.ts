@@ -24,9 +24,10 @@ import { AcceptInTurns } from './accept-in-turns.js';
 import { type CandidateTx, readCandidate } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
 import { AheadOfJournal } from './ahead-of-journal.js';
-import { inTime, whyEnded } from './catch-up.js';
+import { inTime, notWritten, whyEnded } from './catch-up.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { knownCreates } from './known-creates.js';
+import { keepConfirmed } from './late-copies.js';
 import { OldestWaiting } from './oldest-waiting.js';
 import type { CommandOutcome } from './outcomes.js';
 import { OverlapFailpoints } from './overlap-failpoints.js';
@@ -332,6 +333,7 @@ export class Applier implements Service {
    * During a replay there is room for one batch only.
    */
   async #write(batch: KvBatch, seq: number): Promise<void> {
+    await keepConfirmed(this.#state.statuses, this.#store, batch);
     await inPieces(this.#state.listStatuses(batch), this.#turn);
     if (this.#image !== undefined) await inPieces(this.#image.note(batch, seq), this.#turn);
     this.#state.seal(seq, batch);
@@ -390,7 +392,7 @@ export class Applier implements Service {
       this.admitted.emit([...this.#entered]);
       this.#entered = new Set();
     }
-    for (const rejected of this.#state.takeRejected()) this.rejected.emit(rejected);
+    for (const rejected of this.#state.statuses.takeRejected()) this.rejected.emit(rejected);
     for (const round of stored) this.confirmed.emit(round);
     for (const block of adopted) this.adopted.emit(block);
     this.applied.emit();
@@ -419,9 +421,4 @@ export class Applier implements Service {
     this.#end(error);
     this.#failure.report(error);
   }
-}
-
-function notWritten(cause: TesseraError): TesseraError {
-  const text = `the node cannot write to its disk, and nothing was taken: ${cause.message}`;
-  return new TesseraError('write_failed', text, { cause });
 }

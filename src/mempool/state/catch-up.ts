@@ -113,3 +113,9 @@ export function whyEnded(error: unknown, { mayBeTaken = false } = {}): unknown {
   const text = 'this node was away for too long, and comes to another state; try again';
   return new TesseraError('mempool_unreachable', text, { cause: error, details: { mayBeTaken } });
 }
+
+/** Why a command is not in the journal. */
+export function notWritten(cause: TesseraError): TesseraError {
+  const text = `the node cannot write to its disk, and nothing was taken: ${cause.message}`;
+  return new TesseraError('write_failed', text, { cause });
+}

@@ -19,8 +19,18 @@ const PIECE_TRANSACTIONS = 1_024;
 /** Statuses of one piece. */
 const PIECE_STATUSES = 256;
 
+/** A transaction that a rule has taken out. */
+export interface RejectedTx {
+  readonly hash: string;
+  readonly rule: string;
+}
+
 export class FinalStatuses {
   readonly #unwritten = new Map<string, TxStatus>();
+  /** Hashes of those that are Rejected. */
+  readonly #refused = new Set<string>();
+  /** For the events of the node: hash → rule. */
+  readonly #rejected = new Map<string, string>();
   /** Number of the command that is applied, what it has decided so far, and when: they are forgotten together. */
   #seq: number;
   #hashes: string[] = [];
@@ -34,6 +44,31 @@ export class FinalStatuses {
   /** A status that is decided but perhaps not yet on disk. */
   unwritten(hash: string): TxStatus | undefined {
     return this.#unwritten.get(hash);
+  }
+
+  /** Hashes of what commands have refused, until the batch is on disk. */
+  get refused(): readonly string[] {
+    return [...this.#refused];
+  }
+
+  /** Notes a transaction that was accepted, or posted with others, and is rejected. */
+  noteRejected(hash: string, rule: string): void {
+    this.#rejected.set(hash, rule);
+  }
+
+  /** Transactions that were noted as rejected since the last call, with the rule. */
+  takeRejected(): readonly RejectedTx[] {
+    const rejected = [...this.#rejected].map(([hash, rule]) => ({ hash, rule }));
+    this.#rejected.clear();
+    return rejected;
+  }
+
+  /** It is in a block and has this status by that, whatever a later command has said of it. */
+  keep(hash: string, status: TxStatus, batch: KvBatch): void {
+    this.#refused.delete(hash);
+    this.#rejected.delete(hash);
+    this.show(hash, status);
+    batch.put(keys.status(hash), encodeStatus(status));
   }
 
   /** A status that this command will decide can be read from now on. */
@@ -58,6 +93,7 @@ export class FinalStatuses {
         left = PIECE_STATUSES;
       }
       this.show(hash, status);
+      if (status.status === 'Rejected') this.#refused.add(hash);
       batch.put(keys.status(hash), encodeStatus(status));
       this.#hashes.push(hash);
       this.#latest = Math.max(this.#latest, status.timestamp);
@@ -91,6 +127,7 @@ export class FinalStatuses {
   /** Everything decided so far is on disk. */
   written(): void {
     this.#unwritten.clear();
+    this.#refused.clear();
   }
 
   /**

@@ -1,6 +1,6 @@
 /** What the state knows about a transaction that is accepted and not stored yet. */
 
-import type { DruidPool, Pool } from './pool.js';
+import type { DruidPool, Pool, PooledTx } from './pool.js';
 import type { Rounds } from './rounds.js';
 
 export interface PendingTx {
@@ -38,7 +38,10 @@ export function pendingTx(hash: string, { pool, druids, rounds }: PendingPlaces)
 export interface Waiting {
   /** Heights of the blocks that are being made. */
   readonly rounds: readonly number[];
-  /** The number of the oldest transaction that is accepted and not stored; undefined when there is none. */
+  /**
+   * The number of the oldest transaction that is accepted and not stored; undefined when there is none. A member of a DRUID set is as old
+   * as it was when it began to wait for the others: the command that brought it is of that time.
+   */
   oldest(): number | undefined;
 }
 
@@ -48,9 +51,9 @@ export function waitingIn(places: PendingPlaces): Waiting {
 
 function oldestArrival({ pool, druids, rounds }: PendingPlaces): number | undefined {
   let oldest: number | undefined;
-  const see = ({ arrival }: { readonly arrival: number }): void => {
+  const see = ({ arrival, waitedAs = arrival }: Pick<PooledTx, 'arrival' | 'waitedAs'>): void => {
     // Issuances have no number.
-    if (arrival > 0 && arrival < (oldest ?? Number.POSITIVE_INFINITY)) oldest = arrival;
+    if (arrival > 0 && waitedAs < (oldest ?? Number.POSITIVE_INFINITY)) oldest = waitedAs;
   };
   for (const unit of pool.units()) unit.forEach(see);
   for (const set of druids.olderThan(Number.POSITIVE_INFINITY)) set.members.forEach(see);

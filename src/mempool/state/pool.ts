@@ -14,6 +14,8 @@ export interface PooledTx {
   readonly bytes: Uint8Array;
   /** Numbers everything that was ever accepted; the database key. */
   readonly arrival: number;
+  /** The number that it had while it waited for others of its DRUID, if it did so since the node was started. */
+  readonly waitedAs?: number | undefined;
   /** Unix seconds of the first sight. */
   readonly time: number;
   /** Number shared by the members of a complete DRUID set; 0 for a single transaction. */

@@ -46,11 +46,7 @@ export interface StateRules extends RoundRules {
   readonly druidLifetime: number;
 }
 
-/** A transaction that a rule has taken out. */
-export interface RejectedTx {
-  readonly hash: string;
-  readonly rule: string;
-}
+export type { RejectedTx } from './final-statuses.js';
 
 /** What a state is made of when it is read from disk; `load.ts` fills it. */
 export interface StateContents {
@@ -69,22 +65,19 @@ export class MempoolState {
   readonly coins: Coins;
   /** The last blocks that are stored. */
   readonly kept: KeptBlocks;
+  /** What commands have decided, until it is on disk. */
+  readonly statuses: FinalStatuses;
   readonly #rules: StateRules;
   readonly #pool = new Pool();
   readonly #druids = new DruidPool();
   readonly #rounds: Rounds;
   readonly #places: PendingPlaces;
-  readonly #statuses: FinalStatuses;
   readonly #acceptance: Acceptance;
   readonly #adoption: Adoption;
   #head: ChainHead;
   #arrivals: number;
   #seq: number;
-  readonly #rejected: RejectedTx[] = [];
   #adoptions = 0;
-  readonly #noteRejected = (hash: string, rule: string): void => {
-    this.#rejected.push({ hash, rule });
-  };
 
   /** A state with the given contents; without any, the state before the first command. */
   constructor(rules: StateRules, contents?: StateContents) {
@@ -96,7 +89,7 @@ export class MempoolState {
     this.#rounds = new Rounds(this.coins, contents?.rounds ?? []);
     this.#places = { pool: this.#pool, druids: this.#druids, rounds: this.#rounds };
     this.kept = new KeptBlocks(contents?.kept);
-    this.#statuses = new FinalStatuses(this.#seq);
+    this.statuses = new FinalStatuses(this.#seq);
     this.#acceptance = this.#createAcceptance();
     this.#adoption = this.#createAdoption();
     for (const tx of contents?.pooled ?? []) this.#restorePooled(tx);
@@ -205,7 +198,7 @@ export class MempoolState {
 
   /** A final status that is decided, until the batch that keeps it is on disk. */
   unwrittenStatus(hash: string): TxStatus | undefined {
-    return this.#statuses.unwritten(hash);
+    return this.statuses.unwritten(hash);
   }
 
   /** The number of the last transaction accepted, of the oldest that waits, if one does, and of blocks being made. */
@@ -230,7 +223,7 @@ export class MempoolState {
 
   /** The first step of a command: its number. */
   begin(seq: number, batch: KvBatch): void {
-    this.#statuses.begin(seq, batch);
+    this.statuses.begin(seq, batch);
   }
 
   /** Accepts groups in their order. */
@@ -260,8 +253,7 @@ export class MempoolState {
 
   /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
   *dropUnlawful(time: number, batch: KvBatch): Pieces<void> {
-    const modules = { pool: this.#pool, coins: this.coins, statuses: this.#statuses, noteRejected: this.#noteRejected };
-    yield* dropUnlawful(modules, time, batch);
+    yield* dropUnlawful({ pool: this.#pool, coins: this.coins, statuses: this.statuses }, time, batch);
   }
 
   /** What a cut would put into the next block now; null when it would come too early. Nothing may be applied between two pieces. */
@@ -300,7 +292,7 @@ export class MempoolState {
   *blockStored(command: BlockStoredCommand, batch: KvBatch): Pieces<Round | null> {
     const done = this.closing;
     if (done === null || done.height !== command.height || closedHash(done) !== command.hash) return null;
-    yield* this.#statuses.confirm(done, command.hash, batch);
+    yield* this.statuses.confirm(done, command.hash, batch);
     const bytes = yield* closedBlockPieces(done);
     yield;
     yield* this.kept.keep(done.height, command.hash, { bytes, facts: this.closingFacts(done) }, batch);
@@ -355,27 +347,22 @@ export class MempoolState {
     return this.#rounds.outputsBefore();
   }
 
-  /** Transactions that were rejected since the last call, with the rule. */
-  takeRejected(): readonly RejectedTx[] {
-    return this.#rejected.splice(0);
-  }
-
   /** Before the last step, in pieces: what the commands have decided about transactions. */
   *listStatuses(batch: KvBatch): Pieces<void> {
-    yield* this.#statuses.list(batch);
+    yield* this.statuses.list(batch);
   }
 
   /** Writes the head with the number of the last command applied; the last step of every batch. */
   seal(seq: number, batch: KvBatch): void {
     this.#seq = seq;
-    this.#statuses.seal(seq, batch);
+    this.statuses.seal(seq, batch);
     const record = { seq, arrivals: this.#arrivals, head: this.#head, digest: this.digest() };
     batch.put(keys.head, encodeHead(record));
   }
 
   /** The sealed batch is in the store. */
   written(): void {
-    this.#statuses.written();
+    this.statuses.written();
   }
 
   #digestParts(): DigestParts {
@@ -395,12 +382,11 @@ export class MempoolState {
         },
         isPending: (hash) => isPending(hash, this.#places),
         nextArrival: () => ++this.#arrivals,
-        noteRejected: this.#noteRejected,
       },
       coins: this.coins,
       pool: this.#pool,
       druids: this.#druids,
-      statuses: this.#statuses,
+      statuses: this.statuses,
     });
   }
 
@@ -409,11 +395,10 @@ export class MempoolState {
       coins: this.coins,
       pool: this.#pool,
       druids: this.#druids,
-      statuses: this.#statuses,
+      statuses: this.statuses,
       noteArrival: () => {
         this.#arrivals++;
       },
-      noteRejected: this.#noteRejected,
     });
   }
 

@@ -19,26 +19,20 @@ export interface UnlawfulModules {
   readonly pool: Pool;
   readonly coins: Coins;
   readonly statuses: FinalStatuses;
-  /** Notes a transaction that was accepted and is rejected, for the events of the node. */
-  readonly noteRejected: (hash: string, rule: string) => void;
 }
 
 /**
  * They are Rejected with the rule, a DRUID set as a whole, and so is what spends from them; what they claimed is free again.
  * `time` is in unix seconds.
  */
-export function* dropUnlawful(
-  { pool, coins, statuses, noteRejected }: UnlawfulModules,
-  time: number,
-  batch: KvBatch,
-): Pieces<void> {
+export function* dropUnlawful({ pool, coins, statuses }: UnlawfulModules, time: number, batch: KvBatch): Pieces<void> {
   const rejected = new Map<string, TxStatus>();
   const reject = (tx: PooledTx, { message }: Fault): void => {
     batch.del(keys.pooled(tx.arrival));
     const status: TxStatus = { status: 'Rejected', timestamp: tx.time, additionalInfo: message };
     rejected.set(tx.hash, status);
     statuses.show(tx.hash, status);
-    noteRejected(tx.hash, message);
+    statuses.noteRejected(tx.hash, message);
   };
   for (const { unit, culprit, fault } of pool.unlawful()) {
     yield;
