@@ -22,7 +22,7 @@ import { mountedOperations } from './http/mounted-operations.js';
 import { refusedBodies } from './http/refused-bodies.js';
 import { createRequestIds } from './http/request-id.js';
 import { RequestLog, requestLog } from './http/request-log.js';
-import { createValidatorCompiler } from './http/validator.js';
+import { sharedValidators } from './http/validator.js';
 import { docsRoutes } from './openapi/docs.js';
 import { type DocumentOptions, describeApi } from './openapi/document.js';
 import { OPERATIONS } from './operations.js';
@@ -81,7 +81,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
 
   limitConnections(app.server, api.limits.connectionsPerAddress);
   closeInTime(app, clock);
-  app.setValidatorCompiler(createValidatorCompiler(api.limits));
+  app.setValidatorCompiler((modules.validators ?? sharedValidators).compiler(api.limits));
   app.setErrorHandler(errors.onError);
   app.setNotFoundHandler(errors.onNotFound);
 

@@ -13,6 +13,7 @@ import type { UserService } from '../user/service.js';
 import type { WalletService } from '../wallet/service.js';
 import type { ApiKeyOptions, ApiKeys } from './http/api-key.js';
 import type { LineSink } from './http/request-log.js';
+import type { Validators } from './http/validator.js';
 import type { PageFiles } from './pages/page-files.js';
 import type { DevService } from './routes/dev/service.js';
 import type { IdempotencyCache } from './routes/envelope/idempotency.js';
@@ -99,6 +100,8 @@ export interface ApiModules extends NodeServices {
   readonly keys?: ApiKeys | undefined;
   /** The events of the node; without it there are none. */
   readonly events?: EventHub | undefined;
+  /** Checks of requests; by default those that the apps of a process share. */
+  readonly validators?: Validators | undefined;
   /** Answers by `x-cache-id`; by default the app has a cache of its own. */
   readonly keptAnswers?: IdempotencyCache | undefined;
   /** The built pages; without them the node serves none. */

@@ -7,13 +7,18 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv2020 as Ajv, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { TesseraError } from '../../lib/errors.js';
-import type { ApiLimits } from '../options.js';
 import { INT64_MAX, UINT64_MAX } from '../schemas/scalars.js';
 
 type RequestPart = 'body' | 'query' | 'path';
 
 /** True, or the error `invalid_request` with the place of the fault. Texts are coerced in place. */
 type Validate = (value: unknown) => true | { readonly error: Error };
+
+/** How long the lists of a body, and those of a query, may be. */
+interface ListLimits {
+  readonly batch: number;
+  readonly queryValues: number;
+}
 
 interface Int64Rule {
   readonly minimum: bigint;
@@ -40,28 +45,53 @@ const DECIMAL = /^\d{1,20}$/;
 /** Maximum length of a place in an error. */
 const MAX_PLACE = 200;
 
-/** For `setValidatorCompiler`: validators for parts of requests, with the configured limits for lists. */
-export function createValidatorCompiler(limits: Pick<ApiLimits, 'batch' | 'queryValues'>) {
-  let bodies: Ajv | undefined;
-  let texts: Ajv | undefined;
-  const ajvOf = (part: RequestPart): Ajv => {
-    if (part === 'body') {
-      bodies ??= createAjv(false);
-      return bodies;
-    }
-    texts ??= createAjv(true);
-    return texts;
-  };
-  return ({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }): Validate => {
-    const part = PARTS[httpPart ?? 'body'] ?? 'body';
-    // Compiled at the first request: compiling all of them would take a good part of a node's start-up time.
-    let check: ValidateFunction | undefined;
-    return (value) => {
-      check ??= ajvOf(part).compile(forValidation(schema as TSchema, limits));
-      if (check(value)) return true;
-      return { error: new TesseraError('invalid_request', describe(check.errors?.[0], part)) };
+/**
+ * Validators for parts of requests. Each form is compiled once: many operations have a part of the same form, Fastify asks once
+ * more for HEAD, and `tessera dev` has five apps in one process.
+ */
+export class Validators {
+  readonly #bodies = new CompiledForms(false);
+  readonly #texts = new CompiledForms(true);
+
+  /** For `setValidatorCompiler`. A form is compiled when its route is added: no request waits for that. */
+  compiler(limits: ListLimits) {
+    return ({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }): Validate => {
+      const part = PARTS[httpPart ?? 'body'] ?? 'body';
+      const forms = part === 'body' ? this.#bodies : this.#texts;
+      const check = forms.checkOf(forValidation(schema as TSchema, limits));
+      return (value) =>
+        check(value) || { error: new TesseraError('invalid_request', describe(check.errors?.[0], part)) };
     };
-  };
+  }
+}
+
+/** Compiled forms of bodies, or of texts. As many as operations have parts, for each setting of the limits. */
+class CompiledForms {
+  readonly #isOfTexts: boolean;
+  readonly #compiled = new Map<string, ValidateFunction>();
+  #ajv: Ajv | undefined;
+
+  constructor(isOfTexts: boolean) {
+    this.#isOfTexts = isOfTexts;
+  }
+
+  checkOf(form: object): ValidateFunction {
+    const name = nameOf(form);
+    const known = this.#compiled.get(name);
+    if (known !== undefined) return known;
+    this.#ajv ??= createAjv(this.#isOfTexts);
+    const check = this.#ajv.compile(form);
+    this.#compiled.set(name, check);
+    return check;
+  }
+}
+
+/** Those of all apps of a process, whose forms are the same. */
+export const sharedValidators = new Validators();
+
+/** The text of a schema: equal for equal ones. */
+function nameOf(schema: object): string {
+  return JSON.stringify(schema, (_word, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
 /** Fastify's names for the parts of a request, and ours, which clients see in errors. */
@@ -79,6 +109,10 @@ function createAjv(texts: boolean): Ajv {
     strict: false,
     validateFormats: false,
     allErrors: false,
+    // The schemas are our own: checking them, and making their code shorter, takes longer than compiling them.
+    meta: false,
+    validateSchema: false,
+    code: { optimize: false },
     // Faults come with their schema, which may have a message of its own.
     verbose: true,
   });
@@ -123,7 +157,7 @@ function int64Message({ minimum, maximum, nullable }: Int64Rule): string {
   return `must be a whole number from ${minimum} to ${maximum}${nullable ? ' or null' : ''}`;
 }
 
-function forValidation(schema: TSchema, limits: Pick<ApiLimits, 'batch' | 'queryValues'>): object {
+function forValidation(schema: TSchema, limits: ListLimits): object {
   return rewrite(schema, { batch: limits.batch, query: limits.queryValues }, true);
 }
 
