@@ -8,9 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OutPoint, TxOut } from '../../src/chain/types.js';
-import type { Kv, KvRange } from '../../src/db/kv.js';
+import type { Kv, KvBatch, KvRange } from '../../src/db/kv.js';
 import { writesOf } from '../../src/db/record.js';
 import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
+import { asBuffer } from '../../src/lib/bytes.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { atOnce } from '../../src/lib/pieces.js';
@@ -62,7 +63,10 @@ function output(i: number): TxOut {
 let nodes = 0;
 
 /** A state whose commands change outputs, with its database and its image. */
-async function createNode(folder: string, { kv = new MemoryKv() as Kv, dueChanges = 1 } = {}) {
+async function createNode(
+  folder: string,
+  { kv = new MemoryKv() as Kv, dueChanges = 1, betweenCommands = <T>(work: () => Promise<T>) => work() } = {},
+) {
   const warnings: string[] = [];
   const logger = { debug: () => undefined, info: () => undefined, error: () => undefined };
   const warn = (_: object, text: string): void => void warnings.push(text);
@@ -76,7 +80,7 @@ async function createNode(folder: string, { kv = new MemoryKv() as Kv, dueChange
   cleanups.push(() => image.stop());
   const state = await loadMempoolState(kv, rules, { hashKey, image });
   const store = new StateStore(kv, systemClock);
-  const applier = { applied: new SignalSource<void>(), betweenCommands: <T>(work: () => Promise<T>) => work() };
+  const applier = { applied: new SignalSource<void>(), betweenCommands };
   const node = {
     kv,
     image,
@@ -92,6 +96,10 @@ async function createNode(folder: string, { kv = new MemoryKv() as Kv, dueChange
       const batch = kv.batch();
       for (const i of added) state.coins.insert(outPoint(i), output(i), batch);
       for (const i of removed) state.coins.spend(outPoint(i), batch);
+      await node.seal(batch, meanwhile);
+    },
+    /** The end of a command whose changes are in the batch. */
+    async seal(batch: KvBatch, meanwhile = async (): Promise<void> => undefined): Promise<void> {
       const seq = state.seq + 1;
       state.seal(seq, batch);
       const noting = image.note(batch, seq);
@@ -115,6 +123,15 @@ async function imagedNode(folder: string, count = 300, kv?: Kv) {
   node.start();
   await node.image.settled();
   return node;
+}
+
+async function copyOf(kv: Kv): Promise<MemoryKv> {
+  const copy = new MemoryKv();
+  const batch = copy.batch();
+  for await (const [key, value] of kv.entries({ gte: Uint8Array.of(0), lt: Uint8Array.of(0xff) }))
+    batch.put(key, value);
+  await copy.write(batch, { sync: true });
+  return copy;
 }
 
 /** The ranges that are read of a database. */
@@ -243,6 +260,40 @@ describe('a start with an image', () => {
   });
 });
 
+describe('an image that becomes whole in the middle of a command', () => {
+  it('is in force once that is written: what it has of the command, the records have', async () => {
+    const folder = await newFolder();
+    let atName: MemoryKv | undefined;
+    const whole = new MemoryKv();
+    const kv = withWrite(whole, async (batch, options) => {
+      const isName = writesOf(batch).some(({ key }) => asBuffer(key).equals(keys.image));
+      await whole.write(batch, options);
+      if (isName) atName ??= await copyOf(whole);
+    });
+    let finish = (): Promise<void> => Promise.resolve();
+    const betweenCommands = async <T>(work: () => Promise<T>): Promise<T> => {
+      await finish();
+      return work();
+    };
+    const node = await createNode(folder, { kv, dueChanges: Number.POSITIVE_INFINITY, betweenCommands });
+    await node.change(numbers(0, 300));
+    const batch = kv.batch();
+    for (const i of numbers(400, 450)) node.state.coins.insert(outPoint(i), output(i), batch);
+    finish = async () => {
+      finish = () => Promise.resolve();
+      await node.seal(batch);
+    };
+    node.start();
+    await node.image.settled();
+    await finish();
+    // The process ends there.
+    const { node: again, hasReadRecords } = await restart(folder, atName ?? kv);
+    expect(again.warnings).toEqual([]);
+    expect(hasReadRecords).toBe(false);
+    expect(again.state.utxos.size).toBe(350);
+  });
+});
+
 describe('an image that cannot be believed', () => {
   const attacks: Record<string, (file: string, folder: string) => Promise<unknown>> = {
     'is gone': (file) => rm(file),
@@ -317,11 +368,7 @@ describe('an image that cannot be believed', () => {
   it('is of a later moment than the database, which was put back', async () => {
     const folder = await newFolder();
     const node = await imagedNode(folder);
-    const saved = new MemoryKv();
-    const batch = saved.batch();
-    for await (const [key, value] of node.kv.entries({ gte: Uint8Array.of(0), lt: Uint8Array.of(0xff) }))
-      batch.put(key, value);
-    await saved.write(batch, { sync: true });
+    const saved = await copyOf(node.kv);
     await node.change(numbers(1_000, 1_100), [5]);
     const again = await createNode(folder, { kv: node.kv });
     again.start();

@@ -207,14 +207,15 @@ export class OutputImage {
     return Math.max(dueChanges, outputs * DUE_SHARE);
   }
 
-  async #make(seq: number, { store, state: { utxos } }: ImagedState): Promise<void> {
+  async #make(seq: number, { store, applier, state: { utxos } }: ImagedState): Promise<void> {
     const { logger, random } = this.#modules;
     const before = this.#changes;
     const begun = { id: toHex(random.bytes(ID_BYTES)), seq };
     try {
       const name = { ...begun, ...(await this.#write(begun, utxos)) };
-      // With it comes all that was written before: an image is never of a later moment than the records.
-      await this.#put(store, name);
+      // A command that is applied in part may be in the image so far as it is, and in no record.
+      const isOnDisk = await applier.betweenCommands(() => this.#put(store, name));
+      if (!isOnDisk) await store.drained();
       failpoint('image.named', 'utxos');
       this.#name = name;
       this.#changes -= before;
@@ -262,10 +263,12 @@ export class OutputImage {
     if (bavail * bsize < ROOM * bytes) throw new Error('the disk has too little room for it');
   }
 
-  async #put(store: StateStore, name: ImageName): Promise<void> {
-    const batch = store.batch().put(keys.image, encodeImageName(name));
-    // What the disk refuses for now comes in its order; until then the last image is in force.
-    if (!(await store.write(batch, { sync: true }))) await store.drained();
+  /**
+   * With the name comes all that was written before: an image is never of a later moment than the records. False when the disk refuses it
+   * for now: it comes in its order, and until then the last image is in force.
+   */
+  #put(store: StateStore, name: ImageName): Promise<boolean> {
+    return store.write(store.batch().put(keys.image, encodeImageName(name)), { sync: true });
   }
 
   /** Changes that an image has are of no use any more. */
