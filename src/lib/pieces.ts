@@ -3,6 +3,8 @@
  * same order, so that a rule or a command needs to be written only once.
  */
 
+import { NOW } from './time-slices.js';
+
 export type Pieces<T> = Generator<void, T, void>;
 
 /** Runs all of it without a pause. */
@@ -18,6 +20,7 @@ export async function inPieces<T>(work: Pieces<T>, turn: () => Promise<void>): P
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
-    await turn();
+    const given = turn();
+    if (given !== NOW) await given;
   }
 }

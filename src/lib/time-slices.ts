@@ -10,7 +10,8 @@ import type { Clock } from './clock.js';
 
 /** Milliseconds of work between two iterations of the event loop. */
 const SLICE_MS = 8;
-const NOW = Promise.resolve();
+/** What `turn` gives while the slice lasts: there is nothing to wait for. */
+export const NOW: Promise<void> = Promise.resolve();
 
 /** The rounds of an event loop in which slices begin, in the order in which they were asked for; a loop is known by its clock. */
 class Rounds {
@@ -44,10 +45,17 @@ export class TimeSlices {
     this.#rounds = roundsOf(clock);
   }
 
-  /** Resolves when the caller may run its next piece of work. */
+  /**
+   * True when a turn has to be waited for. Work that asks a dozen times for each transaction of a block asks this first: a promise that
+   * nobody has to wait for costs more than some of its pieces.
+   */
+  get isUsedUp(): boolean {
+    return this.#waiting > 0 || this.#clock.monotonic() >= this.#sliceEnd;
+  }
+
+  /** Resolves when the caller may run its next piece of work; `NOW` itself when nobody has to wait for that. */
   turn(): Promise<void> {
-    // Asked for several times for each transaction of a block: what nobody has to wait for is not put in line.
-    if (this.#waiting === 0 && this.#clock.monotonic() < this.#sliceEnd) return NOW;
+    if (!this.isUsedUp) return NOW;
     this.#waiting++;
     this.#tail = this.#tail.then(() => this.#next());
     return this.#tail;

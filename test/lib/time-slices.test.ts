@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TimeSlices } from '../../src/lib/time-slices.js';
+import { NOW, TimeSlices } from '../../src/lib/time-slices.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 describe('time slices', () => {
@@ -24,6 +24,24 @@ describe('time slices', () => {
     // 36 ms of work in slices of 8.
     expect(round).toBeGreaterThanOrEqual(3);
     expect(round).toBeLessThan(12);
+  });
+
+  it('say when there is something to wait for: when the slice is over, or others wait already', async () => {
+    const clock = new ManualClock();
+    const slices = new TimeSlices(clock);
+    expect(slices.isUsedUp).toBe(true);
+    await slices.turn();
+    expect(slices.isUsedUp).toBe(false);
+    expect(slices.turn()).toBe(NOW);
+    clock.advance(8);
+    expect(slices.isUsedUp).toBe(true);
+    const first = slices.turn();
+    expect(first).not.toBe(NOW);
+    // Who comes later must not be earlier.
+    const second = slices.turn();
+    expect(slices.isUsedUp).toBe(true);
+    await Promise.all([first, second]);
+    expect(slices.isUsedUp).toBe(false);
   });
 
   it('are shared by all long work of a process, so that two kinds of it hold the loop no longer than one', async () => {

@@ -59,7 +59,7 @@ export async function doubleSpendFault(
 ): Promise<BlockFault | null> {
   const seen = new Set<string>();
   for (const { hash, transaction } of transactions) {
-    await slices.turn();
+    if (slices.isUsedUp) await slices.turn();
     for (const outPoint of spentOutPoints(transaction)) {
       const key = outPointKey(outPoint);
       if (seen.has(key)) return blockFault('inputs', `transaction ${hash} spends ${key}, which another one spends too`);
@@ -81,7 +81,7 @@ export async function spendingFault(
   const verdicts: Promise<BlockFault | null>[] = [];
   for (const one of transactions) {
     const { hash, transaction } = one;
-    await slices.turn();
+    if (slices.isUsedUp) await slices.turn();
     const plan = isCreate(transaction)
       ? planCreateValidation(transaction)
       : planValidation(transaction, currentBlock, outputs.lookup);
@@ -118,14 +118,14 @@ class SpendableOutputs {
     const names = new Set(transactions.map(({ hash }) => hash));
     const before: OutPoint[] = [];
     for (const { transaction } of transactions) {
-      await slices.turn();
+      if (slices.isUsedUp) await slices.turn();
       for (const outPoint of spentOutPoints(transaction)) {
         if (names.has(outPoint.tHash)) outputs.#parents.add(outPoint.tHash);
         else before.push(outPoint);
       }
     }
     for (let from = 0; from < before.length; from += LOOKUP_CHUNK) {
-      await slices.turn();
+      if (slices.isUsedUp) await slices.turn();
       const chunk = before.slice(from, from + LOOKUP_CHUNK);
       const unspent = await ledger.unspent(chunk);
       for (const [i, outPoint] of chunk.entries()) outputs.#put(outPoint, unspent[i]);

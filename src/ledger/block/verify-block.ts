@@ -98,7 +98,7 @@ export class BlockVerifier {
     const formed: VerifiedTransaction[] = [];
     const budget = new BlockBudget(this.#rules.genesis.blockRules);
     for (const [i, transaction] of transactions.entries()) {
-      await this.#slices.turn();
+      if (this.#slices.isUsedUp) await this.#slices.turn();
       const one = encoded(transaction);
       assertRule(nameFault(i, block.transactions[i], one) ?? formFault(one) ?? budget.take(one));
       formed.push(one);
@@ -116,7 +116,7 @@ export class BlockVerifier {
     }
     const all = [...hashes];
     for (let from = 0; from < all.length; from += LOOKUP_CHUNK) {
-      await this.#slices.turn();
+      if (this.#slices.isUsedUp) await this.#slices.turn();
       const [known] = await this.#ledger.knownHashes(all.slice(from, from + LOOKUP_CHUNK));
       if (known !== undefined) return blockFault('duplicate', `transaction ${known} is in an earlier block`);
     }

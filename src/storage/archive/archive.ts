@@ -30,27 +30,11 @@ import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, S
 import { Certificates } from './certificates.js';
 import { EntryCache } from './entry-cache.js';
 import { itemsAfter } from './items.js';
-import {
-  blockKey,
-  heightKey,
-  indexKey,
-  itemKey,
-  LAST_KEY,
-  parseEntryKey,
-  ROUND_KEY,
-  transactionKey,
-} from './layout.js';
+import { itemKey, parseEntryKey, ROUND_KEY } from './layout.js';
 import { ArchiveLookups, type WrittenBlock } from './lookups.js';
+import { putBlock } from './put-block.js';
 import { ArchiveReader, present } from './reader.js';
-import {
-  type BlockRecord,
-  encodeBlockRecord,
-  encodeItemRecord,
-  encodeLast,
-  encodeRoundFacts,
-  encodeTransactionRecord,
-  readRoundFacts,
-} from './records.js';
+import { type BlockRecord, encodeItemRecord, encodeRoundFacts, readRoundFacts } from './records.js';
 import { renderBlock, renderLatest, renderTransaction } from './render.js';
 import { UnspentOutputs, type UnspentProgress } from './unspent-outputs.js';
 
@@ -258,9 +242,14 @@ export class Archive implements StorageService {
     return this.#storing.run(() => this.#guard(() => this.#store(full, certificate, round)));
   }
 
+  /** True while a block is being stored. */
+  get isStoring(): boolean {
+    return this.#storing.isBusy;
+  }
+
   /** Resolves at once while no block is being stored, otherwise between two of them: for work that comes second. */
   async betweenBlocks(): Promise<void> {
-    if (this.#storing.isBusy) await this.#storing.run(() => undefined);
+    if (this.isStoring) await this.#storing.run(() => undefined);
   }
 
   /** Reads a range of blocks again, checking each against every rule and index. Throws `data_corrupt` at the first fault. */
@@ -405,20 +394,13 @@ export class Archive implements StorageService {
     certificate: Certificate | undefined,
     round: RoundFactsBody | undefined,
   ): Promise<void> {
-    const { hash, height, issued, transactions } = verified;
+    const { height } = verified;
     const batch = this.#kv.batch();
-    for (const [txNum, { hash: txHash, bytes }] of transactions.entries()) {
-      await this.#slices.turn();
-      batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes));
-      batch.put(indexKey(height, txNum), Buffer.from(txHash, 'utf8'));
-    }
+    await putBlock(verified, blockBytes, batch, this.#slices);
     const items = await itemsAfter(verified, (genesisHash) => this.#reader.item(genesisHash), this.#slices);
     for (const [genesisHash, item] of items) batch.put(itemKey(genesisHash), encodeItemRecord(item));
-    batch.put(blockKey(hash), encodeBlockRecord(issued, blockBytes));
-    batch.put(heightKey(height), Buffer.from(hash, 'utf8'));
     if (round === undefined) batch.del(ROUND_KEY);
     else batch.put(ROUND_KEY, encodeRoundFacts(height, round));
-    batch.put(LAST_KEY, encodeLast(height, hash));
     if (certificate !== undefined) this.#certificates.put(height, certificate, batch);
     await this.#unspent.change(verified, batch, this.#slices);
     // Handing over what was gathered takes a turn of its own.

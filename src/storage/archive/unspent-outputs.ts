@@ -75,11 +75,11 @@ export class UnspentOutputs {
   /** Puts what the next block changes into its batch. */
   async change({ hash, height, spent, created }: Changed, batch: KvBatch, slices: TimeSlices): Promise<void> {
     for (const outPoint of spent) {
-      await slices.turn();
+      if (slices.isUsedUp) await slices.turn();
       batch.del(unspentKey(outPoint));
     }
     for (const { outPoint, txOut } of created) {
-      await slices.turn();
+      if (slices.isUsedUp) await slices.turn();
       batch.put(unspentKey(outPoint), encodeTxOut(txOut));
     }
     batch.put(UNSPENT_TIP_KEY, encodeLast(height, hash));

@@ -138,13 +138,13 @@ export class Accounts {
   }
 
   /** Puts all accounts, changed as they are, into the batch. */
-  async put(batch: KvBatch, turn: () => Promise<void>): Promise<void> {
+  async put(batch: KvBatch, slices: TimeSlices): Promise<void> {
     for (const [address, account] of this.#addresses) {
-      await turn();
+      if (slices.isUsedUp) await slices.turn();
       batch.put(addressKey(address), encodeAddress(account));
     }
     for (const [genesisHash, account] of this.#items) {
-      await turn();
+      if (slices.isUsedUp) await slices.turn();
       batch.put(itemKey(genesisHash), encodeItem(account));
     }
   }

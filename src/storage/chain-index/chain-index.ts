@@ -374,6 +374,10 @@ class SecondSlices extends TimeSlices {
     this.#archive = archive;
   }
 
+  override get isUsedUp(): boolean {
+    return this.#archive.isStoring || super.isUsedUp;
+  }
+
   override async turn(): Promise<void> {
     await this.#archive.betweenBlocks();
     await super.turn();

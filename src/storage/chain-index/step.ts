@@ -88,7 +88,7 @@ export class IndexStep {
 
   /** Writes what was gathered. It survives kill -9; after a power loss it may be missing, and is made again. */
   async write(): Promise<IndexTip> {
-    await this.#accounts.put(this.#batch, () => this.#turn());
+    await this.#accounts.put(this.#batch, this.#slices);
     // Handing over what was gathered takes a turn of its own.
     await nextTurn();
     const tip = { next: this.#next, hash: this.#hash, ...this.#accounts.numbers };
@@ -102,7 +102,7 @@ export class IndexStep {
     const own = new Map<string, SourceTransaction>();
     const others = new Set<string>();
     for (const [txNum, { hash, transaction }] of transactions.entries()) {
-      await this.#turn();
+      if (this.#isDue) await this.#slices.turn();
       for (const { previousOut } of transaction.inputs) {
         if (previousOut !== null && !own.has(previousOut.tHash)) others.add(previousOut.tHash);
       }
@@ -110,7 +110,7 @@ export class IndexStep {
     }
     const found = await this.#sources.find(others);
     for (const [hash, source] of found) {
-      await this.#turn();
+      if (this.#isDue) await this.#slices.turn();
       if (!own.has(hash)) own.set(hash, source);
     }
     await this.#accounts.load(await this.#namesIn(transactions, own), this.#slices);
@@ -127,11 +127,11 @@ export class IndexStep {
     };
     for (const { hash, transaction } of transactions) {
       for (const { previousOut } of transaction.inputs) {
-        await this.#turn();
+        if (this.#isDue) await this.#slices.turn();
         if (previousOut !== null) note(previousOut.tHash, sourceOf(sources, previousOut).txOut);
       }
       for (const txOut of [...transaction.outputs, ...transaction.fees]) {
-        await this.#turn();
+        if (this.#isDue) await this.#slices.turn();
         note(hash, txOut);
       }
     }
@@ -147,7 +147,7 @@ export class IndexStep {
     const movements = new Movements();
     for (const [input, { previousOut }] of transaction.inputs.entries()) {
       if (previousOut === null) continue;
-      await this.#turn();
+      if (this.#isDue) await this.#slices.turn();
       const source = sourceOf(sources, previousOut);
       this.#batch.put(spentKey(source, previousOut.n), encodeSpent(place, input));
       const asset = withFixedHash(source.txOut.value, previousOut);
@@ -156,7 +156,7 @@ export class IndexStep {
       this.#takeUnspent(source, previousOut.n, source.txOut.scriptPublicKey);
     }
     for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
-      await this.#turn();
+      if (this.#isDue) await this.#slices.turn();
       const asset = withFixedHash(txOut.value, outPoint);
       movements.create(txOut.scriptPublicKey, asset);
       if (txOut.scriptPublicKey !== null) this.#putUnspent(place, outPoint.n, txOut, asset, txOut.scriptPublicKey);
@@ -180,7 +180,7 @@ export class IndexStep {
 
   /** What a transaction changes for one address. */
   async #move(address: string, movement: Movement, place: Place, kind: TransactionKind): Promise<void> {
-    await this.#turn();
+    if (this.#isDue) await this.#slices.turn();
     const account = this.#accounts.address(address, place);
     account.transactions++;
     account.received += movement.received;
@@ -190,7 +190,7 @@ export class IndexStep {
     const record = encodeMovement({ kind, ...movement.shown });
     this.#accounts.addMovement(account, place, record, this.#batch);
     for (const change of movement.items) {
-      await this.#turn();
+      if (this.#isDue) await this.#slices.turn();
       await this.#accounts.hold(address, account, change, place, this.#batch);
     }
   }
@@ -198,7 +198,7 @@ export class IndexStep {
   /** What a transaction does with each kind of item in it. */
   async #transfer(movements: Movements, place: Place, kind: TransactionKind, isNew: boolean): Promise<void> {
     for (const [genesisHash, transfer] of movements.byItem) {
-      await this.#turn();
+      if (this.#isDue) await this.#slices.turn();
       const item = this.#accounts.item(genesisHash, place);
       item.transfers++;
       if (isNew) item.issued += transfer.amount;
@@ -216,8 +216,9 @@ export class IndexStep {
     this.#batch.put(tradeKey({ height, txNum }), encodeTrade(this.#trade));
   }
 
-  async #turn(): Promise<void> {
-    if (++this.#pieces % PIECE === 0) await this.#slices.turn();
+  /** True when a turn must be waited for before the next piece. */
+  get #isDue(): boolean {
+    return ++this.#pieces % PIECE === 0 && this.#slices.isUsedUp;
   }
 }
 
