@@ -10,8 +10,10 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_S = 86_400;
 
-/** Host name, IPv4 address or bracketed IPv6 address, colon, port. */
-export const HOST_PORT = '^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$';
+/** Host name, IPv4 address or bracketed IPv6 address, colon, port from 1 to 65535: what `peers/address.ts` reads. */
+export const HOST_PORT =
+  '^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]+\\]):' +
+  '([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$';
 const hostPort = () => Type.String({ pattern: HOST_PORT, maxLength: 261, form: 'host:port' });
 export const host = (description: string) =>
   text({

@@ -1,16 +1,27 @@
-/** Listening on a port. One that is in use is the most common mistake of newcomers, so its option is named. */
+/** Listening on a port. One that is in use is the most common mistake of newcomers, so its option is named, as for an address that is not ours. */
 
 import { errorMessage, TesseraError } from '../lib/errors.js';
 
 /** The error codes of the API's server and of the links for a port that is in use. */
 const PORT_TAKEN: ReadonlySet<string> = new Set(['EADDRINUSE', 'port_in_use']);
 
-/** Runs `listen`. Throws `port_in_use`, naming the option to change, when somebody else has the port. */
+/** The error codes of the system for a name or an address that this machine does not have, and a port that it does not give. */
+const NOT_OURS: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EACCES']);
+
+/**
+ * Runs `listen`. Throws `port_in_use` when somebody else has the port, `invalid_config` when this machine cannot listen there; both name the
+ * option to change.
+ */
 export async function listening<T>(option: string, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen();
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && PORT_TAKEN.has(String(cause.code)))) throw cause;
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    if (NOT_OURS.has(code)) {
+      const message = `cannot listen: ${errorMessage(cause)}: choose an address and a port of this machine (${option}, and the host beside it)`;
+      throw new TesseraError('invalid_config', message, { cause });
+    }
+    if (!PORT_TAKEN.has(code)) throw cause;
     const message = `${errorMessage(cause)}: stop the program that uses it, or choose another ${option} (\`tessera dev\` has --port-offset)`;
     throw new TesseraError('port_in_use', message, { cause });
   }

@@ -210,6 +210,8 @@ describe('errors', () => {
     ['api.trusted_proxies', 'user', { 'api.trusted_proxies': ['loopback'] }],
     ['api.trusted_proxies', 'user', { 'api.trusted_proxies': ['proxy.example'] }],
     ['peers.port', 'user', { 'peers.port': 3000 }],
+    ['peers.mempool', 'user', { 'peers.mempool': ['10.0.0.9:65536'] }],
+    ['peers.mempool', 'user', { 'peers.mempool': ['10.0.0.9:0'] }],
     ['api.tls.cert_file', 'user', { 'api.tls.cert_file': join(PACKAGE_CONFIG_DIR, 'dev.toml') }],
     ['network.genesis_file', 'user', { 'network.genesis_file': 'none.json' }],
     ['network.secret', 'storage', {}],

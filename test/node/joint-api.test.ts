@@ -306,3 +306,13 @@ it('a port that somebody has is an error that names the option', async () => {
     message: expect.stringContaining('api.port'),
   });
 });
+
+it.each([
+  ['an address of somebody else', '192.0.2.1'],
+  ['a name that nobody has', 'nobody.invalid'],
+])('%s to listen on is an error that names the option', async (_what, host) => {
+  await expect(startJoint({ options: { 'api.host': host, 'api.auth': 'keys' } })).rejects.toMatchObject({
+    code: 'invalid_config',
+    message: expect.stringContaining('api.port, and the host beside it'),
+  });
+});
