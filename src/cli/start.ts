@@ -94,19 +94,40 @@ export async function runNode(
   const role = configs.map(({ node }) => node.role).join(',');
   const file = loaded.nodes[0].file ?? null;
   logger.info({ role, file, data_dir: config.node.dataDir }, 'starting');
-  const started = await create(loaded, configs, { logger, load, context });
-  if (started === undefined) return 1;
-  const options = [...loaded.nodes, ...(loaded.joint ? [loaded.joint] : [])].map((one) => new EffectiveOptions(one));
-  const removeReload = context.onSignal('SIGHUP', () => void reload(input, { ...started, logger, options }));
+  // From here on: by default this signal ends the process, and it may come while the program is still being loaded.
+  const hangUps = new HangUps(context);
   try {
+    const started = await create(loaded, configs, { logger, load, context });
+    if (started === undefined) return 1;
+    const options = [...loaded.nodes, ...(loaded.joint ? [loaded.joint] : [])].map((one) => new EffectiveOptions(one));
+    hangUps.handle(() => void reload(input, { ...started, logger, options }));
     return await runUntilStopped(started.running, {
       logger,
       context,
       onReady: () => logger.info(started.addresses(), 'ready'),
     });
   } finally {
-    removeReload();
+    hangUps.end();
     logger.info({}, 'stopped');
+  }
+}
+
+/** SIGHUP, from the moment that this is made; one that comes before anybody handles it is handed over then. */
+class HangUps {
+  readonly end: () => void;
+  #handler: (() => void) | undefined;
+  #isWaiting = false;
+
+  constructor(context: CliContext) {
+    this.end = context.onSignal('SIGHUP', () => {
+      if (this.#handler === undefined) this.#isWaiting = true;
+      else this.#handler();
+    });
+  }
+
+  handle(handler: () => void): void {
+    this.#handler = handler;
+    if (this.#isWaiting) handler();
   }
 }
 

@@ -147,11 +147,14 @@ export class Node implements Service {
 
   /**
    * Applies the options that can change while the node runs: the API keys (if none is configured, the key in the node's key
-   * file). Throws `invalid_config` and changes nothing when one is invalid.
+   * file). Throws `invalid_config` and changes nothing when one is invalid, `shutting_down` when it stops. While it starts, the start goes
+   * on with them.
    */
   async reload(config: Config): Promise<void> {
-    if (this.#context === undefined) throw new TesseraError('shutting_down', 'the node is not running');
-    const keys = await apiKeys(this.#apiOptions(config), this.#apiModules(this.#context));
+    if (this.#stopping !== undefined) throw new TesseraError('shutting_down', 'the node is stopping');
+    const context = this.#context;
+    const keys =
+      context === undefined ? config.api.keys : await apiKeys(this.#apiOptions(config), this.#apiModules(context));
     this.#keys?.replace(keys);
     this.#config = { ...this.#config, api: { ...this.#config.api, keys } };
   }

@@ -73,6 +73,24 @@ describe('start', () => {
     expect(reloaded.map((config) => config.node.role)).toEqual(['user']);
   });
 
+  it('keeps a SIGHUP that comes while the program is being loaded', async () => {
+    const context = createContext();
+    const { node, started } = fakeNode();
+    let reloads = 0;
+    const createNode = async () => ({ ...node, reload: async () => void reloads++ });
+    const status = runNode(parse(startCommand, '-r', 'user', '-l', 'silent'), context, async () => {
+      // Without a listener it would have ended the process.
+      expect(context.listeners()).toBeGreaterThan(0);
+      context.raise('SIGHUP');
+      return { createNode, ...noGroup };
+    });
+    await started;
+    context.raise('SIGINT');
+    expect(await status).toBe(0);
+    expect(reloads).toBe(1);
+    expect(context.listeners()).toBe(0);
+  });
+
   it('says why a node cannot be made', async () => {
     const context = createContext();
     const args = parse(startCommand, '-r', 'user', '-l', 'silent');
