@@ -1,14 +1,14 @@
 /**
  * Ed25519 by node:crypto. Its verification is consensus (decision B3): cofactorless, comparing R byte by byte, as in the
  * reference network. Other libraries disagree on edge cases, which would split the chain. libsodium is asked first, because
- * it is faster and accepts nothing else (`sodium.ts`). Keys are never made with Node's key generation, which can hang the
+ * it is faster and accepts nothing else (`sodium.ts`), and it signs. Keys are never made with Node's key generation, which can hang the
  * process. Callers check the lengths.
  */
 
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { asBuffer } from '../lib/bytes.js';
-import { openSodium, type SodiumState } from './sodium.js';
+import { openSodium, type Signer, type SodiumState } from './sodium.js';
 
 /** Number of imported keys that are cached; about 1 KB each. */
 const KEY_CACHE_SIZE = 10_000;
@@ -18,19 +18,23 @@ const UNUSED_X = 'A'.repeat(43);
 
 const publicKeys = new LRUCache<string, KeyObject>({ max: KEY_CACHE_SIZE });
 
-/** What is known of libsodium; looked for when the first signature is verified. */
+/** What is known of libsodium; looked for when the first signature is verified or made. */
 let sodium: SodiumState | undefined;
 
-/** Why signatures are verified by node:crypto alone, which takes longer; null when libsodium is asked first. */
-export function whyNoSodium(): string | null {
+function openedSodium(): SodiumState {
   sodium ??= openSodium(verifyByOpenssl);
-  return sodium.reason;
+  return sodium;
+}
+
+/** Why signatures are verified and made by node:crypto alone, which takes longer; null when libsodium is asked first. */
+export function whyNoSodium(): string | null {
+  return openedSodium().reason;
 }
 
 /** False for a malformed key; never throws. */
 export function verifyBytes(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  sodium ??= openSodium(verifyByOpenssl);
-  return sodium.verify?.(publicKey, message, signature) === true || verifyByOpenssl(publicKey, message, signature);
+  const { verify } = openedSodium();
+  return verify?.(publicKey, message, signature) === true || verifyByOpenssl(publicKey, message, signature);
 }
 
 /** The verdict that counts. False for a malformed key; never throws. */
@@ -45,11 +49,21 @@ export function verifyByOpenssl(publicKey: Uint8Array, message: Uint8Array, sign
 
 /** The 64-byte signature of a 32-byte seed. */
 export function signBytes(seed: Uint8Array, message: Uint8Array): Uint8Array {
-  return new Uint8Array(sign(null, message, importSeed(seed)));
+  return (openedSodium().signer ?? opensslSigner).sign(seed, message);
 }
 
 /** The public key of a 32-byte seed. */
 export function publicKeyOf(seed: Uint8Array): Uint8Array {
+  return (openedSodium().signer ?? opensslSigner).publicKeyOf(seed);
+}
+
+/** Where libsodium is not used. Its signatures are the same. */
+export const opensslSigner: Signer = {
+  sign: (seed, message) => new Uint8Array(sign(null, message, importSeed(seed))),
+  publicKeyOf: publicKeyByOpenssl,
+};
+
+function publicKeyByOpenssl(seed: Uint8Array): Uint8Array {
   // The last 32 bytes of the SPKI document are the key; a JWK export here is the pattern that can hang
   // (docs/adr/0006-node-crypto-verification.md).
   const spki = createPublicKey(importSeed(seed)).export({ format: 'der', type: 'spki' });

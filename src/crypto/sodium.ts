@@ -3,6 +3,9 @@
  * accepts: what it does not accept is put to node:crypto, which decides (decision B3). So it has to be certain that it
  * accepts nothing that node:crypto refuses. It is tried on the edge cases whenever a process or a worker thread loads it,
  * and is not used where it disagrees; `npm run compare:signatures` compares the two on as many signatures as one likes.
+ *
+ * It signs too, in half of the time, and leaves nothing of the secret behind. The public key, which goes into a signature, is computed from the
+ * seed each time: signatures of one message under two public keys would tell the secret.
  */
 
 import { createRequire } from 'node:module';
@@ -13,33 +16,68 @@ import { EDGE_MESSAGE, EDGE_SIGNATURES } from './edge-signatures.js';
 /** Whether `signature` (64 bytes) is one of `publicKey` (32 bytes) over `message`. */
 export type Verify = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
+/** What is done with a 32-byte seed. */
+export interface Signer {
+  /** 64 bytes. */
+  sign(seed: Uint8Array, message: Uint8Array): Uint8Array;
+  /** 32 bytes. */
+  publicKeyOf(seed: Uint8Array): Uint8Array;
+}
+
 /** The part of sodium-native that is used. */
 interface Sodium {
   crypto_sign_verify_detached(signature: Buffer, message: Buffer, publicKey: Buffer): boolean;
+  crypto_sign_seed_keypair(publicKey: Buffer, secretKey: Buffer, seed: Buffer): void;
+  crypto_sign_detached(signature: Buffer, message: Buffer, secretKey: Buffer): void;
 }
 
-/** A verifier, or why there is none. */
+/** A verifier and a signer, or why there is none. */
 export type SodiumState =
-  | { readonly verify: Verify; readonly reason: null }
-  | { readonly verify: null; readonly reason: string };
+  | { readonly verify: Verify; readonly signer: Signer; readonly reason: null }
+  | { readonly verify: null; readonly signer: null; readonly reason: string };
 
 const KEY_LENGTH = 32;
+const SECRET_LENGTH = 64;
+const SIGNATURE_LENGTH = 64;
 
-/** libsodium, when the package is installed and accepts no edge case that `decide` refuses. */
+/** libsodium, when the package is installed, accepts no edge case that `decide` refuses, and makes what it accepts. */
 export function openSodium(decide: Verify): SodiumState {
   let sodium: Sodium;
   try {
     sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch (error) {
-    return { verify: null, reason: `sodium-native cannot be loaded: ${errorMessage(error)}` };
+    return unused(`sodium-native cannot be loaded: ${errorMessage(error)}`);
   }
   const verify: Verify = (publicKey, message, signature) =>
     sodium.crypto_sign_verify_detached(asBuffer(signature), asBuffer(message), asBuffer(publicKey));
-  return checkedSodium(verify, decide);
+  return checkedSodium(verify, signerOf(sodium), decide);
 }
 
-/** `verify`, unless it accepts an edge case that `decide` refuses, or refuses all of them. */
-export function checkedSodium(verify: Verify, decide: Verify): SodiumState {
+function signerOf(sodium: Sodium): Signer {
+  const secret = Buffer.alloc(SECRET_LENGTH);
+  /** Gives the public key; the secret is there for `work` alone. */
+  const withSecret = (seed: Uint8Array, work: () => void): Uint8Array => {
+    const publicKey = new Uint8Array(KEY_LENGTH);
+    try {
+      sodium.crypto_sign_seed_keypair(asBuffer(publicKey), secret, asBuffer(seed));
+      work();
+    } finally {
+      secret.fill(0);
+    }
+    return publicKey;
+  };
+  return {
+    sign(seed, message) {
+      const signature = new Uint8Array(SIGNATURE_LENGTH);
+      withSecret(seed, () => sodium.crypto_sign_detached(asBuffer(signature), asBuffer(message), secret));
+      return signature;
+    },
+    publicKeyOf: (seed) => withSecret(seed, () => undefined),
+  };
+}
+
+/** Both, unless `verify` accepts an edge case that `decide` refuses, or refuses all of them, or `decide` refuses what is signed. */
+export function checkedSodium(verify: Verify, signer: Signer, decide: Verify): SodiumState {
   const message = utf8(EDGE_MESSAGE);
   let accepted = 0;
   for (const [index, text] of EDGE_SIGNATURES.entries()) {
@@ -48,9 +86,17 @@ export function checkedSodium(verify: Verify, decide: Verify): SodiumState {
     if (!verify(publicKey, message, signature)) continue;
     accepted++;
     if (!decide(publicKey, message, signature)) {
-      return { verify: null, reason: `sodium-native accepts edge case ${index}, which node:crypto refuses` };
+      return unused(`sodium-native accepts edge case ${index}, which node:crypto refuses`);
     }
   }
-  if (accepted === 0) return { verify: null, reason: 'sodium-native refuses every signature' };
-  return { verify, reason: null };
+  if (accepted === 0) return unused('sodium-native refuses every signature');
+  const seed = new Uint8Array(KEY_LENGTH).fill(1);
+  if (!decide(signer.publicKeyOf(seed), message, signer.sign(seed, message))) {
+    return unused('sodium-native makes a signature that node:crypto refuses');
+  }
+  return { verify, signer, reason: null };
+}
+
+function unused(reason: string): SodiumState {
+  return { verify: null, signer: null, reason };
 }

@@ -4,12 +4,13 @@ import { Worker } from 'node:worker_threads';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import { sign, verifySignature } from '../../src/crypto/ed25519.js';
-import { verifyByOpenssl, whyNoSodium } from '../../src/crypto/ed25519-backend.js';
+import { opensslSigner, verifyByOpenssl, whyNoSodium } from '../../src/crypto/ed25519-backend.js';
 import { EDGE_MESSAGE, EDGE_SIGNATURES } from '../../src/crypto/edge-signatures.js';
-import { checkedSodium, openSodium, type Verify } from '../../src/crypto/sodium.js';
+import { checkedSodium, openSodium, type Signer, type Verify } from '../../src/crypto/sodium.js';
 import { verifyByEquation } from '../../src/crypto/unusual-keys.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { account } from '../support/mempool.js';
+import { fc, test } from '../support/property.js';
 import { compareSignatures } from './compare-signatures.js';
 
 const message = utf8(EDGE_MESSAGE);
@@ -48,7 +49,7 @@ describe('libsodium', () => {
   });
 
   it('is not used when it accepts an edge case that node:crypto refuses', () => {
-    expect(checkedSodium(withCofactor, verifyByOpenssl)).toMatchObject({
+    expect(checkedSodium(withCofactor, opensslSigner, verifyByOpenssl)).toMatchObject({
       verify: null,
       reason: expect.stringContaining('which node:crypto refuses'),
     });
@@ -56,8 +57,28 @@ describe('libsodium', () => {
   });
 
   it('is not used when it accepts nothing', () => {
-    expect(checkedSodium(() => false, verifyByOpenssl).verify).toBeNull();
+    expect(checkedSodium(() => false, opensslSigner, verifyByOpenssl).verify).toBeNull();
   });
+
+  it('is not used when what it signs does not hold', () => {
+    const { verify } = openSodium(verifyByOpenssl);
+    const wrong: Signer = { ...opensslSigner, sign: (seed, text) => opensslSigner.sign(seed, text).fill(0, 63) };
+    expect(checkedSodium(verify ?? withCofactor, wrong, verifyByOpenssl)).toMatchObject({
+      signer: null,
+      reason: expect.stringContaining('makes a signature that node:crypto refuses'),
+    });
+  });
+
+  test.prop([fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.uint8Array({ maxLength: 300 })])(
+    'signs as node:crypto does, byte for byte, and keeps neither seed nor message changed',
+    (seed, text) => {
+      const { signer } = openSodium(verifyByOpenssl);
+      const [seedBefore, textBefore] = [seed.slice(), text.slice()];
+      expect(signer?.sign(seed, text)).toEqual(opensslSigner.sign(seed, text));
+      expect(signer?.publicKeyOf(seed)).toEqual(opensslSigner.publicKeyOf(seed));
+      expect([seed, text]).toEqual([seedBefore, textBefore]);
+    },
+  );
 
   it('takes messages of any length, and parts of buffers', () => {
     const { key } = account('alice');

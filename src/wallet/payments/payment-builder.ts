@@ -35,7 +35,7 @@ import { TOKENS } from '../coins/coin.js';
 /** Largest amount of a payment: the API's int64 (decision V14). */
 const MAX_PAYMENT = 2n ** 63n - 1n;
 
-/** About three milliseconds. */
+/** About a millisecond. */
 const SIGNATURES_PER_TURN = 16;
 
 /** What an input needs to be signed. */
