@@ -94,15 +94,18 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
     expect([new Set(seen).size, paid.size]).toEqual([1, 1]);
   });
 
-  it('whose answer is lost is not done when a node that knows its key says so', async () => {
-    const { sender } = setUp([
-      new Refused(500, 'internal_error', 'broken', undefined),
-      new Refused(422, 'insufficient_funds', 'too little', undefined),
-      new Refused(401, 'wrong_passphrase', 'wrong', undefined),
-    ]);
-    expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'too little', code: 'insufficient_funds' });
-    expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'wrong', code: 'wrong_passphrase' });
-  });
+  it.each(['internal_error', 'outcome_unknown'])(
+    'whose answer is lost (%s) is not done when a node that knows its key says so',
+    async (code) => {
+      const { sender } = setUp([
+        new Refused(500, code, 'broken', undefined),
+        new Refused(422, 'insufficient_funds', 'too little', undefined),
+        new Refused(401, 'wrong_passphrase', 'wrong', undefined),
+      ]);
+      expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'too little', code: 'insufficient_funds' });
+      expect(await sender.submit('')).toEqual({ kind: 'refused', message: 'wrong', code: 'wrong_passphrase' });
+    },
+  );
 
   it('over which the page fails may be done, and can be sent again', async () => {
     const { sender, paid } = setUp([new TypeError('a fault')]);

@@ -268,11 +268,12 @@ describe('sending', () => {
   const refused = new TesseraError('double_spend', 'spent already');
   const unknown = new TesseraError('outcome_unknown', 'the journal has not confirmed this in time');
 
-  /** A client whose first attempts end so, and whose node then knows the transaction or not. */
+  /** A client whose first attempts and look-ups end so, and whose node then knows the transaction or not. */
   function sendTo(
     ends: readonly (TesseraError | null)[],
     status: 'Confirmed' | 'Rejected' | null,
     retryForMs = 30_000,
+    lookUps: readonly TesseraError[] = [],
   ) {
     let attempts = 0;
     const createTransactions = async () => {
@@ -280,8 +281,12 @@ describe('sending', () => {
       if (end) throw end;
       return { transactions: {} };
     };
-    const queryTransactionStatus = async () =>
-      status === null ? {} : { [hash]: { status, timestamp: 1n, additional_info: '' } };
+    const failures = [...lookUps];
+    const queryTransactionStatus = async () => {
+      const failure = failures.shift();
+      if (failure) throw failure;
+      return status === null ? {} : { [hash]: { status, timestamp: 1n, additional_info: '' } };
+    };
     return submitTransactions({ createTransactions, queryTransactionStatus }, [transaction], { retryForMs });
   }
 
@@ -300,5 +305,16 @@ describe('sending', () => {
     await expect(sendTo([lost, refused], 'Rejected')).rejects.toBe(refused);
     await expect(sendTo([lost], null, 0)).rejects.toBeInstanceOf(UnknownOutcome);
     await expect(sendTo([unknown], null, 0)).rejects.toBeInstanceOf(UnknownOutcome);
+  });
+
+  it('does not take a refusal for the end while nobody says what became of the attempt before', async () => {
+    const later = new NoAnswer('http://node', new Error('gone for a moment'));
+    expect(await sendTo([lost, refused], 'Confirmed', 30_000, [later])).toEqual([hash]);
+
+    // The node was killed while it had the first one, and is not there.
+    const down = new NoAnswer('http://node', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+    await expect(sendTo([lost, down], null, 600, [down, down])).rejects.toBeInstanceOf(UnknownOutcome);
+    const closed = new TesseraError('missing_api_key', 'not for everybody');
+    await expect(sendTo([lost, refused], null, 30_000, [closed])).rejects.toBeInstanceOf(UnknownOutcome);
   });
 });

@@ -35,7 +35,7 @@ const MAX_SET_BACK_MS = 60_000;
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000] as const;
 
 /** No answer of a node, or that of a node that broke over it: it may have acted. As src/client/repeat.ts has it. */
-const LOST: ReadonlySet<string> = new Set(['', 'internal_error']);
+const LOST: ReadonlySet<string> = new Set(['', 'internal_error', 'outcome_unknown']);
 /** The node could not look at the request now. */
 const PASSING: ReadonlySet<string> = new Set(['overloaded', 'shutting_down', 'rate_limited', 'aborted']);
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503]);

@@ -52,9 +52,10 @@ export async function submit(
     } catch (error) {
       if (!isTesseraError(error)) throw error;
       if (!PASSING.has(error.code) || (error instanceof NoAnswer && !error.sent)) {
-        // An earlier attempt may have been taken, and mined since.
-        if (isLost && (await areKnown(hashes, client))) return;
-        if (!isLost || !PASSING.has(error.code)) throw error;
+        // An earlier attempt may have been taken, and mined since: then a refusal says nothing about it, but the statuses do.
+        const found = isLost ? await areKnown(hashes, client) : false;
+        if (found === true) return;
+        if (!isLost || (found === false && !PASSING.has(error.code))) throw error;
       }
       if (until === 0) {
         until = clock.monotonic() + REPEATED_FOR;
@@ -74,9 +75,14 @@ function gaveUp(error: TesseraError, isLost: boolean): TesseraError {
   return new ExitError(UNKNOWN, error.code, `${error.message}; ${advice}`);
 }
 
-/** True when the node has admitted all of them. */
-async function areKnown(hashes: readonly string[], client: NodeClient): Promise<boolean> {
-  return (await statusesNow(hashes, client)).every((status) => ['Pending', 'Confirmed'].includes(status ?? ''));
+/** True when the node has admitted all of them; undefined when it does not say. */
+async function areKnown(hashes: readonly string[], client: NodeClient): Promise<boolean | undefined> {
+  try {
+    const statuses = await client.call(queryTransactionStatus, { body: { hashes: [...hashes] } });
+    return hashes.every((hash) => ['Pending', 'Confirmed'].includes(statusOf(statuses, hash) ?? ''));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Resolves when blocks have all of them. A node that cannot answer for a while is asked again. Throws `transaction_rejected`. */
