@@ -51,10 +51,11 @@ export class DonationQuota {
     return true;
   }
 
-  /** The counted donation was not paid. */
+  /** The counted donation was not paid. Nothing is left of a peer that was paid nothing: anybody may ask, under any number of keys. */
   giveBack(nodeKey: string): void {
-    const count = this.#counts.get(nodeKey);
-    if (count !== undefined && count > 0) this.#set(nodeKey, count - 1);
+    const count = this.#counts.get(nodeKey) ?? 0;
+    if (count > 1) this.#set(nodeKey, count - 1);
+    else if (this.#counts.delete(nodeKey)) this.#writes.del(donationKey(this.#day, nodeKey));
   }
 
   #today(): string {
