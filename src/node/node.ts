@@ -210,7 +210,10 @@ export class Node implements Service {
     if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
     const reason = whyNoSodium();
     if (reason !== null)
-      this.#logger.warn({ reason }, 'signatures are verified without libsodium, in 1.6 times the time, and made in twice the time');
+      this.#logger.warn(
+        { reason },
+        'signatures are verified without libsodium, in 1.6 times the time, and made in twice',
+      );
     const nodeKey = await loadOrCreateNodeKey(join(dataDir.path, NODE_KEY_FILE), this.#random);
     const network = await this.#createLinks(nodeKey);
     const room = await this.#watchDisk(dataDir);
