@@ -138,14 +138,16 @@ export class PeerPayments {
     if (peer === null || kind === 'trade') return;
     if (kind === 'donation') {
       // The peer itself named this address, so it is only looked up, not dialed.
-      const link = [...network.links].find(({ address }) => address === peer);
+      const link = [...network.links].find((one) => one.address === peer && hasWallet(one));
       link?.send('payment.sent', {}, encodeTransaction(transaction));
       return;
     }
-    Promise.all([network.dial(peer, this.#dialing), this.#creationOf(transaction)]).then(
-      ([link, creation]) => link.send('payment.sent', creation, encodeTransaction(transaction)),
-      (error: unknown) => logger.info({ peer, hash, error: errorMessage(error) }, 'the payee could not be told'),
-    );
+    // Another node may be there by now, which is told nothing.
+    Promise.all([this.#reach(peer), this.#creationOf(transaction)])
+      .then(([link, creation]) => link.send('payment.sent', creation, encodeTransaction(transaction)))
+      .catch((error: unknown) =>
+        logger.info({ peer, hash, error: errorMessage(error) }, 'the payee could not be told'),
+      );
   }
 
   /** What created the items that a payment passes on: the payee learns their metadata by it. */
@@ -162,7 +164,7 @@ export class PeerPayments {
   async #reach(peer: string): Promise<Link> {
     parseAddress(peer);
     const link = await this.#modules.network.dial(peer, this.#dialing);
-    if (link.role === 'user' || link.role === 'miner') return link;
+    if (hasWallet(link)) return link;
     throw new TesseraError('peer_unreachable', `${peer} is a ${link.role} node; it has no wallet`);
   }
 
@@ -210,6 +212,10 @@ export class PeerPayments {
     logger.info({ hash, peer: link.address }, 'a peer says that it has paid; the funds come with a block');
     this.announced.emit({ hash, peer: link.address });
   }
+}
+
+function hasWallet({ role }: Link): boolean {
+  return role === 'user' || role === 'miner';
 }
 
 function donationReply(accepted: boolean, reason: string): Reply<'donation.reply'> {

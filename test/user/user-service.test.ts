@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { encodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
@@ -351,6 +351,35 @@ describe('payments by ip (decision V15)', () => {
     await expect(alice.user.payPeer(order(1n, MEMPOOL))).rejects.toMatchObject({ code: 'peer_unreachable' });
     expect(await alice.wallet.transfers.history()).toEqual([]);
   });
+
+  it.each(['storage', 'mempool'] as const)(
+    'tells nobody of a payment where a %s node has taken the place of the payee',
+    async (role) => {
+      const unhandled: unknown[] = [];
+      const note = (reason: unknown): void => void unhandled.push(reason);
+      process.on('unhandledRejection', note);
+      onTestFinished(() => void process.off('unhandledRejection', note));
+      const rich = await richUser(net, [100n]);
+      await rich.stop();
+      // Without a mempool node the payment waits, and with it what the payee is told.
+      const alone = await net.user({ folder: rich.folder, mempools: ['127.0.0.1:1'] });
+      const payee = net.stranger('user');
+      payee.handle('address.get', () => ({ type: 'address', body: { address: NOBODY } }));
+      await payee.start();
+      await alone.user.payPeer(order(1n, payee.address));
+      await alone.stop();
+      await payee.stop();
+      const other = net.stranger(role, Number(payee.address.split(':').at(-1)));
+      await other.start();
+      const alice = await net.user({ folder: rich.folder });
+      await until(() => [...other.links].some(({ role: of }) => of === 'user'));
+      // What came of the link was decided before an answer over it comes back.
+      await alice.network.dial(other.address, { timeoutMs: 1_000 });
+      net.mempool.mine();
+      await until(() => alice.wallet.transfers.inFlight().length === 0);
+      expect(unhandled).toEqual([]);
+    },
+  );
 
   it('pays nothing to a peer that answers with garbage', async () => {
     const alice = await richUser(net, [100n]);
