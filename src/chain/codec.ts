@@ -385,6 +385,11 @@ export function viewTransaction(tx: Transaction): Uint8Array {
   return fill(tx, writeTransaction);
 }
 
+/** The bytes of an output without a copy: valid until the next encoding of anything. */
+export function viewTxOut(txOut: TxOut): Uint8Array {
+  return fill(txOut, writeTxOut);
+}
+
 /** The bytes of a script without a copy: valid until the next encoding of anything. */
 export function viewScript(script: Script): Uint8Array {
   return fill(script, writeScript);

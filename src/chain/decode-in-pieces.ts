@@ -5,7 +5,7 @@
  */
 
 import { BincodeReader } from './bincode.js';
-import { decodeTransaction, MIN_STRING, MIN_TRANSACTION, readHeader, readTransaction } from './codec.js';
+import { MIN_STRING, MIN_TRANSACTION, readHeader, readTransaction } from './codec.js';
 import { MAX_TRANSACTION_BYTES } from './constants.js';
 import type { FullBlock, Transaction } from './types.js';
 
@@ -35,19 +35,6 @@ export async function decodeTransactionsInPieces(bytes: Uint8Array, turn: Turn):
   const readOne = (): Transaction => from.within(MAX_TRANSACTION_BYTES, () => readTransaction(from));
   const transactions = await readList(from, MIN_TRANSACTION, readOne, turn);
   from.end();
-  return transactions;
-}
-
-/** Encoded transactions, each by itself: those of the largest block take half a second. Throws `malformed_transaction`. */
-export async function decodeEach(
-  encoded: readonly { readonly bytes: Uint8Array }[],
-  turn: Turn,
-): Promise<Transaction[]> {
-  const transactions: Transaction[] = [];
-  for (const { bytes } of encoded) {
-    await turn();
-    transactions.push(decodeTransaction(bytes));
-  }
   return transactions;
 }
 

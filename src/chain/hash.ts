@@ -3,13 +3,14 @@
  * root. A transaction hash covers everything in it; block and list hashes cover transaction hashes, not transactions.
  */
 
-import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
-import { concatBytes, toHex } from '../lib/bytes.js';
+import { sha3Bytes, sha3Hex, sha3Into } from '../crypto/sha3.js';
+import { readable, toHex } from '../lib/bytes.js';
 import { atOnce, type Pieces } from '../lib/pieces.js';
 import { encodeHeader, encodeStringsPieces, type HeaderLayout, viewTransaction } from './codec.js';
 import { BLOCK_PREFIX, TX_HASH_LENGTH, TX_PREFIX } from './constants.js';
 import type { BlockHeader, Transaction } from './types.js';
 
+const HASH_BYTES = 32;
 /** Hashes that one piece of a Merkle root takes: about half a millisecond. */
 const PIECE_HASHES = 256;
 /** Bytes of a list that are hashed in the turn in which they were encoded: about a tenth of a millisecond. */
@@ -57,26 +58,26 @@ export function merkleRoot(transactionHashes: readonly string[]): string {
 
 /** The same in pieces: a block may have a hundred thousand transactions. */
 export function* merkleRootPieces(transactionHashes: readonly string[]): Pieces<string> {
-  if (transactionHashes.length === 0) return '';
-  let level: Uint8Array[] = [];
+  let count = transactionHashes.length;
+  if (count === 0) return '';
+  const level = readable(new Uint8Array(count * HASH_BYTES));
   for (const [i, hash] of transactionHashes.entries()) {
     if (i % PIECE_HASHES === 0) yield;
-    level.push(sha3Bytes(hash));
+    sha3Into(hash, level, i * HASH_BYTES);
   }
   // Pairing from the left and carrying an odd last node up unchanged gives exactly the tree of RFC 6962.
-  while (level.length > 1) level = yield* parents(level);
-  const [root] = level;
-  return root === undefined ? '' : toHex(root);
+  while (count > 1) count = yield* toParents(level, count);
+  return toHex(level.subarray(0, HASH_BYTES));
 }
 
-function* parents(level: readonly Uint8Array[]): Pieces<Uint8Array[]> {
-  const above: Uint8Array[] = [];
-  for (let i = 0; i < level.length; i += 2) {
+/** Writes the level above the first `count` hashes over them; returns how many it has. */
+function* toParents(level: Uint8Array, count: number): Pieces<number> {
+  for (let i = 0; i < count; i += 2) {
     if (i % PIECE_HASHES === 0) yield;
-    const left = level[i];
-    const right = level[i + 1];
-    if (left === undefined) break;
-    above.push(right === undefined ? left : sha3Bytes(concatBytes(left, right)));
+    const left = i * HASH_BYTES;
+    const parent = left / 2;
+    if (i + 1 === count) level.copyWithin(parent, left, left + HASH_BYTES);
+    else sha3Into(level.subarray(left, left + 2 * HASH_BYTES), level, parent);
   }
-  return above;
+  return Math.ceil(count / 2);
 }

@@ -12,6 +12,10 @@ export function sha3HexAfter(prefix: string): (rest: string) => string {
   return (rest) => bytesToHex(begun.clone().update(utf8ToBytes(rest)).digest());
 }
 
+export function sha3Into(data: Uint8Array | string, target: Uint8Array, at: number): void {
+  target.set(sha3Bytes(data), at);
+}
+
 export function sha3Bytes(data: Uint8Array | string): Uint8Array {
   return sha3_256(typeof data === 'string' ? utf8ToBytes(data) : data);
 }

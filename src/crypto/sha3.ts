@@ -4,6 +4,7 @@
  */
 
 import crypto from 'node:crypto';
+import { asBuffer } from '../lib/bytes.js';
 
 const ALGORITHM = 'sha3-256';
 
@@ -19,6 +20,12 @@ export function sha3Hex(data: Uint8Array | string): string {
 export function sha3HexAfter(prefix: string): (rest: string) => string {
   const begun = crypto.createHash(ALGORITHM).update(prefix);
   return (rest) => begun.copy().update(rest).digest('hex');
+}
+
+/** Writes the 32 bytes of the SHA3-256 of bytes, or of the UTF-8 bytes of a text, to `target` from `at` on, where there must be room. */
+export function sha3Into(data: Uint8Array | string, target: Uint8Array, at: number): void {
+  // By way of the text, for a Buffer of its own for each hash costs more, and garbage.
+  asBuffer(target).write(sha3Hex(data), at, 'hex');
 }
 
 /** The 32 bytes of the SHA3-256 of bytes, or of the UTF-8 bytes of a text. */

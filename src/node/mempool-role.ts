@@ -53,7 +53,7 @@ export class MempoolRole implements Role {
     const signer = signerOf(config, genesis, nodeKey);
     if (signer === undefined) context.logger('mempool').warn({}, unsignedWarning(config, nodeKey));
     // What was in it is in the journal, in other nodes, and in storage.
-    const kv = await dataDir.open('mempool', { mayBeGone: config.journal.kind === 'etcd' });
+    const kv = await dataDir.open('mempool', { mayBeGone: config.journal.kind === 'etcd', isLarge: true });
     return new MempoolRole(context, kv, await openJournal(context), signer);
   }
 

@@ -19,7 +19,8 @@ export interface OpenJournal {
 
 export async function openJournal(context: RoleContext): Promise<OpenJournal> {
   if (context.config.journal.kind === 'local') {
-    const journal = await LocalJournal.open({}, { ...context, kv: await context.dataDir.open('journal') });
+    const kv = await context.dataDir.open('journal', { isLarge: true });
+    const journal = await LocalJournal.open({}, { ...context, kv });
     return { journal, leadership: soleLeader };
   }
   const { openEtcdJournal } = await import('./etcd-journal.js');

@@ -1,10 +1,11 @@
 /** Final statuses are forgotten at the end of their time, all of them (decision V1). */
 
 import { describe, expect, it } from 'vitest';
-import { PendingBatch, writesOf } from '../../src/db/record.js';
+import { PendingBatch, unsealRecord, writesOf } from '../../src/db/record.js';
 import { toHex } from '../../src/lib/bytes.js';
 import type { TxStatus } from '../../src/mempool/service.js';
 import { FinalStatuses } from '../../src/mempool/state/final-statuses.js';
+import { decodeStatus, encodeStatus } from '../../src/mempool/state/records.js';
 
 const REJECTED: TxStatus = { status: 'Rejected', timestamp: 100, additionalInfo: '' };
 /** Of a record that says which statuses are forgotten together. */
@@ -45,6 +46,27 @@ function expiries(groups: readonly (readonly Command[])[]): Map<string, string> 
   }
   return found;
 }
+
+describe('a record of a status', () => {
+  it('is that of its own transaction, also where several share a status', () => {
+    const CONFIRMED: TxStatus = { status: 'Confirmed', timestamp: 200, additionalInfo: 'In block 2' };
+    const decided = new Map([
+      ['a', CONFIRMED],
+      ['b', CONFIRMED],
+      ['c', REJECTED],
+      ['d', CONFIRMED],
+    ]);
+    const batch = new PendingBatch();
+    new FinalStatuses(1_000).decide(decided, TIME, batch);
+    // What is encoded afterwards changes none of them.
+    encodeStatus({ status: 'Pending', timestamp: 9, additionalInfo: 'something else' });
+    const written = writesOf(batch).map(({ key, record }) => [
+      Buffer.from(key).toString('latin1'),
+      decodeStatus(unsealRecord(key, record ?? new Uint8Array())),
+    ]);
+    expect(written).toEqual([...decided].map(([hash, status]) => [`s${hash}`, status]));
+  });
+});
 
 describe('what one command decides', () => {
   it('is forgotten together, however many sets that are, and under keys of its own', () => {

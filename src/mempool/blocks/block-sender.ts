@@ -9,13 +9,15 @@ import type { Leadership } from '../../journal/leadership.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
+import { inPieces } from '../../lib/pieces.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import { type Metrics, startTimer } from '../../observability/metrics.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import type { Link, Message } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
 import { keys } from '../state/layout.js';
 import { decodeKept, type KeptRecord } from '../state/records.js';
-import { closedBlockBytes, closedHash } from '../state/round.js';
+import { closedBlockPieces, closedHash } from '../state/round.js';
 import type { RoundFacts } from '../state/round-facts.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
@@ -57,6 +59,7 @@ export class BlockSender {
   readonly #logger: Logger;
   readonly #signer: Signer | undefined;
   readonly #startTimer: () => () => void;
+  readonly #slices: TimeSlices;
   /** Links that were sent a block and have not answered yet. */
   readonly #asked = new Set<Link>();
   /** Links that did not take a block, until the next attempt. */
@@ -79,6 +82,7 @@ export class BlockSender {
     this.#tips = tips;
     this.#leadership = leadership;
     this.#clock = clock;
+    this.#slices = new TimeSlices(clock);
     this.#logger = logger;
     this.#signer = signer;
     const seconds = metrics.histogram('tessera_mempool_block_confirm_seconds');
@@ -174,7 +178,9 @@ export class BlockSender {
     void this.#send(link, { height, hash }, async () => {
       const current = this.#state.closing;
       if (current?.height !== height) return undefined;
-      return { bytes: closedBlockBytes(current), facts: this.#state.closingFacts(current) };
+      const facts = this.#state.closingFacts(current);
+      // It may not be put together yet, after a start or where this was woken meanwhile.
+      return { bytes: await inPieces(closedBlockPieces(current), () => this.#slices.turn()), facts };
     });
   }
 

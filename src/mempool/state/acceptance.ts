@@ -21,7 +21,7 @@ import type { Coins } from './coins.js';
 import type { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
 import type { DruidPool, DruidSet, Pool, PooledTx } from './pool.js';
-import { encodePooled } from './records.js';
+import { viewPooled } from './records.js';
 import { TrialCoins } from './trial-coins.js';
 
 /** A transaction with what is derived from it, so that nothing is decoded or hashed twice. */
@@ -318,14 +318,14 @@ export class Acceptance {
     const pooled = this.#pooled(candidate, time, unit);
     const tx = waitedAs === undefined ? pooled : { ...pooled, waitedAs };
     this.#pool.add(tx, candidate.tx);
-    batch.put(keys.pooled(tx.arrival), encodePooled(tx));
+    batch.put(keys.pooled(tx.arrival), viewPooled(tx));
   }
 
   #wait({ druid, participants, candidates }: DruidPlan, { time, batch }: AcceptanceContext): void {
     for (const candidate of candidates) {
       const tx = this.#pooled(candidate, time, 0);
       this.#druids.add({ druid, participants }, tx, candidate.tx);
-      batch.put(keys.waiting(tx.arrival), encodePooled(tx));
+      batch.put(keys.waiting(tx.arrival), viewPooled(tx));
     }
   }
 

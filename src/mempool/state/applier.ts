@@ -4,7 +4,7 @@
  * that keeps the state need not be synced, since a start applies again what the journal has beyond it.
  */
 
-import { decodeEach, type Turn } from '../../chain/decode-in-pieces.js';
+import type { Turn } from '../../chain/decode-in-pieces.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import { endlessRoom, type Room } from '../../db/disk-room.js';
 import type { KvBatch } from '../../db/kv.js';
@@ -63,6 +63,7 @@ export interface ApplierModules {
 
 /** A command of this process, from its place in the journal to its outcome. */
 interface Submitted {
+  readonly command: Command;
   readonly outcome: Deferred<unknown>;
   /** Its transactions as the caller has decoded them. */
   readonly groups: Groups | undefined;
@@ -210,7 +211,7 @@ export class Applier implements Service {
     const outcome = createDeferred<unknown>();
     // When the write fails nobody waits for the outcome.
     outcome.promise.catch(() => undefined);
-    const submitted = { outcome, groups };
+    const submitted = { command, outcome, groups };
     this.#submitted.set(id, submitted);
     try {
       await durable;
@@ -242,7 +243,7 @@ export class Applier implements Service {
     const stored: Round[] = [];
     const adopted: AdoptedBlock[] = [];
     for (const entry of entries) {
-      const command = decodeCommand(entry.payload);
+      const command = this.#submitted.get(entry.id)?.command ?? decodeCommand(entry.payload);
       const outcome = await this.#overlap.during(command.kind, () => this.#apply(command, entry, batch, adopted));
       outcomes.push([entry.id, outcome]);
       this.#digests?.passed(entry.seq, state);
@@ -295,9 +296,8 @@ export class Applier implements Service {
         const order = { setsFirst: command.keepsAll === true || command.setsFirst === true };
         const plan = await inPieces(state.planCut(order), this.#turn);
         if (plan === null) return null;
-        const decoded = await decodeEach(plan.transactions, this.#turn);
         const unicorn = await this.#unicorn(plan.seed);
-        return inPieces(state.cutBlock(command, { ...plan, decoded }, unicorn, batch), this.#turn);
+        return inPieces(state.cutBlock(command, plan, unicorn, batch), this.#turn);
       }
       case 'proof':
         return state.addProof(command, batch);

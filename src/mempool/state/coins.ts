@@ -4,7 +4,7 @@
  * that no other can (rule P4). Changes of the outputs of blocks go into the table and into the batch, always together.
  */
 
-import { encodeTxOut } from '../../chain/codec.js';
+import { viewTxOut } from '../../chain/codec.js';
 import { createdOutPoints, isUnspendable, type PlacedTxOut, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import { UNKNOWN_UTXO } from '../../chain/validation.js';
@@ -129,7 +129,7 @@ export class Coins {
   *record(created: readonly PlacedTxOut[], batch: KvBatch): Pieces<void> {
     for (const [i, { outPoint, txOut }] of created.entries()) {
       if (i > 0 && i % PIECE_OUTPUTS === 0) yield;
-      batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
+      batch.put(keys.utxo(outPoint), viewTxOut(txOut));
     }
     if (created.length > PIECE_OUTPUTS) yield;
   }
@@ -142,7 +142,7 @@ export class Coins {
   /** Adds one output of a block. */
   insert(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
     this.#insert(outPoint, txOut);
-    batch.put(keys.utxo(outPoint), encodeTxOut(txOut));
+    batch.put(keys.utxo(outPoint), viewTxOut(txOut));
   }
 
   #insert(outPoint: OutPoint, txOut: TxOut): void {

@@ -27,14 +27,6 @@ export interface RoundContents {
   readonly spent: readonly Utxo[] | null;
 }
 
-/** How the transactions of a new round are applied. */
-export interface OpenOptions {
-  /** Those of the round, where they have been decoded. */
-  readonly transactions?: readonly Transaction[];
-  /** Called for each with its change. */
-  readonly taken: (hash: string) => void;
-}
-
 export class CurrentRound {
   readonly slot: RoundSlot;
   readonly #coins: Coins;
@@ -85,22 +77,26 @@ export class CurrentRound {
 
   /**
    * Begins it, in pieces: its transactions change the unspent outputs one after the other (decision V7). Between two pieces each of
-   * them has done so wholly or not at all, and `spent` is right.
+   * them has done so wholly or not at all, and `spent` is right. `taken` is called for each with its change.
    */
-  *open(batch: KvBatch, { transactions, taken }: OpenOptions): Pieces<void> {
+  *open(batch: KvBatch, taken: (hash: string) => void): Pieces<void> {
     const spent: Utxo[] = [];
     this.#spent = spent;
     batch.put(keys.round(this.slot), yield* encodeRoundPieces(this.#round));
-    for (const [i, { hash, bytes }] of this.#round.transactions.entries()) {
-      yield;
-      if (i % APPROACHED === 0) this.#coins.approach(transactions?.slice(i, i + APPROACHED) ?? []);
-      const tx = transactions?.[i] ?? decodeTransaction(bytes);
-      if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
-      const created = createdOutPoints(tx, hash).filter(({ txOut }) => !isUnspendable(txOut));
-      yield* this.#coins.record(created, batch);
-      for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, batch)]);
-      this.#coins.add(created);
-      taken(hash);
+    for (let from = 0; from < this.#round.transactions.length; from += APPROACHED) {
+      const group = this.#round.transactions.slice(from, from + APPROACHED);
+      const decoded = yield* decodeAll(group);
+      this.#coins.approach(decoded);
+      for (const [i, { hash }] of group.entries()) {
+        yield;
+        const tx = decoded[i] as Transaction;
+        if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
+        const created = createdOutPoints(tx, hash).filter(({ txOut }) => !isUnspendable(txOut));
+        yield* this.#coins.record(created, batch);
+        for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, batch)]);
+        this.#coins.add(created);
+        taken(hash);
+      }
     }
     yield;
     batch.put(keys.spent(this.slot), yield* encodeCoinsPieces(spent));
@@ -146,4 +142,14 @@ export class CurrentRound {
     this.#round = next;
     batch.put(keys.round(this.slot), encodeRound(next));
   }
+}
+
+/** Some transactions of a round: all of it decoded at once would be several times its size, and long-lived. */
+function* decodeAll(group: readonly RoundTx[]): Pieces<Transaction[]> {
+  const decoded: Transaction[] = [];
+  for (const { bytes } of group) {
+    yield;
+    decoded.push(decodeTransaction(bytes));
+  }
+  return decoded;
 }

@@ -87,6 +87,7 @@ export class FinalStatuses {
     // Never earlier than a first sight, whatever the clock says, so that nothing expires before its time.
     this.#latest = Math.max(this.#latest, time);
     let left = 0;
+    let last: { readonly status: TxStatus; readonly record: Uint8Array } | undefined;
     for (const [hash, status] of statuses) {
       if (left-- === 0) {
         yield;
@@ -94,7 +95,8 @@ export class FinalStatuses {
       }
       this.show(hash, status);
       if (status.status === 'Rejected') this.#refused.add(hash);
-      batch.put(keys.status(hash), encodeStatus(status));
+      if (last?.status !== status) last = { status, record: encodeStatus(status) };
+      batch.put(keys.status(hash), last.record);
       this.#hashes.push(hash);
       this.#latest = Math.max(this.#latest, status.timestamp);
     }
@@ -104,10 +106,14 @@ export class FinalStatuses {
   *confirm({ height, header, transactions }: Round, hash: string, batch: KvBatch): Pieces<void> {
     const additionalInfo = `In block ${height} ${hash}`;
     const confirmed = new Map<string, TxStatus>();
+    let status: TxStatus | undefined;
     for (const [i, tx] of transactions.entries()) {
       if (i % PIECE_TRANSACTIONS === 0) yield;
       if (tx.arrival !== 0) batch.del(keys.pooled(tx.arrival));
-      if (height > 0) confirmed.set(tx.hash, { status: 'Confirmed', timestamp: tx.time, additionalInfo });
+      if (height === 0) continue;
+      // Those of one second have one in common.
+      if (status?.timestamp !== tx.time) status = { status: 'Confirmed', timestamp: tx.time, additionalInfo };
+      confirmed.set(tx.hash, status);
     }
     yield* this.decideInPieces(confirmed, Number(header.timestamp), batch);
   }

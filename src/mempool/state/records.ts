@@ -26,17 +26,18 @@ import { type RoundFacts, readFacts, writeFacts } from './round-facts.js';
 /** Elements of a list that one piece writes. */
 const PIECE_ELEMENTS = 512;
 
-/** Every record is written here and copied out: a buffer for each would keep the garbage collector busy. */
+/** Every record is written here, and a batch copies it: a buffer for each would keep the garbage collector busy. */
 const scratch = new BincodeWriter();
 
-export function encodePooled(tx: PooledTx): Uint8Array {
+/** Without a copy: valid until the next record is encoded. */
+export function viewPooled(tx: PooledTx): Uint8Array {
   const writer = scratch.reset();
   writer.length64(tx.time);
   writer.length64(tx.unit);
   writer.length64(tx.height);
   writer.string(tx.hash);
   writer.bytes(tx.bytes);
-  return writer.toBytes();
+  return writer.view();
 }
 
 export function decodePooled(arrival: number, bytes: Uint8Array): PooledTx {
@@ -122,15 +123,18 @@ export function decodeHead(bytes: Uint8Array): HeadRecord {
 }
 
 export function encodeRound(round: Round): Uint8Array {
-  return atOnce(writeRound(scratch.reset(), round));
+  atOnce(writeRound(scratch.reset(), round));
+  return scratch.toBytes();
 }
 
 /** The same in pieces. */
-export function encodeRoundPieces(round: Round): Pieces<Uint8Array> {
-  return writeRound(new BincodeWriter(), round);
+export function* encodeRoundPieces(round: Round): Pieces<Uint8Array> {
+  const writer = new BincodeWriter();
+  yield* writeRound(writer, round);
+  return writer.view();
 }
 
-function* writeRound(writer: BincodeWriter, round: Round): Pieces<Uint8Array> {
+function* writeRound(writer: BincodeWriter, round: Round): Pieces<void> {
   writer.length64(round.height);
   writeHeader(writer, round.header);
   writer.u64(round.reward);
@@ -154,7 +158,6 @@ function* writeRound(writer: BincodeWriter, round: Round): Pieces<Uint8Array> {
     writer.string(proof.hash);
   }
   writer.length64(round.winner === null ? 0 : round.winner + 1);
-  return writer.toBytes();
 }
 
 /** `pooled` gives what came through the pool, by arrival number. */
@@ -195,22 +198,24 @@ export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Pool
 
 /** Unspent outputs with their names. */
 export function encodeCoins(coins: readonly Utxo[]): Uint8Array {
-  return atOnce(writeCoins(scratch.reset(), coins));
+  atOnce(writeCoins(scratch.reset(), coins));
+  return scratch.toBytes();
 }
 
 /** The same in pieces. */
-export function encodeCoinsPieces(coins: readonly Utxo[]): Pieces<Uint8Array> {
-  return writeCoins(new BincodeWriter(), coins);
+export function* encodeCoinsPieces(coins: readonly Utxo[]): Pieces<Uint8Array> {
+  const writer = new BincodeWriter();
+  yield* writeCoins(writer, coins);
+  return writer.view();
 }
 
-function* writeCoins(writer: BincodeWriter, coins: readonly Utxo[]): Pieces<Uint8Array> {
+function* writeCoins(writer: BincodeWriter, coins: readonly Utxo[]): Pieces<void> {
   writer.length64(coins.length);
   for (const [i, [outPoint, txOut]] of coins.entries()) {
     if (i % PIECE_ELEMENTS === PIECE_ELEMENTS - 1) yield;
     writeOutPoint(writer, outPoint);
     writeTxOut(writer, txOut);
   }
-  return writer.toBytes();
 }
 
 export function decodeCoins(bytes: Uint8Array): Utxo[] {

@@ -10,7 +10,7 @@ import { NETWORK_VERSION } from '../../chain/constants.js';
 import { blockHash, merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { proofOfWorkFault } from '../../chain/pow.js';
 import { blockReward } from '../../chain/reward.js';
-import type { Block, BlockHeader, Transaction } from '../../chain/types.js';
+import type { Block, BlockHeader } from '../../chain/types.js';
 import {
   drawOne,
   drawSelection,
@@ -97,8 +97,6 @@ export interface RoundPlan {
   readonly issued: bigint;
   /** Input of the unicorn. */
   readonly seed: bigint;
-  /** The transactions, where they have been decoded. */
-  readonly decoded?: readonly Transaction[];
 }
 
 /**

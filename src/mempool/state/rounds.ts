@@ -10,7 +10,7 @@ import type { KvBatch } from '../../db/kv.js';
 import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
-import { CurrentRound, type OpenOptions, type RoundContents } from './current-round.js';
+import { CurrentRound, type RoundContents } from './current-round.js';
 import { ROUND_SLOTS } from './layout.js';
 import type { Round, RoundTx } from './round.js';
 
@@ -68,10 +68,10 @@ export class Rounds {
     return yield* CurrentRound.of(this.#coins, { slot, round, spent: [] });
   }
 
-  /** Begins it, in pieces: it is there from the first of them on. */
-  *open(prepared: CurrentRound, batch: KvBatch, options: OpenOptions): Pieces<void> {
+  /** Begins it, in pieces: it is there from the first of them on. `taken` is called for each of its transactions. */
+  *open(prepared: CurrentRound, batch: KvBatch, taken: (hash: string) => void): Pieces<void> {
     this.#rounds = [...this.#rounds, prepared];
-    yield* prepared.open(batch, options);
+    yield* prepared.open(batch, taken);
   }
 
   /** False when the proof comes too late or is a second one of its miner. */

@@ -24,7 +24,7 @@ import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
 import { isPending, type PendingPlaces, type PendingTx, pendingTx, type Waiting, waitingIn } from './pending.js';
 import { DruidPool, type DruidSet, type Kin, Pool, type PooledTx } from './pool.js';
-import { encodeHead, encodePooled, type HeadRecord, type KeptName } from './records.js';
+import { encodeHead, type HeadRecord, type KeptName, viewPooled } from './records.js';
 import {
   type ChainHead,
   closedBlockPieces,
@@ -272,7 +272,7 @@ export class MempoolState {
     const prepared = yield* this.#rounds.prepare(opened);
     this.#head = { ...this.#head, issued: this.#head.issued + plan.issued };
     const taken = (hash: string): void => this.#pool.remove(hash);
-    yield* this.#rounds.open(prepared, batch, { ...(plan.decoded && { transactions: plan.decoded }), taken });
+    yield* this.#rounds.open(prepared, batch, taken);
     return opened;
   }
 
@@ -328,7 +328,7 @@ export class MempoolState {
    */
   *passBlock(height: number, time: number | null, batch: KvBatch): Pieces<void> {
     for (const tx of this.#druids.arrivedBy(Math.max(0, height - 1)))
-      batch.put(keys.waiting(tx.arrival), encodePooled(tx));
+      batch.put(keys.waiting(tx.arrival), viewPooled(tx));
     if (time !== null) yield* this.#acceptance.expire(height - this.#rules.druidLifetime, time, batch);
   }
 

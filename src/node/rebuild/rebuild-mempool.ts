@@ -123,8 +123,8 @@ async function build(folder: string, networkName: string, options: RebuildOption
 }
 
 async function fill(building: DataDir, options: RebuildOptions): Promise<Omit<RebuildResult, 'aside'>> {
-  const kv = await building.open('mempool');
-  const journalKv = await building.open('journal');
+  const kv = await building.open('mempool', { isLarge: true });
+  const journalKv = await building.open('journal', { isLarge: true });
   const journal = await LocalJournal.open({}, { kv: journalKv, clock: systemClock, metrics: noMetrics });
   try {
     const height = await adoptAll(kv, journal, options);

@@ -115,9 +115,11 @@ const inPool = (arrival: number): PooledTx => ({
   height: 0,
 });
 
+const encodePooled = (tx: PooledTx): Uint8Array => Uint8Array.from(records.viewPooled(tx));
+
 const CODECS: readonly Codec[] = [
   codecOf('command', command, encodeCommand, decodeCommand),
-  codecOf('pooled', pooled, records.encodePooled, (record) => records.decodePooled(1, record)),
+  codecOf('pooled', pooled, encodePooled, (record) => records.decodePooled(1, record)),
   codecOf('status', status, records.encodeStatus, records.decodeStatus),
   codecOf('hashes', list(text), records.encodeHashes, records.decodeHashes),
   textCodecOf('head', head, records.encodeHead, records.decodeHead),
