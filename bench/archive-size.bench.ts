@@ -12,6 +12,7 @@ import { sha3Hex } from '../src/crypto/sha3.js';
 import { DataDir } from '../src/db/data-dir.js';
 import { endlessRoom } from '../src/db/disk-room.js';
 import { folderSize } from '../src/db/folder-size.js';
+import { encodeU64 } from '../src/db/keys.js';
 import type { Kv, KvBatch } from '../src/db/kv.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
@@ -19,15 +20,16 @@ import { indexDatabase } from '../src/node/index-database.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import {
+  blockAtKey,
   blockKey,
   heightKey,
-  indexKey,
   LAST_KEY,
+  namesKey,
   transactionKey,
   UNSPENT_TIP_KEY,
   unspentKey,
 } from '../src/storage/archive/layout.js';
-import { encodeBlockRecord, encodeLast, encodeTransactionRecord } from '../src/storage/archive/records.js';
+import { encodeBlockRecord, encodeLast, encodeNames, encodeTransactionRecord } from '../src/storage/archive/records.js';
 import { ChainIndex } from '../src/storage/chain-index/chain-index.js';
 import { printRow, printSection } from './report.js';
 import { measured } from './rounds.js';
@@ -99,10 +101,11 @@ interface Made {
 
 function put(batch: KvBatch, made: Made): void {
   const { height, hash, issued, block, mining, miningTxHash, bytes } = made;
-  batch.put(blockKey(hash), encodeBlockRecord(issued, encodeBlock(block)));
+  batch.put(blockAtKey(height), encodeBlockRecord(issued, encodeBlock(block)));
+  batch.put(blockKey(hash), encodeU64(height));
   batch.put(heightKey(height), Buffer.from(hash, 'utf8'));
   batch.put(transactionKey(miningTxHash), encodeTransactionRecord(height, 0, bytes));
-  batch.put(indexKey(height, 0), Buffer.from(miningTxHash, 'utf8'));
+  batch.put(namesKey(height, 0), encodeNames([miningTxHash]));
   for (const [n, output] of mining.outputs.entries()) {
     batch.put(unspentKey({ tHash: miningTxHash, n }), encodeTxOut(output));
   }

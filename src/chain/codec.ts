@@ -305,6 +305,7 @@ export const decodeTransaction = decoder(readTransaction);
 export const encodeBlock = encoder(writeBlock);
 export const decodeBlock = decoder(readBlock);
 export const decodeFullBlock = decoder(readFullBlock);
+export const decodeStrings = decoder((from) => from.list(MIN_STRING, () => from.string()));
 /** A list of texts, in pieces: a block may have a hundred thousand names. */
 export function* encodeStringsPieces(texts: readonly string[]): Pieces<Uint8Array> {
   const to = new BincodeWriter();

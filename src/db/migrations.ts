@@ -10,8 +10,8 @@ export interface Migration {
 
 /**
  * Format 2: the journal of a mempool node may hold adopted blocks, and commands of later rules under tags of their own; an archive
- * accounts for what is unspent and keeps certificates beside blocks. All of format 1 is read as it is, and what is new is added
- * as it comes about (the account of an archive is counted when the node loads). What the step does is to name the format: an
+ * accounts for what is unspent, keeps certificates beside blocks, and has blocks under their numbers. All of format 1 is read as it
+ * is, and what is new is added as it comes about (the account of an archive is counted when the node loads). What the step does is to name the format: an
  * older program then refuses the folder by name, instead of taking it for damaged.
  */
 const TO_2: Migration = { to: 2, run: async () => undefined };

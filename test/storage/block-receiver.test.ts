@@ -6,7 +6,7 @@ import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { splitBlocks } from '../../src/peers/block-list.js';
-import { heightKey } from '../../src/storage/archive/layout.js';
+import { blockAtKey } from '../../src/storage/archive/layout.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode } from '../support/storage/storage-node.js';
 import {
@@ -212,7 +212,7 @@ describe('what other storage nodes are told', () => {
 
   it('no block that is damaged (rule P3)', async () => {
     await storage.fill(chain, 3);
-    await storage.kv.write(storage.kv.batch().del(heightKey(2)), { sync: true });
+    await storage.kv.write(storage.kv.batch().del(blockAtKey(2)), { sync: true });
     const answer = await ask().request('blocks.get', { from: 2, count: 1 });
     expect(answer).toMatchObject({ type: 'error', body: { code: 'data_corrupt' } });
   });

@@ -8,8 +8,16 @@ import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError, type TesseraError } from '../../src/lib/errors.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { blockKey, heightKey, indexKey, itemKey, LAST_KEY, transactionKey } from '../../src/storage/archive/layout.js';
-import { encodeLast, encodeTransactionRecord } from '../../src/storage/archive/records.js';
+import {
+  blockAtKey,
+  blockKey,
+  heightKey,
+  itemKey,
+  LAST_KEY,
+  namesKey,
+  transactionKey,
+} from '../../src/storage/archive/layout.js';
+import { encodeLast, encodeNames, encodeTransactionRecord } from '../../src/storage/archive/records.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { createTestChain, payment, RULES, type TestChain } from '../support/storage/test-chain.js';
 
@@ -58,17 +66,29 @@ describe('a record that is not what its name says (rule P3)', () => {
   });
 
   it('is found: a block in the place of another', async () => {
-    const other = await kv.get(blockKey(chain.hash(2)));
-    await changed((batch) => batch.put(blockKey(chain.hash(1)), other ?? utf8('')));
+    const other = await kv.get(blockAtKey(2));
+    await changed((batch) => batch.put(blockAtKey(1), other ?? utf8('')));
     await expect(archive.blockAt(1)).rejects.toMatchObject({ code: 'data_corrupt' });
+    await expect(archive.entry(chain.hash(1))).rejects.toMatchObject({ code: 'data_corrupt' });
+  });
+
+  it('is found: a hash that leads to another block, and a number that does', async () => {
+    const two = await kv.get(blockKey(chain.hash(2)));
+    await changed((batch) => batch.put(blockKey(chain.hash(1)), two ?? utf8('')));
+    await expect(archive.entry(chain.hash(1))).rejects.toMatchObject({ code: 'data_corrupt' });
+    await changed((batch) => batch.put(heightKey(1), utf8(chain.hash(2))));
+    expect(await archive.hashAt(1)).toBe(chain.hash(2));
+    await expect(archive.blockAt(1)).rejects.toMatchObject({ code: 'data_corrupt' });
+    await expect(archive.verify()).rejects.toMatchObject({ code: 'data_corrupt' });
   });
 
   it.each([
-    ['a block', () => blockKey(chain.hash(1))],
+    ['a block', () => blockAtKey(1)],
+    ['a hash', () => blockKey(chain.hash(1))],
     ['a number', () => heightKey(1)],
     ['a transaction', () => transactionKey(payments(1)[1] ?? '')],
     ['the coinbase', () => transactionKey(chain.block(1).block.header.miningTxHash)],
-    ['an index', () => indexKey(1, 0)],
+    ['names of transactions', () => namesKey(1, 0)],
   ])('is found by verify when it is missing: %s', async (_, key) => {
     await changed((batch) => batch.del(key()));
     await expect(archive.verify()).rejects.toMatchObject({ code: 'data_corrupt' });
@@ -77,8 +97,9 @@ describe('a record that is not what its name says (rule P3)', () => {
 
   it('is no answer "not found" for a number below the height', async () => {
     await changed((batch) => batch.del(heightKey(1)));
+    await expect(archive.hashAt(1)).rejects.toMatchObject({ code: 'data_corrupt' });
+    await changed((batch) => batch.put(heightKey(1), utf8(chain.hash(1))).del(blockAtKey(1)));
     await expect(archive.blockAt(1)).rejects.toMatchObject({ code: 'data_corrupt' });
-    await changed((batch) => batch.put(heightKey(1), utf8(chain.hash(1))).del(blockKey(chain.hash(1))));
     await expect(archive.entry('nIndexedBlockHashKey_0000000000000001')).rejects.toMatchObject({
       code: 'data_corrupt',
     });
@@ -107,7 +128,7 @@ describe('a record that is not what its name says (rule P3)', () => {
   });
 
   it('is found by verify: an index that names another transaction', async () => {
-    await changed((batch) => batch.put(indexKey(2, 0), utf8(payments(2)[1] ?? '')));
+    await changed((batch) => batch.put(namesKey(2, 0), encodeNames([...payments(2)].reverse())));
     await expect(archive.verify()).rejects.toMatchObject({ message: expect.stringContaining('index of block 2') });
     expect(await archive.verify({ from: 3 })).toEqual({ blocks: 1, transactions: 3 });
     expect(await archive.verify({ to: 1 })).toEqual({ blocks: 2, transactions: 6 });

@@ -22,7 +22,7 @@ import { noMetrics } from '../../src/observability/metrics.js';
 import { joinBlocks, splitBlocks } from '../../src/peers/block-list.js';
 import type { Reply } from '../../src/peers/network.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { blockKey } from '../../src/storage/archive/layout.js';
+import { blockAtKey } from '../../src/storage/archive/layout.js';
 import { DamagedArchive } from '../../src/storage/heal/damaged-archive.js';
 import { Healing } from '../../src/storage/heal/healing.js';
 import { RunningStorageService } from '../../src/storage/storage-service.js';
@@ -92,7 +92,7 @@ async function makeDamaged(): Promise<void> {
   const kv = await folder.open('archive');
   const whole = await Archive.open({ rules: SIGNED }, { kv });
   for (const block of chain.blocks) await whole.store(block, certificateOf(block));
-  const another = kv.batch().put(blockKey(chain.hash(LOST)), Buffer.from('another'));
+  const another = kv.batch().put(blockAtKey(LOST), Buffer.from('another'));
   await kv.write(another, { sync: true });
   await folder.close();
 }

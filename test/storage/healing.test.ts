@@ -16,12 +16,13 @@ import { systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { blockKey, heightKey, transactionKey } from '../../src/storage/archive/layout.js';
+import { blockAtKey, blockKey, heightKey, transactionKey } from '../../src/storage/archive/layout.js';
 import { encodeBlockRecord } from '../../src/storage/archive/records.js';
 import { DamagedArchive } from '../../src/storage/heal/damaged-archive.js';
 import { Healing } from '../../src/storage/heal/healing.js';
 import { RunningStorageService } from '../../src/storage/storage-service.js';
 import { connect, createFakeNode } from '../support/storage/fake-network.js';
+import { toFormat1 } from '../support/storage/format-1.js';
 import { CATCH_UP, createStorageNode, type StorageNode } from '../support/storage/storage-node.js';
 import { createTestChain, RULES, type TestChain } from '../support/storage/test-chain.js';
 
@@ -158,9 +159,29 @@ describe('an archive that is put aside', () => {
     await service.stop();
   });
 
+  it('is taken over when it is of data format 1', async () => {
+    const folder = await openDirectory();
+    await toFormat1(await folder.open('archive'));
+    await folder.close();
+    const { archive, alone, service } = await heal(false);
+    expect(alone).toBe(BLOCKS);
+    await expectWhole(archive);
+    await service.stop();
+  });
+
+  it('is taken over by the numbers of its blocks where their hashes lead nowhere', async () => {
+    await change((batch) => {
+      for (const height of [3, 4, BLOCKS - 1]) batch.put(blockKey(chain.hash(height)), Buffer.from('another'));
+    });
+    const { archive, alone, service } = await heal(false);
+    expect(alone).toBe(BLOCKS);
+    await expectWhole(archive);
+    await service.stop();
+  });
+
   it('gives all but the block whose record is another: that one alone is fetched', async () => {
     const forged = encodeBlockRecord(0n, encodeFullBlock(chain.block(8)).subarray(0, 300));
-    await change((batch) => batch.put(blockKey(chain.hash(7)), forged));
+    await change((batch) => batch.put(blockAtKey(7), forged));
     const { archive, alone, fetched, service, done } = await heal(true);
     expect(alone).toBe(7);
     expect(fetched).toEqual([7]);
@@ -185,7 +206,7 @@ describe('an archive that is put aside', () => {
   });
 
   it('goes on after a restart, also when the new one is damaged in its turn', async () => {
-    await change((batch) => batch.put(blockKey(chain.hash(5)), Buffer.from('another')));
+    await change((batch) => batch.put(blockAtKey(5), Buffer.from('another')));
     const first = await heal(false);
     expect(first.alone).toBe(5);
     await first.service.stop();

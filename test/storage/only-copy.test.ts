@@ -19,7 +19,7 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { blockKey, heightKey } from '../../src/storage/archive/layout.js';
+import { blockAtKey, heightKey } from '../../src/storage/archive/layout.js';
 import { DamagedArchive } from '../../src/storage/heal/damaged-archive.js';
 import { Healing } from '../../src/storage/heal/healing.js';
 import { RunningStorageService } from '../../src/storage/storage-service.js';
@@ -260,7 +260,7 @@ describe('a wrong byte in a record that LevelDB takes for right', () => {
 
   it('a block itself must come from elsewhere, and all the others are taken', async () => {
     await use(inTable);
-    await spoil(blockKey(chain.hash(7)));
+    await spoil(blockAtKey(7));
     const prepared = await prepare();
     await prepared.healing.take();
     await expectOneMissing(prepared, 7);
@@ -388,14 +388,14 @@ describe('a process that is killed', () => {
 describe('two nodes that have lost different blocks', () => {
   it('heal from each other', async () => {
     await use(inTable);
-    await spoil(blockKey(chain.hash(5)));
+    await spoil(blockAtKey(5));
     const one = await prepare({ clock: systemClock });
     const other = await temporary();
     const mine = path;
     try {
       path = other;
       await use(inTable);
-      await spoil(blockKey(chain.hash(9)));
+      await spoil(blockAtKey(9));
       const two = await prepare({ clock: systemClock });
       for (const { healing, service } of [one, two]) {
         await healing.take();

@@ -34,7 +34,7 @@ import { itemKey, parseEntryKey, ROUND_KEY } from './layout.js';
 import { ArchiveLookups, type WrittenBlock } from './lookups.js';
 import { putBlock } from './put-block.js';
 import { ArchiveReader, present } from './reader.js';
-import { type BlockRecord, encodeItemRecord, encodeRoundFacts, readRoundFacts } from './records.js';
+import { type BlockRecord, damaged, encodeItemRecord, encodeRoundFacts, readRoundFacts } from './records.js';
 import { renderBlock, renderLatest, renderTransaction } from './render.js';
 import { UnspentOutputs, type UnspentProgress } from './unspent-outputs.js';
 
@@ -330,8 +330,14 @@ export class Archive implements StorageService {
   }
 
   async #blockAt(height: number): Promise<StoredBlock | undefined> {
-    const hash = await this.#hashAt(height);
-    return hash === undefined ? undefined : present(await this.#block(hash), `block ${hash}`);
+    if (!this.#isStored(height)) return undefined;
+    const known = this.#hashes.get(height);
+    const kept = known === undefined ? undefined : this.#cache.get(known, 'block');
+    if (kept !== undefined) return kept;
+    const record = await this.#reader.blockAt(height);
+    if (known !== undefined && record.hash !== known) throw damaged(`block ${height} has two hashes`);
+    this.#hashes.set(height, record.hash);
+    return this.#cache.putRead(renderBlock(record));
   }
 
   async #transaction(hash: string): Promise<StoredTransaction | undefined> {
@@ -342,7 +348,8 @@ export class Archive implements StorageService {
   }
 
   async #transactionAt(height: number, txNum: number): Promise<StoredTransaction | undefined> {
-    const hash = this.#isStored(height) ? await this.#reader.transactionHashAt(height, txNum) : undefined;
+    if (!this.#isStored(height)) return undefined;
+    const [hash] = await this.#reader.namesAt([{ height, txNum }]);
     return hash === undefined ? undefined : present(await this.#transaction(hash), `transaction ${hash}`);
   }
 

@@ -2,8 +2,9 @@
  * The archive's key map, and the names that clients use (decision V9).
  *
  *   h ‖ number (u64 be)                    → block hash
- *   b ‖ block hash                         → block record
- *   i ‖ number (u64 be) ‖ index (u32 be)   → transaction hash; the coinbase comes last
+ *   n ‖ number (u64 be)                    → block record
+ *   b ‖ block hash                         → number (u64 be) of the block
+ *   x ‖ number (u64 be) ‖ index (u32 be)   → hashes of 32 transactions from this index on; the coinbase comes last
  *   t ‖ transaction hash                   → transaction record
  *   g ‖ genesis hash                       → item record
  *   l                                      → last block: number (u64 be) ‖ hash
@@ -11,6 +12,9 @@
  *   c ‖ number (u64 be)                    → certificate of the block: public key (32 bytes) ‖ signature (64 bytes)
  *   r                                      → of the round of the last block, where it is known: JSON with its number
  *   s                                      → the block of the unspent outputs: number (u64 be) ‖ hash
+ *
+ * Archives of data format 1 (docs/adr/0053-blocks-under-their-numbers.md) have the block record under `b ‖ block hash`, and the hash of
+ * each transaction under `i ‖ number ‖ index`. Such blocks are read as they are.
  *
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
  */
@@ -23,6 +27,13 @@ export const heightKey = (height: number): Uint8Array => u64Key('h', height);
 /** The height in the key of a kind that begins with it. */
 export const heightOfKey = (key: Uint8Array): number => readU64(key, 1);
 export const blockKey = (hash: string): Uint8Array => textKey('b', hash);
+export const blockAtKey = (height: number): Uint8Array => u64Key('n', height);
+/** Transactions whose hashes are in one record. */
+export const NAMES_EACH = 32;
+/** Of the record that has the hash of this transaction. */
+export const namesKey = (height: number, txNum: number): Uint8Array =>
+  u64u32Key('x', height, txNum - (txNum % NAMES_EACH));
+/** In data format 1. */
 export const indexKey = (height: number, txNum: number): Uint8Array => u64u32Key('i', height, txNum);
 export const transactionKey = (hash: string): Uint8Array => textKey('t', hash);
 export const itemKey = (genesisHash: string): Uint8Array => textKey('g', genesisHash);
@@ -30,6 +41,9 @@ export const certificateKey = (height: number): Uint8Array => u64Key('c', height
 export const ROUND_KEY = prefixKey('r');
 export const LAST_KEY = prefixKey('l');
 export const HEIGHTS = prefixRange('h');
+export const BLOCKS = prefixRange('n');
+export const NAMES = prefixRange('x');
+/** In data format 1. */
 export const INDEXED = prefixRange('i');
 export const CERTIFICATES = prefixRange('c');
 export const UNSPENT = prefixRange('u');

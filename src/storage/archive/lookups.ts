@@ -4,15 +4,19 @@ import type { Kv } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { blockKey, indexKey, transactionKey } from './layout.js';
+import { blockKey, transactionKey } from './layout.js';
 import { type ArchiveReader, present } from './reader.js';
-import { type BlockRecord, type ItemRecord, readHash, type TransactionRecord } from './records.js';
+import type { BlockRecord, ItemRecord, TransactionRecord } from './records.js';
 
 /** A block that is on disk now, as it was verified. */
 export interface WrittenBlock {
   readonly record: BlockRecord;
   readonly verified: VerifiedBlock;
 }
+
+/** Beginnings of hashes. */
+const BLOCK_NAME = /^b[0-9a-f]*$/;
+const TRANSACTION_NAME = /^g[0-9a-f]*$/;
 
 type Guard = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -30,10 +34,7 @@ export class ArchiveLookups {
 
   /** A block that must be there. */
   blockAt(height: number): Promise<BlockRecord> {
-    return this.#guard(async () => {
-      const hash = await this.#reader.hashAt(height);
-      return present(await this.#reader.block(hash), `block ${hash}`);
-    });
+    return this.#guard(() => this.#reader.blockAt(height));
   }
 
   block(hash: string): Promise<BlockRecord | undefined> {
@@ -59,22 +60,26 @@ export class ArchiveLookups {
   /** Hashes of transactions that must be there, in the order of the places. */
   namesAt(places: readonly { readonly height: number; readonly txNum: number }[]): Promise<string[]> {
     return this.#guard(async () => {
-      const records = await this.#kv.getMany(places.map(({ height, txNum }) => indexKey(height, txNum)));
-      return records.map((record, i) => {
-        const what = `transaction ${places[i]?.txNum} of block ${places[i]?.height}`;
-        return readHash(what, present(record, `the name of ${what}`));
-      });
+      const names = await this.#reader.namesAt(places);
+      return names.map((name, i) =>
+        present(name, `the name of transaction ${places[i]?.txNum} of block ${places[i]?.height}`),
+      );
     });
   }
 
   /** Names of stored blocks that begin with a text, at most `limit`. */
   blocksFrom(text: string, limit: number): Promise<string[]> {
-    return this.#namesFrom(blockKey, text, limit);
+    return BLOCK_NAME.test(text) ? this.#namesFrom(blockKey, text, limit) : Promise.resolve([]);
   }
 
   /** Names of stored transactions that begin with a text. */
   transactionsFrom(text: string, limit: number): Promise<string[]> {
-    return this.#namesFrom(transactionKey, text, limit);
+    if (TRANSACTION_NAME.test(text)) return this.#namesFrom(transactionKey, text, limit);
+    // Others are those that the genesis file gives: that spares a search of the disk for what a number may be the beginning of.
+    return this.#guard(async () => {
+      const names = await this.#reader.namesOfGenesis();
+      return names.filter((name) => name.startsWith(text)).slice(0, limit);
+    });
   }
 
   #namesFrom(keyOf: (name: string) => Uint8Array, text: string, limit: number): Promise<string[]> {

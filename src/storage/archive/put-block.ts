@@ -1,11 +1,12 @@
 /** The records of a block and its transactions, as one batch adds them to the archive. */
 
+import { encodeU64 } from '../../db/keys.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { blockKey, heightKey, indexKey, LAST_KEY, transactionKey } from './layout.js';
-import { encodeBlockRecord, encodeLast, encodeTransactionRecord } from './records.js';
+import { blockAtKey, blockKey, heightKey, LAST_KEY, NAMES_EACH, namesKey, transactionKey } from './layout.js';
+import { encodeBlockRecord, encodeLast, encodeNames, encodeTransactionRecord } from './records.js';
 
 /** `blockBytes`: the encoded block, without its transactions. It becomes the last one. */
 export async function putBlock(
@@ -17,9 +18,14 @@ export async function putBlock(
   for (const [txNum, { hash: txHash, bytes }] of transactions.entries()) {
     if (slices.isUsedUp) await slices.turn();
     batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes));
-    batch.put(indexKey(height, txNum), utf8(txHash));
   }
-  batch.put(blockKey(hash), encodeBlockRecord(issued, blockBytes));
+  for (let first = 0; first < transactions.length; first += NAMES_EACH) {
+    if (slices.isUsedUp) await slices.turn();
+    const names = transactions.slice(first, first + NAMES_EACH).map((one) => one.hash);
+    batch.put(namesKey(height, first), encodeNames(names));
+  }
+  batch.put(blockAtKey(height), encodeBlockRecord(issued, blockBytes));
+  batch.put(blockKey(hash), encodeU64(height));
   batch.put(heightKey(height), utf8(hash));
   batch.put(LAST_KEY, encodeLast(height, hash));
 }

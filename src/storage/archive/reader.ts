@@ -4,15 +4,28 @@ import { encodeHeader, joinFullBlock } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { blockKey, HEIGHTS, heightKey, indexKey, itemKey, LAST_KEY, transactionKey } from './layout.js';
+import {
+  blockAtKey,
+  blockKey,
+  HEIGHTS,
+  heightKey,
+  indexKey,
+  itemKey,
+  LAST_KEY,
+  NAMES_EACH,
+  namesKey,
+  transactionKey,
+} from './layout.js';
 import {
   type BlockRecord,
   damaged,
   type ItemRecord,
+  readBlockNumber,
   readBlockRecord,
   readHash,
   readItemRecord,
   readLast,
+  readNames,
   readTransactionRecord,
   type TransactionRecord,
 } from './records.js';
@@ -22,6 +35,11 @@ const READ_CHUNK = 500;
 
 /** Where the records are: the archive's database, or what can be read of a damaged one. */
 export type ArchiveRecords = Pick<Kv, 'get' | 'getMany' | 'entries'>;
+
+interface TransactionPlace {
+  readonly height: number;
+  readonly txNum: number;
+}
 
 export interface WholeBlock {
   readonly record: BlockRecord;
@@ -53,8 +71,19 @@ export class ArchiveReader {
   }
 
   async block(hash: string): Promise<BlockRecord | undefined> {
-    const record = await this.#kv.get(blockKey(hash));
-    return record && readBlockRecord(hash, record);
+    const found = await this.#kv.get(blockKey(hash));
+    if (found === undefined) return undefined;
+    const height = readBlockNumber(found);
+    const record = height === undefined ? found : await this.#kv.get(blockAtKey(height));
+    return readBlockRecord(hash, present(record, `block ${height}, ${hash},`));
+  }
+
+  /** A block that must be there. */
+  async blockAt(height: number): Promise<BlockRecord> {
+    const record = await this.#kv.get(blockAtKey(height));
+    if (record !== undefined) return readBlockRecord(height, record);
+    const hash = await this.hashAt(height);
+    return present(await this.block(hash), `block ${hash}`);
   }
 
   async transaction(hash: string): Promise<TransactionRecord | undefined> {
@@ -72,19 +101,46 @@ export class ArchiveReader {
     return readHash(`block ${height}`, present(await this.#kv.get(heightKey(height)), `the hash of block ${height}`));
   }
 
-  async transactionHashAt(height: number, txNum: number): Promise<string | undefined> {
-    const hash = await this.#kv.get(indexKey(height, txNum));
-    return hash && readHash(`transaction ${txNum} of block ${height}`, hash);
+  /** Hashes of transactions in the order of the places; undefined where there is none. */
+  async namesAt(places: readonly TransactionPlace[]): Promise<(string | undefined)[]> {
+    const firsts = new Map(
+      places.map(({ height, txNum }) => [`${height}/${Math.floor(txNum / NAMES_EACH)}`, { height, txNum }]),
+    );
+    const records = await this.#kv.getMany([...firsts.values()].map(({ height, txNum }) => namesKey(height, txNum)));
+    const names = new Map<string, readonly string[]>();
+    for (const [i, [part, { height }]] of [...firsts].entries()) {
+      const record = records[i];
+      if (record !== undefined) names.set(part, readNames(height, record));
+    }
+    const found = places.map(
+      ({ height, txNum }) => names.get(`${height}/${Math.floor(txNum / NAMES_EACH)}`)?.[txNum % NAMES_EACH],
+    );
+    return names.size === firsts.size ? found : this.#withOlderNames(places, found);
+  }
+
+  /** Fills in those of data format 1. */
+  async #withOlderNames(
+    places: readonly TransactionPlace[],
+    found: readonly (string | undefined)[],
+  ): Promise<(string | undefined)[]> {
+    const records = await this.#kv.getMany(places.map(({ height, txNum }) => indexKey(height, txNum)));
+    return places.map(({ height, txNum }, i) => {
+      const record = records[i];
+      return found[i] ?? (record && readHash(`transaction ${txNum} of block ${height}`, record));
+    });
   }
 
   /** A block that must be there, with all its transactions in order, the coinbase last. */
   async wholeBlock(height: number): Promise<WholeBlock> {
-    return this.wholeBlockOf(await this.hashAt(height));
+    return this.#withTransactions(await this.blockAt(height));
   }
 
   /** The same by its hash. */
   async wholeBlockOf(hash: string): Promise<WholeBlock> {
-    const record = present(await this.block(hash), `block ${hash}`);
+    return this.#withTransactions(present(await this.block(hash), `block ${hash}`));
+  }
+
+  async #withTransactions(record: BlockRecord): Promise<WholeBlock> {
     const names = [...record.block.transactions, record.block.header.miningTxHash];
     const found = await this.transactions(names);
     return { record, transactions: found.map((tx, i) => present(tx, `transaction ${names[i]}`)) };
@@ -92,8 +148,7 @@ export class ArchiveReader {
 
   /** The encoding of a header that must be there. */
   async headerBytes(height: number): Promise<Uint8Array> {
-    const hash = await this.hashAt(height);
-    return encodeHeader(present(await this.block(hash), `block ${hash}`).block.header);
+    return encodeHeader((await this.blockAt(height)).block.header);
   }
 
   /** The encoding of a FullBlock that must be there. */
@@ -120,7 +175,7 @@ export class ArchiveReader {
     hashes: readonly string[],
     slices?: Pick<TimeSlices, 'turn'>,
   ): Promise<(TransactionRecord | undefined)[]> {
-    const names = await this.#namesOfGenesis();
+    const names = await this.namesOfGenesis();
     const found: (TransactionRecord | undefined)[] = [];
     for (let from = 0; from < hashes.length; from += READ_CHUNK) {
       const chunk = hashes.slice(from, from + READ_CHUNK);
@@ -134,7 +189,8 @@ export class ArchiveReader {
     return found;
   }
 
-  async #namesOfGenesis(): Promise<readonly string[]> {
+  /** The names of block 0's transactions; none while it is not stored. */
+  async namesOfGenesis(): Promise<readonly string[]> {
     if (this.#genesisNames !== undefined) return this.#genesisNames;
     const hash = await this.#kv.get(heightKey(0));
     const record = hash && (await this.block(fromUtf8(hash)));

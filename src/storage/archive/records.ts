@@ -4,18 +4,20 @@
  *
  *   block         issued (u64 le, raw units, this block included) ‖ bincode Block
  *   transaction   block number (u64 le) ‖ index in the block (u32 le) ‖ bincode Transaction
+ *   names         bincode Vec<String>
  *   item          JSON: total amount (digits), block number and hash of the first creation, metadata, address
  *   last          number (u64 be) ‖ block hash (ASCII)
  */
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { decodeBlock, decodeTransaction } from '../../chain/codec.js';
+import { decodeBlock, decodeStrings, decodeTransaction, encodeStringsPieces } from '../../chain/codec.js';
 import { blockHash, transactionHashOfBytes, txsHash } from '../../chain/hash.js';
 import type { Block, Transaction } from '../../chain/types.js';
 import { encodeU64, readU64 } from '../../db/keys.js';
 import { asBuffer, concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
+import { atOnce } from '../../lib/pieces.js';
 import { RoundFactsBody } from '../../peers/messages.js';
 
 const U64_LENGTH = 8;
@@ -52,12 +54,14 @@ export function encodeBlockRecord(issued: bigint, bytes: Uint8Array): Uint8Array
   return concatBytes(head, bytes);
 }
 
-/** Checks that the header hashes to `hash` and the list of transactions to the header's. */
-export function readBlockRecord(hash: string, record: Uint8Array): BlockRecord {
-  return checked(`block ${hash}`, () => {
+/** Checks that the block has the number `name`, or that its header hashes to it, and the list of transactions to the header's. */
+export function readBlockRecord(name: number | string, record: Uint8Array): BlockRecord {
+  return checked(`block ${name}`, () => {
     const bytes = record.subarray(U64_LENGTH);
     const block = decodeBlock(bytes);
-    if (blockHash(block.header) !== hash || txsHash(block.transactions) !== block.header.txsHash) return undefined;
+    const hash = blockHash(block.header);
+    const isNamed = typeof name === 'string' ? hash === name : block.header.bNum === BigInt(name);
+    if (!isNamed || txsHash(block.transactions) !== block.header.txsHash) return undefined;
     const issued = asBuffer(record).readBigUInt64LE(0);
     return { hash, height: Number(block.header.bNum), issued, bytes, block };
   });
@@ -89,6 +93,20 @@ export function readTransactionRecord(
     if (!listed && transactionHashOfBytes(bytes) !== hash) return undefined;
     return { hash, height, txNum, bytes, transaction: decodeTransaction(bytes) };
   });
+}
+
+/** The number behind the hash of a block; undefined where the block itself is (data format 1). */
+export function readBlockNumber(record: Uint8Array): number | undefined {
+  return record.length === U64_LENGTH ? readU64(record, 0) : undefined;
+}
+
+/** Hashes of transactions that follow each other in a block. */
+export function encodeNames(names: readonly string[]): Uint8Array {
+  return atOnce(encodeStringsPieces(names));
+}
+
+export function readNames(height: number, record: Uint8Array): readonly string[] {
+  return checked(`names of transactions of block ${height}`, () => decodeStrings(record));
 }
 
 export function encodeLast(height: number, hash: string): Uint8Array {

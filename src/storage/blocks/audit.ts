@@ -63,7 +63,10 @@ export async function auditArchive(
   let transactions = 0;
   for (let height = from; height <= target; height++) {
     if (signal?.aborted) throw new TesseraError('aborted', 'the check of the archive was cancelled');
-    const whole = await reader.wholeBlock(height);
+    // By its hash, so that number, hash and block are seen to agree.
+    const whole = await reader.wholeBlockOf(await reader.hashAt(height));
+    if (whole.record.height !== height) throw damaged(`block ${whole.record.hash} has another number than ${height}`);
+    await auditNumber(reader, whole);
     const block = await auditBlock(whole, before, verifier);
     await auditIndex(reader, whole);
     await auditCertificate(archive.certificates, block);
@@ -113,13 +116,20 @@ async function auditCertificate(certificates: Certificates, { height, hash }: Ve
   }
 }
 
+/** The number leads to the block too. */
+async function auditNumber(reader: ArchiveReader, { record: { height, hash } }: WholeBlock): Promise<void> {
+  if ((await reader.blockAt(height)).hash !== hash) throw damaged(`block ${height} has two hashes`);
+}
+
 /** Each transaction is where the index and its own record say. */
 async function auditIndex(reader: ArchiveReader, { record, transactions }: WholeBlock): Promise<void> {
+  const { height } = record;
+  const names = await reader.namesAt(transactions.map((_, txNum) => ({ height, txNum })));
   for (const [txNum, tx] of transactions.entries()) {
     if (tx.height !== record.height || tx.txNum !== txNum) {
       throw damaged(`transaction ${tx.hash} says it is in block ${tx.height} at ${tx.txNum}`);
     }
-    if ((await reader.transactionHashAt(record.height, txNum)) !== tx.hash) {
+    if (names[txNum] !== tx.hash) {
       throw damaged(`the index of block ${record.height} does not name transaction ${tx.hash} at ${txNum}`);
     }
   }

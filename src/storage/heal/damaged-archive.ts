@@ -10,8 +10,18 @@ import { Salvage } from '../../db/salvage.js';
 import { isTesseraError } from '../../lib/errors.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import { readCertificate } from '../archive/certificates.js';
-import { CERTIFICATES, certificateKey, HEIGHTS, heightOfKey, INDEXED, LAST_KEY, ROUND_KEY } from '../archive/layout.js';
-import { ArchiveReader } from '../archive/reader.js';
+import {
+  BLOCKS,
+  CERTIFICATES,
+  certificateKey,
+  HEIGHTS,
+  heightOfKey,
+  INDEXED,
+  LAST_KEY,
+  NAMES,
+  ROUND_KEY,
+} from '../archive/layout.js';
+import { ArchiveReader, type WholeBlock } from '../archive/reader.js';
 import { type BlockRecord, readLast, readRoundFacts } from '../archive/records.js';
 
 /** Records in a row whose loss is bridged: what is asked for each of them grows with their number. */
@@ -92,10 +102,10 @@ export class DamagedArchive {
   /** Undefined for a block that is not there, or not whole. */
   async block(height: number): Promise<SavedBlock | undefined> {
     for (const { salvage } of this.#sources) {
-      for (const hashOf of [hashInIndex, hashInNext, hashInLast]) {
+      for (const find of FINDERS) {
         const block = await unlessDamaged(async () => {
-          const hash = await hashOf(salvage, height);
-          return hash === undefined ? undefined : readBlock(salvage, height, hash);
+          const whole = await find(salvage, height);
+          return whole && readBlock(salvage, height, whole);
         });
         if (block !== undefined) return block;
       }
@@ -112,6 +122,23 @@ export class DamagedArchive {
 function isKnown({ salvage: { facts }, blocks }: Source): boolean {
   return blocks > 0 || facts.bytes === 0;
 }
+
+type Finder = (source: Salvage, height: number) => Promise<WholeBlock | undefined>;
+
+const byHash =
+  (hashOf: (source: Salvage, height: number) => Promise<string | undefined>): Finder =>
+  async (source, height) => {
+    const hash = await hashOf(source, height);
+    return hash === undefined ? undefined : new ArchiveReader(source).wholeBlockOf(hash);
+  };
+
+/** The ways to a block, of which some may be damaged. */
+const FINDERS: readonly Finder[] = [
+  (source, height) => new ArchiveReader(source).wholeBlock(height),
+  byHash(hashInIndex),
+  byHash(hashInNext),
+  byHash(hashInLast),
+];
 
 async function hashInIndex(source: Salvage, height: number): Promise<string> {
   return new ArchiveReader(source).hashAt(height);
@@ -150,8 +177,11 @@ async function hashInLast(source: Salvage, height: number): Promise<string | und
   return last?.height === height ? last.hash : undefined;
 }
 
-async function readBlock(source: Salvage, height: number, hash: string): Promise<SavedBlock | undefined> {
-  const { record, transactions } = await new ArchiveReader(source).wholeBlockOf(hash);
+async function readBlock(
+  source: Salvage,
+  height: number,
+  { record, transactions }: WholeBlock,
+): Promise<SavedBlock | undefined> {
   const all = transactions.map(({ transaction }) => transaction);
   const miningTransaction = all.pop();
   if (miningTransaction === undefined || record.height !== height) return undefined;
@@ -173,7 +203,7 @@ async function readBlock(source: Salvage, height: number, hash: string): Promise
 async function countBlocks(source: Salvage): Promise<number> {
   const { acknowledged, lost } = source.facts;
   let blocks = 0;
-  for (const range of [HEIGHTS, INDEXED, CERTIFICATES]) {
+  for (const range of [HEIGHTS, BLOCKS, NAMES, INDEXED, CERTIFICATES]) {
     const height = await unlessDamaged(async () => {
       const key = await source.lastKey(range);
       return key && heightOfKey(key);

@@ -157,6 +157,7 @@ const CODECS: readonly Codec[] = [
     ({ height, hash }) => archive.encodeLast(height, hash),
     archive.readLast,
   ),
+  codecOf('names', fc.array(text), archive.encodeNames, (bytes) => archive.readNames(1, bytes)),
   textCodecOf('item', item, archive.encodeItemRecord, (bytes) => archive.readItemRecord('g', bytes)),
   fileReader('mark', decodeMark),
   fileReader('log', readLog),
