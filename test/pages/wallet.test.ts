@@ -3,14 +3,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import decodeQR from 'qr/decode.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isPayableAddress } from '../../src/chain/address.js';
-import { NoAnswer, Refused } from '../../web/shared/node-api.js';
+import { callNode, NoAnswer, Refused } from '../../web/shared/node-api.js';
 import { parseAmount, parsePayee, parseWhole } from '../../web/wallet/amounts-typed.js';
 import { keyFault } from '../../web/wallet/api-key.js';
 import { EventText } from '../../web/wallet/event-text.js';
 import { countToRead, EMPTY_LOG, type MovementPage, withNewest, withOlder } from '../../web/wallet/movement-log.js';
-import { newOrder, type Order, OrderSender } from '../../web/wallet/order.js';
+import { newOrder, type Order, OrderSender, orderCall } from '../../web/wallet/order.js';
 import { qrPath } from '../../web/wallet/qr-path.js';
 import type { Movement } from '../../web/wallet/views.js';
 import { fc, test } from '../support/property.js';
@@ -43,6 +43,28 @@ describe('an order (docs/wallet.md#paid-exactly-once)', () => {
     });
     return { sender, paid, seen, order, repeats: () => repeats };
   };
+
+  it('waits as long as a node may take for it: half a minute for a wrong passphrase, and 15 s for a peer', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let asked: RequestInit = {};
+    let finish = (_: Response): void => undefined;
+    const fetching = vi.spyOn(globalThis, 'fetch').mockImplementation((_, init = {}) => {
+      asked = init;
+      return new Promise((resolve, reject) => {
+        finish = resolve;
+        init.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+      });
+    });
+    onTestFinished(() => fetching.mockRestore());
+    const order = newOrder('/v1/payments', { amount: 1n });
+    const answer = callNode(order.path, orderCall(order, 'a passphrase'));
+    await vi.advanceTimersByTimeAsync(50_000);
+    finish(new Response('{"tx_hash":"g1"}'));
+    expect(await answer).toEqual({ tx_hash: 'g1' });
+    expect(asked).toMatchObject({ method: 'POST', body: '{"amount":1,"passphrase":"a passphrase"}' });
+    expect(asked.headers).toMatchObject({ 'idempotency-key': order.idempotencyKey });
+  });
 
   it('is sent once however often somebody clicks, while it runs and afterwards', async () => {
     const { sender, paid, seen } = setUp([]);

@@ -32,16 +32,18 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Milliseconds; half a minute by default. */
+  readonly timeoutMs?: number;
   /** Statuses beyond 2xx that carry an answer and no error. */
   readonly alsoAnswers?: readonly number[];
 }
 
 /** The body of a success answer; undefined when it has none. Throws `Refused` or `NoAnswer`. */
 export async function callNode<T>(path: string, options: CallOptions = {}): Promise<T> {
-  const { method = 'GET', query = {}, body, headers = {}, signal, alsoAnswers = [] } = options;
+  const { method = 'GET', query = {}, body, headers = {}, signal, timeoutMs = TIMEOUT_MS, alsoAnswers = [] } = options;
   const limit = new AbortController();
   const abort = (): void => limit.abort();
-  const timer = setTimeout(abort, TIMEOUT_MS);
+  const timer = setTimeout(abort, timeoutMs);
   signal?.addEventListener('abort', abort);
   let response: Response;
   let text: string;

@@ -3,7 +3,7 @@
  * that key however often somebody clicks and however many answers are lost (docs/wallet.md#paid-exactly-once).
  */
 
-import { NoAnswer, Refused } from '../shared/node-api.js';
+import { type CallOptions, NoAnswer, Refused } from '../shared/node-api.js';
 
 export const ORDER_PATHS = ['/v1/payments', '/v1/item-payments', '/v1/items', '/v1/donation-requests'] as const;
 export type OrderPath = (typeof ORDER_PATHS)[number];
@@ -31,6 +31,8 @@ const KEY_BYTES = 16;
 const MAX_AGE_MS = 20 * 3_600_000;
 /** By so much the clock of this machine may be set back; beyond it nobody can tell how old an order is. */
 const MAX_SET_BACK_MS = 60_000;
+/** Of one attempt, as src/client/repeat.ts has it: a node answers wrong passphrases late, and payments to a peer take up to 15 s. */
+const ATTEMPT_MS = 90_000;
 /** About two minutes, as the command line has it. */
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000] as const;
 
@@ -56,6 +58,12 @@ function randomKey(): string {
 
 export function newOrder(path: OrderPath, body: Readonly<Record<string, unknown>>): Order {
   return { path, body, idempotencyKey: randomKey(), madeAt: Date.now() };
+}
+
+/** How an order is sent. */
+export function orderCall({ body, idempotencyKey }: Order, passphrase: string | undefined): CallOptions {
+  const headers = { 'idempotency-key': idempotencyKey };
+  return { method: 'POST', body: { ...body, passphrase }, headers, timeoutMs: ATTEMPT_MS };
 }
 
 export interface OrderModules<T> {

@@ -2,6 +2,7 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { orderCall } from './order.js';
 import { OrderDesk } from './order-desk.js';
 import { useSession } from './session.js';
 
@@ -14,12 +15,7 @@ export function OrdersProvider({ children }: { readonly children: ComponentChild
   const desk = useMemo(
     () =>
       new OrderDesk({
-        send: ({ path, body, idempotencyKey }, passphrase) =>
-          call(path, {
-            method: 'POST',
-            body: { ...body, passphrase },
-            headers: { 'idempotency-key': idempotencyKey },
-          }),
+        send: (order, passphrase) => call(order.path, orderCall(order, passphrase)),
         pause,
         now: () => Date.now(),
       }),
