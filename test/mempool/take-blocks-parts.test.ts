@@ -49,6 +49,17 @@ async function createNode(journal: Journal) {
   await applier.start();
   const blocks: Extract<Command, { kind: 'block-adopted' }>[] = [];
   const run = <K extends Command['kind']>(command: Extract<Command, { kind: K }>) => applier.submit<K>(command);
+  const cut = async (): Promise<Round> => {
+    const height = state.closedHeight + 1;
+    const time = TIME + journal.head;
+    return (await run({ kind: 'cut-block', height, time, miners: ['m'] })) as Round;
+  };
+  const close = async (): Promise<Round> => {
+    const { height, header, reward } = await cut();
+    const { nonce, coinbase } = mine(header, reward, account('m'));
+    await run({ kind: 'proof', height, miner: 'm', nonce, coinbase: encodeTransaction(coinbase) });
+    return (await run({ kind: 'close-block', height })) as Round;
+  };
   return {
     kv,
     state,
@@ -56,14 +67,17 @@ async function createNode(journal: Journal) {
     blocks,
     post: (...txs: Transaction[]) =>
       run({ kind: 'transactions', time: TIME, groups: [txs.map((tx) => encodeTransaction(tx))] }),
+    cut,
+    close,
     async block() {
-      const height = state.head.height + 1;
-      const round = (await run({ kind: 'cut-block', height, time: TIME + height, miners: ['m'] })) as Round;
-      const { nonce, coinbase } = mine(round.header, round.reward, account('m'));
-      await run({ kind: 'proof', height, miner: 'm', nonce, coinbase: encodeTransaction(coinbase) });
-      const closed = (await run({ kind: 'close-block', height })) as Round;
+      const closed = await close();
       blocks.push({ kind: 'block-adopted', block: closedBlockBytes(closed), facts: state.closingFacts(closed) });
-      await run({ kind: 'block-stored', height, hash: closedHash(closed) });
+      await run({ kind: 'block-stored', height: closed.height, hash: closedHash(closed) });
+    },
+    /** Storage has this block next. */
+    async adopt(block: Extract<Command, { kind: 'block-adopted' }>) {
+      blocks.push(block);
+      await run(block);
     },
   };
 }
@@ -117,6 +131,36 @@ describe('a node that has the blocks and reads the journal after them', () => {
     expect(await kv.get(keys.ahead)).toBeUndefined();
     expect(made.waiting.count).toBe(1);
     expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+  });
+
+  it('gives up what the journal has cut on top of a block that storage had another of', async () => {
+    const paid = (n: number): Transaction =>
+      payment({ from: n === 0 ? alice : bob, inputs: [genesisOut(n)], outputs: [pay(bob, 1_000_000n)] });
+    const rival = await tell(async ({ post, block }) => {
+      await block();
+      await post(paid(1));
+      await block();
+    });
+    const [, other] = rival.blocks;
+    if (other === undefined) throw new Error('no block');
+    const story = await tell(async ({ post, block, close, cut, adopt }) => {
+      await block();
+      await post(paid(0));
+      await close();
+      await cut();
+      await adopt(other);
+      await close();
+    });
+    expect(story.state.rounds.map(({ transactions }) => transactions.map(({ hash }) => hash))).toEqual([
+      [candidate(paid(0)).hash],
+    ]);
+    for (const from of [1, 2]) {
+      const { kv, state: made } = await readAgain(story, from);
+      expect(await kv.get(keys.ahead)).toBeUndefined();
+      expect(made.issued).toBe(story.state.issued);
+      expect(made.head).toEqual(story.state.head);
+      expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+    }
   });
 
   it('leaves a trade Confirmed that a block has, wherever the journal begins', async () => {

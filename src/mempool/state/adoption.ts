@@ -131,6 +131,13 @@ export class Adoption {
     yield* statuses.decideInPieces(taking.decided, timestamp, batch);
   }
 
+  /** What was in rounds that were given up waits again, if it still can. `time` is in unix seconds. */
+  *putBack(returned: readonly PooledTx[], time: number, batch: KvBatch): Pieces<void> {
+    const settling = { waiting: new Map(returned.map((tx) => [tx.hash, tx])), decided: new Map<string, TxStatus>() };
+    yield* this.#settlePool(settling, false, batch);
+    yield* this.#modules.statuses.decideInPieces(settling.decided, time, batch);
+  }
+
   /** What a transaction of the block spends and creates changes at once; if it waited, it does no longer. */
   *#apply({ hash, tx }: Applied, taking: Taking | null, batch: KvBatch): Pieces<void> {
     const { coins } = this.#modules;
@@ -206,7 +213,7 @@ export class Adoption {
   }
 
   /** What is no longer possible is Rejected, a set as a whole. */
-  *#settlePool(taking: Taking, isUnchained: boolean, batch: KvBatch): Pieces<void> {
+  *#settlePool(taking: Pick<Taking, 'waiting' | 'decided'>, isUnchained: boolean, batch: KvBatch): Pieces<void> {
     const lost = ({ unit, fault: wrong }: LostUnit): void => {
       for (const tx of unit) {
         batch.del(keys.pooled(tx.arrival));
@@ -216,7 +223,7 @@ export class Adoption {
     yield* resettle(this.#modules, [...taking.waiting.values()], lost, { isUnchained });
   }
 
-  #reject({ hash, time }: PooledTx, { message }: Fault, { decided }: Taking): void {
+  #reject({ hash, time }: PooledTx, { message }: Fault, { decided }: Pick<Taking, 'decided'>): void {
     this.#decide(hash, { status: 'Rejected', timestamp: time, additionalInfo: message }, decided);
     this.#modules.statuses.noteRejected(hash, message);
   }

@@ -29,13 +29,13 @@ export interface JournalPlace {
 
 export class AheadOfJournal {
   readonly #store: Pick<StateStore, 'getMany'>;
-  readonly #state: Pick<MempoolState, 'head' | 'passBlock'>;
+  readonly #state: Pick<MempoolState, 'head' | 'passBlock' | 'giveUpRounds'>;
   readonly #turn: Turn;
   #place: JournalPlace | undefined;
 
   private constructor(
     store: Pick<StateStore, 'getMany'>,
-    state: Pick<MempoolState, 'head' | 'passBlock'>,
+    state: Pick<MempoolState, 'head' | 'passBlock' | 'giveUpRounds'>,
     turn: Turn,
     place: JournalPlace,
   ) {
@@ -48,7 +48,7 @@ export class AheadOfJournal {
   /** Undefined when the state is not ahead. */
   static async read(
     store: Pick<StateStore, 'get' | 'getMany'>,
-    state: Pick<MempoolState, 'head' | 'passBlock'>,
+    state: Pick<MempoolState, 'head' | 'passBlock' | 'giveUpRounds'>,
     turn: Turn,
   ): Promise<AheadOfJournal | undefined> {
     const record = await store.get(keys.ahead);
@@ -71,11 +71,16 @@ export class AheadOfJournal {
     await inPieces(this.#state.passBlock(height, time, batch), this.#turn);
   }
 
-  /** The same where that block is stored then. */
+  /**
+   * The same where that block is stored then. With a time it is one that storage had in place of the node's own: what the journal has
+   * cut so far on top of that, the other nodes gave up.
+   */
   async passed(height: number, time: number | null, batch: KvBatch): Promise<void> {
     await this.comesTo(height, time, batch);
     if (this.#place === undefined) return;
     const { until, at } = this.#place;
+    if (time !== null && height > at && height <= until)
+      await inPieces(this.#state.giveUpRounds(time, batch), this.#turn);
     this.#place = height < until ? { until, at: Math.max(at, height) } : undefined;
     if (this.#place === undefined) batch.del(keys.ahead);
     else batch.put(keys.ahead, encodePlace(this.#place));

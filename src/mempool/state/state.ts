@@ -322,6 +322,18 @@ export class MempoolState {
     return true;
   }
 
+  /** What is being made is on top of a block that was never stored: all of it waits again. `time` is in unix seconds. */
+  *giveUpRounds(time: number, batch: KvBatch): Pieces<void> {
+    if (this.rounds.length === 0) return;
+    this.#adoptions++;
+    const { issued } = this;
+    const returned = yield* this.#rounds.giveUp((round, spent) => this.#adoption.giveUp(round, spent, batch));
+    yield* this.#adoption.putBack(returned ?? [], time, batch);
+    this.#head = { ...this.#head, issued };
+    this.#rounds.endAll(batch);
+    this.#adoptions++;
+  }
+
   /**
    * The journal comes to a block that is here already: what waits for others came before it. `time`, in unix seconds, where what has
    * waited too long is removed.
