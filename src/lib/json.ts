@@ -131,7 +131,13 @@ function objectJson(value: object): string {
   if (value instanceof Map) {
     for (const [key, member] of value) json = withMember(json, String(key), member);
   } else {
-    for (const [key, member] of Object.entries(value)) json = withMember(json, key, member);
+    const members = value as { readonly [key: string]: unknown };
+    // Without a pair for each member, which takes as long as writing it.
+    const keys = Object.keys(value);
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] as string;
+      json = withMember(json, key, members[key]);
+    }
   }
   return `{${json}}`;
 }

@@ -49,12 +49,15 @@ const HEALTH_CHECKS: ReadonlySet<string> = new Set(['getLiveness', 'getReadiness
 /** Added to the status in the index of handles; larger than any status. */
 const FAILED = 1_000;
 
-/** What is said of a request, in the words of the log. */
-interface Line {
-  readonly request_id: string;
-  readonly operation: string;
-  readonly status: number;
-  readonly duration_ms: number;
+const LINE_START = `{"level":${INFO},"time":`;
+const LINE_END = ',"msg":"request"}\n';
+
+/** What the answers of an operation with one status have in common. */
+interface Answered {
+  readonly durations: HistogramHandle;
+  /** What stands in a line between the request id and the duration. */
+  readonly words: string;
+  readonly isHealthCheck: boolean;
 }
 
 export interface RequestLogModules {
@@ -71,8 +74,10 @@ export class RequestLog {
   readonly #metrics: Metrics;
   readonly #sink: LineSink | undefined;
   readonly #inFlight: GaugeHandle;
-  /** By operation, then status. There are few of both, and making a handle costs more than using it. */
-  readonly #durations = new Map<string, HistogramHandle[]>();
+  /** By operation, then status. There are few of both, and making them costs more than using them. */
+  readonly #answers = new Map<string, Answered[]>();
+  /** What stands in a line between the time and the request id. */
+  readonly #members: string;
   #waiting = '';
   #lines = 0;
   #timer: Timer | undefined;
@@ -82,6 +87,7 @@ export class RequestLog {
     this.#clock = clock;
     this.#metrics = metrics;
     this.#sink = sink;
+    this.#members = `,${sink?.members ?? '"component":"api",'}"request_id":"`;
     this.#inFlight = metrics.gauge('tessera_http_requests_in_flight');
   }
 
@@ -109,11 +115,17 @@ export class RequestLog {
     const status = reply.statusCode;
     const { id, arrivedAt, errorCode } = request;
     const elapsed = arrivedAt === 0 ? 0 : this.#clock.monotonic() - arrivedAt;
-    this.#durationOf(operation, status, resultOf(status, errorCode ?? null)).observe(elapsed / MS_PER_SECOND);
-    const line = { request_id: id, operation, status, duration_ms: Math.round(elapsed * 1_000) / 1_000 };
-    if (HEALTH_CHECKS.has(operation)) this.#logger.debug(line, 'request');
-    else if (this.#sink === undefined) this.#logger.info(line, 'request');
-    else if (this.#sink.enabled !== false) this.#collect(line, this.#sink);
+    const answered = this.#answered(operation, status, resultOf(status, errorCode ?? null));
+    answered.durations.observe(elapsed / MS_PER_SECOND);
+    const rounded = Math.round(elapsed * 1_000) / 1_000;
+    const sink = this.#sink;
+    if (sink !== undefined && !answered.isHealthCheck) {
+      if (sink.enabled !== false) this.#collect(id, answered, rounded);
+      return;
+    }
+    const line = { request_id: id, operation, status, duration_ms: rounded };
+    if (answered.isHealthCheck) this.#logger.debug(line, 'request');
+    else this.#logger.info(line, 'request');
   }
 
   /** Writes the collected lines. */
@@ -127,31 +139,27 @@ export class RequestLog {
     if (count > 0) this.#sink?.write(text, count);
   };
 
-  #collect({ request_id, operation, status, duration_ms }: Line, sink: LineSink): void {
-    const members = sink.members ?? '"component":"api",';
+  #collect(id: string, { words }: Answered, duration: number): void {
     this.#lines++;
-    // Request ids hold no character that JSON escapes, and operations are names of ours.
-    this.#waiting +=
-      `{"level":${INFO},"time":${this.#clock.now()},${members}"request_id":"${request_id}",` +
-      `"operation":"${operation}","status":${status},"duration_ms":${duration_ms},"msg":"request"}\n`;
+    // Of few parts: they are put together when the lines are written. Request ids hold no character that JSON escapes.
+    this.#waiting += `${LINE_START}${this.#clock.now()}${this.#members}${id}${words}${duration}${LINE_END}`;
     if (this.#waiting.length >= FLUSH_AT) this.flush();
     else this.#timer ??= this.#clock.after(FLUSH_MS, this.flush);
   }
 
-  #durationOf(operation: string, status: number, result: RequestResult): HistogramHandle {
-    let known = this.#durations.get(operation);
+  #answered(operation: string, status: number, result: RequestResult): Answered {
+    let known = this.#answers.get(operation);
     if (known === undefined) {
       known = [];
-      this.#durations.set(operation, known);
+      this.#answers.set(operation, known);
     }
     // A status has at most two results: the one that follows from it, and the refusal with 500.
     const index = result === 'failed' ? status + FAILED : status;
-    known[index] ??= this.#metrics.histogram(
-      'tessera_http_request_duration_seconds',
-      operation,
-      String(status),
-      result,
-    );
+    known[index] ??= {
+      durations: this.#metrics.histogram('tessera_http_request_duration_seconds', operation, String(status), result),
+      words: `","operation":"${operation}","status":${status},"duration_ms":`,
+      isHealthCheck: HEALTH_CHECKS.has(operation),
+    };
     return known[index];
   }
 }

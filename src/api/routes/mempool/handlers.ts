@@ -1,6 +1,7 @@
 /** Routes of mempool nodes alone. */
 
 import type { FastifyPluginCallback } from 'fastify';
+import type { Transaction } from '../../../chain/types.js';
 import { fromHex, isHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
@@ -27,16 +28,14 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
       balanceAnswer(services.mempool, body.addresses, (balance) => ({ balance: balanceView(balance) })),
     getSupply: (_request, reply) => reply.stored(supply.bytes(services.mempool.supply())),
 
-    async createTransactions(request) {
+    createTransactions(request) {
       const { mempool } = services;
       const { body } = request;
+      const sender = addressGroup(clientAddress(request));
+      const submit = (transactions: readonly Transaction[]) => mempool.submit(transactions, sender).then(admittedView);
       const read = readTransactions(body.transactions, (index) => `transactions[${index}]`, turns);
-      // Waiting for what is there takes a turn of the promises.
-      const transactions = read instanceof Promise ? await read : read;
-      const submitted = await mempool.submit(transactions, addressGroup(clientAddress(request)));
-      const summaries = new Map<string, ReturnType<typeof outputSummary>>();
-      for (const { hash, transaction } of submitted) summaries.set(hash, outputSummary(transaction));
-      return { transactions: summaries };
+      // Without `async`: each promise on the way is a good part of what is ours in a post.
+      return read instanceof Promise ? read.then(submit) : submit(read);
     },
 
     async getTransactionStatus({ query }) {
@@ -50,6 +49,12 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
   });
   done();
 };
+
+function admittedView(submitted: readonly SubmittedTransaction[]) {
+  const transactions = new Map<string, ReturnType<typeof outputSummary>>();
+  for (const { hash, transaction } of submitted) transactions.set(hash, outputSummary(transaction));
+  return { transactions };
+}
 
 /** The first output of a transaction (decision V2). */
 function outputSummary({ outputs }: SubmittedTransaction['transaction']) {
