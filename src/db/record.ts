@@ -6,10 +6,13 @@
 import { crc32 } from 'node:zlib';
 import { asBuffer } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
+import type { Pieces } from '../lib/pieces.js';
 import type { KvBatch } from './kv.js';
 
 /** Bytes of the checksum at the end of a record, little-endian. */
 const CHECKSUM_LENGTH = 4;
+/** Bytes of a large value that are copied and checked at once: a millisecond or two. */
+const PIECE_BYTES = 1024 * 1024;
 /** Keys that begin with this byte belong to the store. */
 export const RESERVED_KEY = 0xff;
 /** Characters of a key that an error message shows. */
@@ -20,6 +23,25 @@ export function sealRecord(key: Uint8Array, value: Uint8Array): Uint8Array {
   const record = Buffer.allocUnsafe(value.length + CHECKSUM_LENGTH);
   record.set(value);
   record.writeUInt32LE(checksum(key, value), value.length);
+  return record;
+}
+
+/** The same of a value that stands in parts, in pieces: to copy and check the largest takes longer than a turn may. */
+function* sealInPieces(key: Uint8Array, parts: readonly Uint8Array[]): Pieces<Uint8Array> {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const record = Buffer.allocUnsafe(length + CHECKSUM_LENGTH);
+  let at = 0;
+  let sum = crc32(key);
+  for (const part of parts) {
+    for (let from = 0; from < part.length; from += PIECE_BYTES) {
+      if (at > 0) yield;
+      const piece = part.subarray(from, from + PIECE_BYTES);
+      record.set(piece, at);
+      at += piece.length;
+      sum = crc32(piece, sum);
+    }
+  }
+  record.writeUInt32LE(sum, length);
   return record;
 }
 
@@ -90,6 +112,10 @@ export class PendingBatch implements KvBatch {
   put(key: Uint8Array, value: Uint8Array): this {
     this.#push(key, sealRecord(key, value));
     return this;
+  }
+
+  *putInPieces(key: Uint8Array, parts: readonly Uint8Array[]): Pieces<void> {
+    this.#push(key, yield* sealInPieces(key, parts));
   }
 
   del(key: Uint8Array): this {

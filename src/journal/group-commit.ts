@@ -6,6 +6,7 @@ import type { Kv } from '../db/kv.js';
 import type { Clock } from '../lib/clock.js';
 import { createDeferred, type Deferred } from '../lib/deferred.js';
 import { TesseraError } from '../lib/errors.js';
+import { inPieces } from '../lib/pieces.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../observability/metrics.js';
 import type { Appended, JournalEntry } from './journal.js';
 import { keys } from './layout.js';
@@ -113,7 +114,10 @@ export class GroupCommit {
     try {
       if (this.#failure !== undefined) throw this.#failure;
       const batch = this.#kv.batch();
-      for (const { seq, payload } of group) batch.put(keys.entry(seq), payload);
+      for (const { seq, payload } of group) {
+        if (payload.length <= LARGE_BYTES) batch.put(keys.entry(seq), payload);
+        else await inPieces(batch.putInPieces(keys.entry(seq), [payload]), nextTurn);
+      }
       await this.#kv.write(batch, { sync: true });
     } catch (error) {
       this.#giveUp(group, databaseError('the journal', error));

@@ -66,6 +66,24 @@ export function kvContract(name: string, open: () => Promise<{ kv: Kv; dispose()
       expect(text(await kv.get(bytes('a')))).toBe('before');
     });
 
+    it('takes a large value in pieces, as if it came at once', async () => {
+      const parts = [bytes('begin'), new Uint8Array(0), new Uint8Array(2.5 * 1024 * 1024).fill(7), bytes('end')];
+      const batch = kv.batch();
+      let pieces = 1;
+      for (const work = batch.putInPieces(bytes('a'), parts); !work.next().done; pieces++) expect(batch.size).toBe(0);
+      // Three of the large part, and the others.
+      expect([pieces, batch.size]).toEqual([5, 1]);
+      for (const part of parts) part.fill(0);
+      await kv.write(batch, { sync: true });
+      const value = await kv.get(bytes('a'));
+      expect([value?.length, text(value?.subarray(0, 5)), text(value?.subarray(-3))]).toEqual([
+        2_621_448,
+        'begin',
+        'end',
+      ]);
+      expect(value?.subarray(5, -3).every((byte) => byte === 7)).toBe(true);
+    });
+
     it('gives values that the reader may change', async () => {
       await fill(kv, ['a']);
       (await kv.get(bytes('a')))?.fill(0);
@@ -111,7 +129,8 @@ export function kvContract(name: string, open: () => Promise<{ kv: Kv; dispose()
     });
 
     it('refuses a batch that came from elsewhere', async () => {
-      const foreign = { put: () => foreign, del: () => foreign, size: 0 };
+      const { putInPieces } = kv.batch();
+      const foreign = { put: () => foreign, putInPieces, del: () => foreign, size: 0 };
       await expect(kv.write(foreign, { sync: false })).rejects.toMatchObject({ code: 'internal_error' });
     });
 

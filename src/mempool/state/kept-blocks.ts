@@ -25,13 +25,12 @@ export class KeptBlocks {
     return this.#names.find((name) => name.height === height)?.hash;
   }
 
-  /** Adds a block to the batch and removes those that are too old, in pieces: each takes a copy of the block. */
+  /** Adds a block to the batch and removes those that are too old, in pieces. */
   *keep(height: number, hash: string, record: KeptRecord, batch: KvBatch): Pieces<void> {
-    const bytes = encodeKept(record);
+    const parts = encodeKept(record);
+    yield* batch.putInPieces(keys.kept(height), parts);
     yield;
-    batch.put(keys.kept(height), bytes);
-    yield;
-    const names = [...this.#names, { height, hash, size: bytes.length }];
+    const names = [...this.#names, { height, hash, size: parts.reduce((sum, part) => sum + part.length, 0) }];
     let size = names.reduce((sum, name) => sum + name.size, 0);
     while (names.length > MAX_KEPT_BLOCKS || (size > MAX_KEPT_BYTES && names.length > 1)) {
       const oldest = names.shift();

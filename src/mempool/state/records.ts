@@ -16,7 +16,7 @@ import { transactionSignatureOperations } from '../../chain/signature-operations
 import type { Utxo } from '../../chain/types.js';
 import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { submittedFormFault } from '../../ledger/block/form.js';
-import { concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
+import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
 import type { PooledTx } from './pool.js';
@@ -231,12 +231,12 @@ export interface KeptRecord {
   readonly facts: RoundFacts;
 }
 
-export function encodeKept({ bytes, facts }: KeptRecord): Uint8Array {
+/** In parts, one after the other: a block may have 32 MiB, and whoever writes it copies it. */
+export function encodeKept({ bytes, facts }: KeptRecord): readonly Uint8Array[] {
   const writer = scratch.reset();
   writeFacts(writer, facts);
   writer.length64(bytes.length);
-  // Copied once: a block may have 32 MiB.
-  return concatBytes(writer.toBytes(), bytes);
+  return [writer.toBytes(), bytes];
 }
 
 export function decodeKept(record: Uint8Array): KeptRecord {

@@ -6,6 +6,7 @@
 import { encodeTransaction } from '../../../src/chain/codec.js';
 import { keys as journalKeys } from '../../../src/journal/layout.js';
 import { LocalJournal } from '../../../src/journal/local-journal.js';
+import { concatBytes } from '../../../src/lib/bytes.js';
 import { systemClock } from '../../../src/lib/clock.js';
 import type { TxStatus } from '../../../src/mempool/service.js';
 import { type Command, decodeCommand, encodeCommand } from '../../../src/mempool/state/commands.js';
@@ -117,6 +118,8 @@ const inPool = (arrival: number): PooledTx => ({
 
 const encodePooled = (tx: PooledTx): Uint8Array => Uint8Array.from(records.viewPooled(tx));
 
+const encodeKept = (record: records.KeptRecord): Uint8Array => concatBytes(...records.encodeKept(record));
+
 const CODECS: readonly Codec[] = [
   codecOf('command', command, encodeCommand, decodeCommand),
   codecOf('pooled', pooled, encodePooled, (record) => records.decodePooled(1, record)),
@@ -125,7 +128,7 @@ const CODECS: readonly Codec[] = [
   textCodecOf('head', head, records.encodeHead, records.decodeHead),
   codecOf('round', round, records.encodeRound, (record) => records.decodeRound(record, inPool)),
   codecOf('coins', list(fc.tuple(arbitraries.outPoint, arbitraries.txOut)), records.encodeCoins, records.decodeCoins),
-  codecOf('kept', fc.record({ bytes, facts }), records.encodeKept, records.decodeKept),
+  codecOf('kept', fc.record({ bytes, facts }), encodeKept, records.decodeKept),
   codecOf(
     'kept names',
     list(fc.record({ height: count, hash: text, size: count })),
