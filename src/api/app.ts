@@ -179,6 +179,8 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
   } as const;
   const timeouts = {
     headersTimeout: limits.requestTimeoutMs,
+    // Fastify sets it later, and until then Node takes five minutes, than which the time above must not be longer.
+    requestTimeout: limits.requestTimeoutMs,
     // By default, Node looks for late requests every 30 s.
     connectionsCheckingInterval: Math.min(MAX_CHECK_MS, limits.requestTimeoutMs / CHECKS_OF_TIMEOUT),
   };

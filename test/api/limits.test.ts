@@ -94,7 +94,9 @@ describe('a body over the limit', () => {
 
   it('the rest may take ten seconds; then the connection is closed', async () => {
     const clock = new ManualClock();
-    const { port } = await listen({ modules: { clock } });
+    // Nothing else is to close it: the time limits of requests and of idle connections would.
+    const limits = { ...LIMITS, bodyBytes: BODY_LIMIT, requestTimeoutMs: 600_000, keepAliveTimeoutMs: 600_000 };
+    const { port } = await listen({ modules: { clock }, api: { limits } });
     const { socket, received } = open(port);
     socket.write(`${HEAD}content-length: ${TOO_LARGE}\r\n\r\n`);
     await received(/^HTTP\/1.1 413 /);

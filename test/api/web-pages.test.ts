@@ -86,6 +86,14 @@ describe('a node that asks for no key', () => {
         expect([path, status, body.code]).toEqual([path, 401, 'missing_api_key']);
       }
     }
+    // Any page may ask before; none may do it without asking, as a form does.
+    const asked = await openApp(NODE_ROLES, { api: { ...api, cors: 'all' }, modules: { dev: () => dev }, calls });
+    for (const { method, path } of changes) {
+      if (method === 'PUT') continue;
+      const headers = { ...HERE, ...EVIL, 'content-type': 'text/plain' };
+      const { status } = await send(asked, { method, url: path.replace(/\{\w+\}/, '2'), headers, payload: '{}' });
+      expect([path, status]).toEqual([path, 401]);
+    }
     expect(calls).toEqual([]);
     expect((await send(app, { url: '/v1/wallet/history', headers: { ...HERE, ...EVIL } })).status).toBe(200);
   });

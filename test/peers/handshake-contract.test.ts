@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toHex } from '../../src/lib/bytes.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { PROTOCOL_VERSION } from '../../src/peers/link/frames.js';
+import { PROTOCOL_VERSION, type Proof } from '../../src/peers/link/frames.js';
 import { GUARD_BYTES } from '../../src/peers/transport/transport.js';
 import { settle } from '../support/manual-clock.js';
 import {
@@ -249,7 +249,7 @@ describe.each<TransportKind>(['websocket', 'memory'])(
       await expect(shaken).rejects.toThrow(/signature does not prove/);
     });
 
-    it('does not trust a secret proven for another connection', async () => {
+    it('does not trust a secret that is only named', async () => {
       const b = await bed.start('b', { role: 'mempool', secret: SECRET });
       const peer = await dialRaw(bed, b.address);
       const up = nextOf(b.linkUp);
@@ -257,6 +257,25 @@ describe.each<TransportKind>(['websocket', 'memory'])(
         proof: (proof) => ({ ...proof, mac: 'ab'.repeat(32) }),
       });
       expect((await up).trusted).toBe(false);
+    });
+
+    it('does not trust a secret proven for another connection', async () => {
+      const b = await bed.start('b', { role: 'mempool', secret: SECRET });
+      const proofs: Proof[] = [];
+      const first = nextOf(b.linkUp);
+      await shakeHandsRaw(await dialRaw(bed, b.address), rawIdentity('own', { secret: SECRET }), {
+        proof: (proof) => {
+          proofs.push(proof);
+          return proof;
+        },
+      });
+      expect((await first).trusted).toBe(true);
+      const second = nextOf(b.linkUp);
+      // A stranger who has seen it shows it on a connection of its own, under its own key.
+      await shakeHandsRaw(await dialRaw(bed, b.address), rawIdentity('stranger'), {
+        proof: (proof) => ({ ...proof, mac: proofs[0]?.mac }),
+      });
+      expect((await second).trusted).toBe(false);
     });
 
     it('refuses a handshake that is replayed', async () => {

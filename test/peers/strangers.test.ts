@@ -7,12 +7,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createDeferred } from '../../src/lib/deferred.js';
+import { createPass } from '../../src/peers/link/pass.js';
 import type { LinkNetwork } from '../../src/peers/link-network.js';
 import type { Link } from '../../src/peers/network.js';
 import {
   type Bed,
   createBed,
   createRawPeer,
+  createSeededRandom,
   dialRaw,
   nextOf,
   type RawPeer,
@@ -233,10 +235,19 @@ describe('strangers at a mempool node', () => {
 
   it('that know the secret of nobody cannot use up the places of those who do', async () => {
     const node = await startMempool({ maxHandshakes: 4 });
-    const raw = createRawPeer(await bed.transport().dial(node.address, new AbortController().signal));
+    const dial = async (pass?: string): Promise<RawPeer> =>
+      createRawPeer(await bed.transport().dial(node.address, new AbortController().signal, pass));
+    const pass = { network: 'test', secret: SECRET };
+    const own = await dial(createPass(pass, { clock: bed.clock, random: createSeededRandom('pass') }));
+    const raw = await dial(
+      createPass({ ...pass, secret: 'of nobody' }, { clock: bed.clock, random: createSeededRandom('x') }),
+    );
     await raw.next();
-    const others = await Promise.all(Array.from({ length: 8 }, () => dialRaw(bed, node.address)));
+    const others = await Promise.all(Array.from({ length: 8 }, () => dial()));
     expect(await raw.farewell).toMatch(/newer/);
     expect(others.length).toBe(8);
+    const up = nextOf(node.linkUp);
+    await shakeHandsRaw(own, rawIdentity('own', { secret: SECRET }));
+    expect((await up).trusted).toBe(true);
   });
 });
