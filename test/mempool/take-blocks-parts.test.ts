@@ -67,6 +67,7 @@ async function createNode(journal: Journal) {
     blocks,
     post: (...txs: Transaction[]) =>
       run({ kind: 'transactions', time: TIME, groups: [txs.map((tx) => encodeTransaction(tx))] }),
+    run,
     cut,
     close,
     async block() {
@@ -130,6 +131,19 @@ describe('a node that has the blocks and reads the journal after them', () => {
     const { kv, state: made } = await readAgain(story);
     expect(await kv.get(keys.ahead)).toBeUndefined();
     expect(made.waiting.count).toBe(1);
+    expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+  });
+
+  it('lets a half of a trade wait as long, where the command of an earlier cut comes late', async () => {
+    const story = await tell(async ({ post, block, run }) => {
+      for (let i = 0; i < 3; i++) await block();
+      await post(half(0));
+      await run({ kind: 'cut-block', height: 1, time: TIME, miners: ['m'] });
+      await block();
+    });
+    expect(story.state.waitingDruids.sets).toBe(1);
+    const { state: made } = await readAgain(story);
+    expect(made.waitingDruids.sets).toBe(1);
     expect(made.sharedDigest()).toBe(story.state.sharedDigest());
   });
 

@@ -29,13 +29,15 @@ export interface JournalPlace {
 
 export class AheadOfJournal {
   readonly #store: Pick<StateStore, 'getMany'>;
-  readonly #state: Pick<MempoolState, 'head' | 'passBlock' | 'giveUpRounds'>;
+  readonly #state: Pick<MempoolState, 'head' | 'rounds' | 'passBlock' | 'giveUpRounds'>;
   readonly #turn: Turn;
   #place: JournalPlace | undefined;
+  /** The last block to whose cut the journal has come since the start. */
+  #cut = -1;
 
   private constructor(
     store: Pick<StateStore, 'getMany'>,
-    state: Pick<MempoolState, 'head' | 'passBlock' | 'giveUpRounds'>,
+    state: Pick<MempoolState, 'head' | 'rounds' | 'passBlock' | 'giveUpRounds'>,
     turn: Turn,
     place: JournalPlace,
   ) {
@@ -48,7 +50,7 @@ export class AheadOfJournal {
   /** Undefined when the state is not ahead. */
   static async read(
     store: Pick<StateStore, 'get' | 'getMany'>,
-    state: Pick<MempoolState, 'head' | 'passBlock' | 'giveUpRounds'>,
+    state: Pick<MempoolState, 'head' | 'rounds' | 'passBlock' | 'giveUpRounds'>,
     turn: Turn,
   ): Promise<AheadOfJournal | undefined> {
     const record = await store.get(keys.ahead);
@@ -65,10 +67,15 @@ export class AheadOfJournal {
     return groups.map((group) => group.filter(({ hash }) => !isThere.has(hash)));
   }
 
-  /** The journal comes to a command for a block: if that is here already, nothing else is done with the command. */
-  async comesTo(height = Number.MAX_SAFE_INTEGER, time: number | null, batch: KvBatch): Promise<void> {
-    if (this.#place === undefined || height > this.#state.head.height) return;
-    await inPieces(this.#state.passBlock(height, time, batch), this.#turn);
+  /**
+   * The journal comes to the cut of a block: if that is here already, nothing else is done with the command. One that comes behind that block,
+   * or the cut of a later one, is late.
+   */
+  async comesTo(height = Number.MAX_SAFE_INTEGER, time: number, batch: KvBatch): Promise<void> {
+    if (this.#place === undefined || height <= this.#place.at) return;
+    if (height < this.#cut || this.#state.rounds.length > 0) return;
+    if (height <= this.#state.head.height) this.#cut = height;
+    await this.#come(height, time, batch);
   }
 
   /**
@@ -76,7 +83,7 @@ export class AheadOfJournal {
    * cut so far on top of that, the other nodes gave up.
    */
   async passed(height: number, time: number | null, batch: KvBatch): Promise<void> {
-    await this.comesTo(height, time, batch);
+    await this.#come(height, time, batch);
     if (this.#place === undefined) return;
     const { until, at } = this.#place;
     if (time !== null && height > at && height <= until)
@@ -84,6 +91,11 @@ export class AheadOfJournal {
     this.#place = height < until ? { until, at: Math.max(at, height) } : undefined;
     if (this.#place === undefined) batch.del(keys.ahead);
     else batch.put(keys.ahead, encodePlace(this.#place));
+  }
+
+  async #come(height: number, time: number | null, batch: KvBatch): Promise<void> {
+    if (this.#place === undefined || height > this.#state.head.height) return;
+    await inPieces(this.#state.passBlock(height, time, batch), this.#turn);
   }
 }
 
