@@ -515,7 +515,8 @@ describe('while an image is in use', () => {
 
 describe('a mempool', () => {
   it('makes an image, and starts with it', async () => {
-    const [folder, images] = [await mempoolFolder(), await newFolder()];
+    // Both are removed after the nodes have been closed.
+    const [folder, images] = [await mempoolFolder(), await mempoolFolder()];
     const image = { folder: images, minOutputs: 1, dueChanges: 1 };
     const first = await setUp({ folder, image });
     await stored(first.mempool, 0);
