@@ -25,7 +25,13 @@ export async function lockFolder(path: string): Promise<() => Promise<void>> {
   // What a process left that was killed: another one may have its port by now, and in a container this one has its id.
   await rm(join(path, URL_FILE), { force: true });
   const words = [process.pid, startOf(process.pid) ?? []].flat();
-  await writeFile(pidFile, `${words.join(' ')}\n`, { mode: FILE_MODE });
+  try {
+    await writeFile(pidFile, `${words.join(' ')}\n`, { mode: FILE_MODE });
+  } catch (error) {
+    // A full disk, say: whoever tries again in this process must not find it locked by itself.
+    await holder.close();
+    throw error;
+  }
   return async () => {
     await rm(pidFile, { force: true });
     await holder.close();
