@@ -4,6 +4,7 @@
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
+import { errorMessage } from '../src/lib/errors.js';
 import { admissionBench } from './admission.bench.js';
 import { apiBench } from './api.bench.js';
 import { archiveSizeBench } from './archive-size.bench.js';
@@ -57,7 +58,7 @@ if ('text' in asked) {
   process.exit(asked.status);
 }
 // Read first: it may be the file that this run writes.
-const before = asked.compare === undefined ? undefined : (JSON.parse(await readFile(asked.compare, 'utf8')) as Run);
+const before = asked.compare === undefined ? undefined : await readRun(asked.compare);
 const machine = thisMachine();
 const date = new Date().toISOString();
 console.log(`${date}, ${describeMachine(machine)}`);
@@ -68,3 +69,12 @@ await writeFile(asked.json, `${JSON.stringify(run, null, 1)}\n`);
 console.log(`\n${run.figures.length} figures written to ${asked.json}`);
 if (before !== undefined) printComparison(compareRuns(before, run), before);
 process.exit(0);
+
+async function readRun(file: string): Promise<Run> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Run;
+  } catch (error) {
+    console.error(`The run to compare with cannot be read: ${errorMessage(error)}`);
+    process.exit(2);
+  }
+}

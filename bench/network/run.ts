@@ -7,28 +7,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { devAccounts } from '../../src/config/dev-accounts.js';
+import { readNetworkArguments } from './arguments.js';
 import { beginPhase, type ProcessUse } from './figures.js';
 import { BenchNetwork } from './network.js';
 import type { LoadAnswer } from './orders.js';
 import { type Phase, printPhase, printSummary, type Report, summaryOf } from './tables.js';
-
-const HELP = `npm run bench:network -- [options]
-  --seconds N             how long each phase posts (20)
-  --rounds N              admission alone and all at once take turns so often; medians count (2)
-  --block-transactions N  transactions of a block at most, a rule of the network (20000)
-  --interval MS           longest time between two blocks (5000)
-  --batch N               payments of one post (100)
-  --connections N         of the load generator (32)
-  --share N               of what was confirmed, for the steady load, in percent (70)
-                          the steady load lasts six intervals at least
-  --apart                 the mempool node has the first processor for itself, and all others share the rest, as if
-                          they were two machines; needs Linux
-  --short                 3 seconds, one round, blocks of 500 every second: shows that it works
-  --node-option TEXT      argument of Node.js for the nodes, such as --max-semi-space-size=64; may be repeated
-  --json FILE             writes all figures
-  --cpu-prof FOLDER       writes a profile of every thread of every node`;
 
 /** Intervals that the steady load lasts at least. */
 const STEADY_INTERVALS = 6;
@@ -37,31 +21,24 @@ const PREPARED_PER_SECOND = 6_000;
 const READ_CONNECTIONS = 4;
 const READ_ADDRESSES = 10;
 
-const { values } = parseArgs({
-  options: {
-    help: { type: 'boolean', default: false },
-    short: { type: 'boolean', default: false },
-    apart: { type: 'boolean', default: false },
-    seconds: { type: 'string' },
-    rounds: { type: 'string' },
-    'block-transactions': { type: 'string' },
-    interval: { type: 'string' },
-    batch: { type: 'string', default: '100' },
-    connections: { type: 'string', default: '32' },
-    share: { type: 'string', default: '70' },
-    'node-option': { type: 'string', multiple: true, default: [] },
-    json: { type: 'string' },
-    'cpu-prof': { type: 'string' },
-  },
-});
-const given = (text: string | undefined, usual: number, short: number): number =>
-  Number(text ?? (values.short ? short : usual));
-const seconds = given(values.seconds, 20, 3);
-const rounds = given(values.rounds, 2, 1);
-const transactions = given(values['block-transactions'], 20_000, 500);
-const intervalMs = given(values.interval, 5_000, 1_000);
-const batch = Number(values.batch);
-const connections = Number(values.connections);
+const asked = readNetworkArguments(process.argv.slice(2));
+if ('text' in asked) {
+  (asked.status === 0 ? console.log : console.error)(asked.text);
+  process.exit(asked.status);
+}
+const {
+  seconds,
+  rounds,
+  transactions,
+  intervalMs,
+  batch,
+  connections,
+  share,
+  apart,
+  nodeOptions,
+  json,
+  profiles: folder,
+} = asked;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -153,33 +130,31 @@ async function run(bench: BenchNetwork): Promise<readonly Phase[]> {
   }
   phases.push(await both(bench, 'the same with reads beside it', { reads: true }));
   const { confirmed } = summaryOf(phases);
-  const rate = (confirmed * Number(values.share)) / 100;
-  phases.push(await both(bench, `steady load of ${values.share} %`, { rate }));
+  const rate = (confirmed * share) / 100;
+  phases.push(await both(bench, `steady load of ${share} %`, { rate }));
   return phases;
 }
 
 async function main(): Promise<void> {
-  if (values.help) return say(HELP);
-  const profiles = values['cpu-prof'] && resolve(values['cpu-prof']);
+  const profiles = folder === undefined ? undefined : resolve(folder);
   if (profiles !== undefined) await mkdir(profiles, { recursive: true });
   const machine = { cpus: cpus().length, model: cpus()[0]?.model ?? '', memory: totalmem(), node: process.version };
-  const nodeOptions = values['node-option'];
-  const settings = { seconds, rounds, transactions, intervalMs, batch, connections, nodeOptions, apart: values.apart };
+  const settings = { seconds, rounds, transactions, intervalMs, batch, connections, nodeOptions, apart };
   say(`${new Date().toISOString()}, node ${machine.node}, ${machine.cpus} × ${machine.model}`);
   say(`blocks of ${transactions} every ${intervalMs} ms at most; posts of ${batch} over ${connections} connections`);
-  if (values.apart) say('the mempool node has the first processor for itself, and all others share the rest');
+  if (apart) say('the mempool node has the first processor for itself, and all others share the rest');
   const bench = await BenchNetwork.start({
     transactions,
     intervalMs,
     profiles,
     nodeArguments: nodeOptions,
-    isApart: values.apart,
+    isApart: apart,
   });
   try {
     const phases = await run(bench);
     const report: Report = { date: new Date().toISOString(), machine, settings, phases, summary: summaryOf(phases) };
     printSummary(report);
-    if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report, null, 1)}\n`);
+    if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 1)}\n`);
   } finally {
     await bench.end(profiles);
   }
