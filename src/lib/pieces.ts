@@ -3,9 +3,10 @@
  * same order, so that a rule or a command needs to be written only once.
  */
 
-import { NOW } from './time-slices.js';
-
 export type Pieces<T> = Generator<void, T, void>;
+
+/** What a `turn` gives when there is nothing to wait for. */
+export const NOW: Promise<void> = Promise.resolve();
 
 /** Runs all of it without a pause. */
 export function atOnce<T>(work: Pieces<T>): T {

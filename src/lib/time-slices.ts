@@ -7,11 +7,10 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from './clock.js';
+import { NOW } from './pieces.js';
 
 /** Milliseconds of work between two iterations of the event loop. */
 const SLICE_MS = 8;
-/** What `turn` gives while the slice lasts: there is nothing to wait for. */
-export const NOW: Promise<void> = Promise.resolve();
 
 /** The rounds of an event loop in which slices begin, in the order in which they were asked for; a loop is known by its clock. */
 class Rounds {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { NOW, TimeSlices } from '../../src/lib/time-slices.js';
+import { NOW } from '../../src/lib/pieces.js';
+import { TimeSlices } from '../../src/lib/time-slices.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 describe('time slices', () => {
