@@ -41,6 +41,9 @@ interface TransactionPlace {
   readonly txNum: number;
 }
 
+/** Places with the same text have their hashes in one record. */
+const recordOf = ({ height, txNum }: TransactionPlace): string => `${height}/${Math.floor(txNum / NAMES_EACH)}`;
+
 export interface WholeBlock {
   readonly record: BlockRecord;
   readonly transactions: readonly TransactionRecord[];
@@ -103,18 +106,14 @@ export class ArchiveReader {
 
   /** Hashes of transactions in the order of the places; undefined where there is none. */
   async namesAt(places: readonly TransactionPlace[]): Promise<(string | undefined)[]> {
-    const firsts = new Map(
-      places.map(({ height, txNum }) => [`${height}/${Math.floor(txNum / NAMES_EACH)}`, { height, txNum }]),
-    );
+    const firsts = new Map(places.map((place) => [recordOf(place), place]));
     const records = await this.#kv.getMany([...firsts.values()].map(({ height, txNum }) => namesKey(height, txNum)));
     const names = new Map<string, readonly string[]>();
-    for (const [i, [part, { height }]] of [...firsts].entries()) {
+    for (const [i, [name, { height }]] of [...firsts].entries()) {
       const record = records[i];
-      if (record !== undefined) names.set(part, readNames(height, record));
+      if (record !== undefined) names.set(name, readNames(height, record));
     }
-    const found = places.map(
-      ({ height, txNum }) => names.get(`${height}/${Math.floor(txNum / NAMES_EACH)}`)?.[txNum % NAMES_EACH],
-    );
+    const found = places.map((place) => names.get(recordOf(place))?.[place.txNum % NAMES_EACH]);
     return names.size === firsts.size ? found : this.#withOlderNames(places, found);
   }
 
