@@ -1820,7 +1820,7 @@ export interface Operations {
    * @throws {TesseraError} no_wallet, wallet_unreadable
    */
   getWalletHistory(args?: {
-    /** Only the most recent ones. */
+    /** Only the most recent ones; 10,000 by default. Older ones are in /v1/wallet/movements. */
     readonly limit?: bigint | number;
   }, options?: CallOptions): Promise<PaymentHistoryResponse>;
   /**

@@ -183,7 +183,12 @@ export const OutgoingQuery = Type.Object({
 
 export const PaymentHistoryQuery = Type.Object({
   limit: Type.Optional(
-    Int64({ minimum: 1, maximum: MAX_HISTORY, description: 'Only the most recent ones.', examples: [20] }),
+    Int64({
+      minimum: 1,
+      maximum: MAX_HISTORY,
+      description: 'Only the most recent ones; 10,000 by default. Older ones are in /v1/wallet/movements.',
+      examples: [20],
+    }),
   ),
 });
 
