@@ -114,6 +114,14 @@ describe('what a text may cost', () => {
     expect(parseExactJson(repeated, { maxNames: 1 })).toHaveLength(20_000);
   });
 
+  it('names of nothing but escapes are counted like any others', () => {
+    const escapes = ['\\n', '\\t', '\\r', '\\b', '\\f', '\\\\', '\\"', '\\/'];
+    const name = (i: number): string => [9, 6, 3, 0].map((bits) => escapes[(i >> bits) & 7]).join('');
+    const text = `{${Array.from({ length: 4_096 }, (_, i) => `"${name(i)}":1`).join(',')}}`;
+    expect(Object.keys(JSON.parse(text))).toHaveLength(4_096);
+    expect(() => parseExactJson(text, { maxNames: 1_000 })).toThrow(malformed(/1000 different member names/));
+  });
+
   test.prop([fc.json({ maxDepth: 8 })])('the scan finds no fault in any JSON of few levels and names', (text) => {
     expect(shapeFault(text, { depth: 16, names: 1_000 })).toBeNull();
   });
