@@ -1,6 +1,8 @@
 /** Who submits while a block of storage is taken in is not refused for what is not there at that moment. */
 
 import { expect, it } from 'vitest';
+import { itemAsset } from '../../src/chain/assets.js';
+import { txOut } from '../../src/chain/builders.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { endlessRoom } from '../../src/db/disk-room.js';
 import type { Kv } from '../../src/db/kv.js';
@@ -76,6 +78,30 @@ it('a payment that was being verified when its parent was withdrawn is told to c
   await submitted;
   expect([refused, [...(await statuses.get([candidate(next).hash]))]]).toEqual([[], []]);
   expect(atOnce(work)).toBe(true);
+  await expect(admission.submit([next])).rejects.toThrow('admitted');
+  await stop();
+});
+
+it('a payment of what waits is told to come again while what no block may hold is taken out of the pool', async () => {
+  const first = payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(bob, 1_000_000n)] });
+  const paid = { tHash: candidate(first).hash, n: 0 };
+  const next = payment({ from: bob, inputs: [paid], outputs: [pay(alice, 1_000_000n)] });
+  const honest = payment({ from: carol, inputs: [genesisOut(2)], outputs: [pay(bob, 1_000_000n)] });
+  // An earlier version has admitted it.
+  const minting = { ...honest, fees: [txOut(itemAsset(5n, null), carol.address)] };
+  const maker = createNode(rules);
+  await maker.make();
+  const { kv, state, adopt, accept } = createNode(rules);
+  await adopt(await maker.kept(0));
+  await accept(first, minting);
+
+  const { admission, statuses, refused, stop } = admissionOf(kv, state, new Verifier({ threads: 0 }));
+  const work = state.dropUnlawful(1_700_000_000, kv.batch());
+  while (state.coins.has(paid)) expect(work.next().done).toBe(false);
+  await expect(admission.submit([next])).rejects.toMatchObject({ code: 'mempool_unreachable' });
+  expect([refused, [...(await statuses.get([candidate(next).hash]))]]).toEqual([[], []]);
+  atOnce(work);
+  expect(state.isReady(candidate(minting).hash)).toBe(false);
   await expect(admission.submit([next])).rejects.toThrow('admitted');
   await stop();
 });

@@ -3,12 +3,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { encodeTransaction } from '../../src/chain/codec.js';
 import type { Transaction } from '../../src/chain/types.js';
+import { silentLogger } from '../../src/lib/logger.js';
 import type { Applier } from '../../src/mempool/state/applier.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { decodeStatus } from '../../src/mempool/state/records.js';
 import { closedHash } from '../../src/mempool/state/round.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
+import { StateStore } from '../../src/mempool/state/state-store.js';
+import { Statuses } from '../../src/mempool/state/statuses.js';
 import { openJournal } from '../support/journal.js';
+import { ManualClock } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, applierOf, candidate, genesisOut, mine, pay, payment, rulesFor } from '../support/mempool.js';
 
@@ -43,7 +47,19 @@ async function createNode() {
   };
   const send = (...txs: readonly Transaction[]) =>
     applier.submit<'transactions'>({ kind: 'transactions', time: 1, groups: [txs.map((tx) => encodeTransaction(tx))] });
-  return { state, refused, statusOf, send, block: () => makeBlock(applier) };
+  const clock = new ManualClock();
+  const statuses = new Statuses(
+    { lifetime: 86_400 },
+    { store: new StateStore(kv, clock), state, clock, logger: silentLogger },
+  );
+  cleanups.push(() => statuses.stop());
+  /** What a client is told. */
+  const told = async (...txs: readonly Transaction[]) => {
+    const hashes = txs.map((tx) => candidate(tx).hash);
+    const found = await statuses.get(hashes);
+    return hashes.map((hash) => found.get(hash)?.status);
+  };
+  return { state, refused, statusOf, told, send, block: () => makeBlock(applier) };
 }
 
 async function makeBlock(applier: Applier): Promise<void> {
@@ -90,6 +106,37 @@ describe('a trade that is in a block', () => {
     expect(node.state.waits(candidate(half).hash)).toBe(false);
     expect((await node.statusOf(half))?.status).toBe('Confirmed');
     expect(node.refused).toEqual([]);
+  });
+
+  it('is told as confirmed while a half of it that came once more waits for the other', async () => {
+    const node = await tradedNode();
+    const [half, other] = halves as [Transaction, Transaction];
+    await node.send(half);
+    expect(node.state.waits(candidate(half).hash)).toBe(true);
+    expect(await node.told(half, other)).toEqual(['Confirmed', 'Confirmed']);
+    for (let i = 0; i <= LIFETIME; i++) await node.block();
+    expect(await node.told(half)).toEqual(['Confirmed']);
+  });
+
+  it('is told as confirmed at the moment at which a part that came once more is refused', async () => {
+    const node = await tradedNode();
+    const accept = node.state.accept.bind(node.state);
+    const told: Promise<unknown>[] = [];
+    node.state.accept = (...all) => {
+      const outcomes = accept(...all);
+      told.push(node.told(...halves));
+      return outcomes;
+    };
+    await node.send(...halves);
+    expect(await Promise.all(told)).toEqual([['Confirmed', 'Confirmed']]);
+  });
+
+  it('is told as waiting for the other half before it is in one', async () => {
+    const node = await createNode();
+    await node.block();
+    const [half] = halves as [Transaction];
+    await node.send(half);
+    expect(await node.told(half)).toEqual(['Pending']);
   });
 
   it('is refused, with its event, when it never was in one', async () => {

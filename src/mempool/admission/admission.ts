@@ -206,11 +206,14 @@ export class Admission {
     return fresh;
   }
 
-  /** What is not there while a block of storage is taken in may be there when that is done. */
+  /** What is not there while a block of storage is taken in, or the pool is put in order, may be there when that is done. */
   #assertSettled(adoptions: number): void {
     const now = this.#state.adoptions;
     if (now === adoptions && now % 2 === 0) return;
-    throw new TesseraError('mempool_unreachable', 'a block that storage has is being taken in; try again');
+    throw new TesseraError(
+      'mempool_unreachable',
+      'a block of storage is taken in, or the pool is put in order; try again',
+    );
   }
 
   /** What is refused by the state as it is here is judged again when more is in the journal. */

@@ -110,6 +110,10 @@ export class Pool {
     return set[0]?.hash === hash ? set.map((mate) => mate.hash) : set.slice(0, 1).map((mate) => mate.hash);
   }
 
+  get hasUnlawful(): boolean {
+    return this.#unlawful.size > 0;
+  }
+
   /** What no block may hold: single transactions, and whole DRUID sets with the member that is to blame. */
   *unlawful(): Generator<UnlawfulUnit> {
     for (const [culprit, { fault }] of [...this.#unlawful]) {

@@ -126,8 +126,8 @@ export class MempoolState {
   }
 
   /**
-   * Another number when a block of storage begins to be taken in, and when it is taken in; odd between the two, while it is not
-   * certain what can be spent.
+   * Another number when a block of storage begins to be taken in, and when it is taken in, or the pool is put in order anew; odd between
+   * the two, while it is not certain what can be spent.
    */
   get adoptions(): number {
     return this.#adoptions;
@@ -253,7 +253,10 @@ export class MempoolState {
 
   /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
   *dropUnlawful(time: number, batch: KvBatch): Pieces<void> {
+    if (!this.#pool.hasUnlawful) return;
+    this.#adoptions++;
     yield* dropUnlawful({ pool: this.#pool, coins: this.coins, statuses: this.statuses }, time, batch);
+    this.#adoptions++;
   }
 
   /** What a cut would put into the next block now; null when it would come too early. Nothing may be applied between two pieces. */

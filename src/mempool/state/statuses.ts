@@ -33,7 +33,7 @@ export interface StatusesOptions {
 
 export interface StatusesModules {
   readonly store: StateStore;
-  readonly state: Pick<MempoolState, 'pending' | 'unwrittenStatus'>;
+  readonly state: Pick<MempoolState, 'pending' | 'unwrittenStatus' | 'waits'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -68,15 +68,19 @@ export class Statuses {
   async get(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>> {
     const wanted = [...new Set(hashes)];
     const inMemory = wanted.map((hash) => this.#inMemory(hash));
+    // A half of a trade that came once more, behind its block, waits or was refused just now, and stays confirmed.
+    const unsure = (hash: string, status: TxStatus | undefined): boolean =>
+      status === undefined || status.status === 'Rejected' || this.#state.waits(hash);
     // Taken before the disk is read: what is written in the meantime is gone from here afterwards.
     const refusals = wanted.map((hash) => this.#refusals.get(hash));
-    const unread = wanted.filter((_, i) => inMemory[i] === undefined);
+    const unread = wanted.filter((hash, i) => unsure(hash, inMemory[i]));
     const records = await this.#store.getMany(unread.map(keys.status));
     const onDisk = new Map(unread.map((hash, i) => [hash, records[i]]));
     const found = new Map<string, TxStatus>();
     for (const [i, hash] of wanted.entries()) {
       const record = onDisk.get(hash);
-      const status = inMemory[i] ?? (record === undefined ? refusals[i] : decodeStatus(record));
+      const kept = record && decodeStatus(record);
+      const status = kept?.status === 'Confirmed' ? kept : (inMemory[i] ?? kept ?? refusals[i]);
       if (status !== undefined) found.set(hash, status);
     }
     return found;
