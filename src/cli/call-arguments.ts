@@ -7,6 +7,7 @@ import type { AnyArguments } from '../client/client.js';
 import { didYouMean } from '../config/suggest.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { parseExactJson } from '../lib/json.js';
+import { MAX_DOCUMENT_FILE, readBoundedText } from '../lib/read-bounded.js';
 import { UsageError } from './command.js';
 import { addressOrDev } from './dev-account.js';
 
@@ -24,8 +25,8 @@ export type ReadSource = (name: string) => Promise<string>;
 
 export async function readFileOrStdin(name: string): Promise<string> {
   try {
-    // Descriptor 0 is standard input.
-    return await readFile(name === '-' ? '/dev/stdin' : name, 'utf8');
+    // Descriptor 0 is standard input, for whose end a person may take their time.
+    return name === '-' ? await readFile('/dev/stdin', 'utf8') : readBoundedText(name, MAX_DOCUMENT_FILE);
   } catch (cause) {
     throw new TesseraError('invalid_request', `${name} cannot be read: ${errorMessage(cause)}`, { cause });
   }

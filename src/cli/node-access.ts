@@ -3,7 +3,7 @@
  * (docs/cli.md#which-node).
  */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Operation, Result } from '../api/operation.js';
 import { type CallParameters, NodeClient } from '../client/client.js';
@@ -14,6 +14,7 @@ import type { Config } from '../config/schema.js';
 import { runningNode } from '../db/running-node.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { isLoopback } from '../lib/ip-address.js';
+import { MAX_SECRET_FILE, MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-bounded.js';
 import type { NodeRole } from '../lib/roles.js';
 import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
@@ -207,7 +208,7 @@ function ownCertificate(config: Config | undefined): Trust | undefined {
   const file = config?.api.tls.certFile;
   if (file === undefined) return undefined;
   try {
-    return { certificate: readFileSync(file, 'utf8') };
+    return { certificate: readBoundedText(file, MAX_WRITTEN_FILE) };
   } catch {
     // Only the node may read it: what Node.js trusts decides.
     return undefined;
@@ -216,7 +217,7 @@ function ownCertificate(config: Config | undefined): Trust | undefined {
 
 function readCertificates(file: string): string {
   try {
-    const text = readFileSync(file, 'utf8');
+    const text = readBoundedText(file, MAX_WRITTEN_FILE);
     if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
   } catch (error) {
     throw new UsageError(`the file of certificates ${file} cannot be read: ${errorMessage(error)}`);
@@ -235,7 +236,7 @@ function ownKey({ config: { api }, keyFolder }: LoadedConfig): string | undefine
 /** The key in the file; undefined if there is no file and none `isRequired` (a node with `api.auth = "open"` has none). */
 function readKey(file: string, isRequired: boolean): string | undefined {
   try {
-    const key = readFileSync(file, 'utf8').trim();
+    const key = readBoundedText(file, MAX_SECRET_FILE).trim();
     if (key === '' || /[^\x21-\x7e]/.test(key)) throw new Error('it holds no key');
     return key;
   } catch (error) {

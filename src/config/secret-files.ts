@@ -1,7 +1,7 @@
 /** Secrets that options read from a file of their own. */
 
-import { readFileSync } from 'node:fs';
 import { errorMessage } from '../lib/errors.js';
+import { MAX_SECRET_FILE, readBoundedText } from '../lib/read-bounded.js';
 import { OPTIONS_BY_PATH } from './option-table.js';
 import type { ConfigProblem } from './problems.js';
 import type { Settings } from './settings.js';
@@ -14,9 +14,6 @@ export const FILE_VARIANTS = [
   { option: 'mempool.producer_key', file: 'mempool.producer_key_file' },
   { option: 'journal.password', file: 'journal.password_file' },
 ] as const;
-
-/** Bytes. A secret is a line, not a document. */
-const MAX_SECRET_FILE = 4_096;
 
 /** Reads the files of `*_file` options. The later source wins; giving both options in one source is an error. */
 export function readSecretFiles(settings: Settings, problems: ConfigProblem[]): void {
@@ -44,7 +41,6 @@ export function readSecretFiles(settings: Settings, problems: ConfigProblem[]): 
 
 /** Line ends after a secret come from the editor. Spaces around a passphrase may be intended; around a key they are not. */
 function readSecret(file: string, trim: boolean): string {
-  const text = readFileSync(file, 'utf8');
-  if (text.length > MAX_SECRET_FILE) throw new Error(`${file} holds more than ${MAX_SECRET_FILE} characters`);
+  const text = readBoundedText(file, MAX_SECRET_FILE);
   return trim ? text.trim() : text.replace(/[\r\n]+$/, '');
 }

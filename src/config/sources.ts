@@ -1,11 +1,11 @@
 /** The sources of the configuration: the config file, the environment, the command line. */
 
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { errorMessage } from '../lib/errors.js';
 import { FAILPOINT_ENV } from '../lib/failpoints.js';
+import { MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-bounded.js';
 import { isNodeRole, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { CONFIG_FILE_ENV, OPTIONS, OPTIONS_BY_ENV, OPTIONS_BY_PATH } from './option-table.js';
 import { ENV_PREFIX, type OptionSpec } from './options.js';
@@ -56,7 +56,7 @@ export function readFileLayer(file: string, problems: ConfigProblem[]): Layer {
   const origin: Origin = { source: `file ${file}`, rank: 1, base: dirname(file) };
   const layer = emptyLayer();
   try {
-    const { role, ...table } = parseToml(readFileSync(file, 'utf8'));
+    const { role, ...table } = parseToml(readBoundedText(file, MAX_WRITTEN_FILE));
     readTable(isRecord(role) || role === undefined ? table : { ...table, role }, layer.common, origin, problems);
     for (const [name, options] of Object.entries(isRecord(role) ? role : {})) {
       readRoleTable(name, options, layer, origin, problems);

@@ -12,8 +12,17 @@ export type JsonValue = null | boolean | number | bigint | string | JsonValue[] 
 /** How deep arrays and objects may be nested. */
 export const MAX_JSON_DEPTH = 64;
 
-export function malformedJson(reason: string): TesseraError {
-  return new TesseraError('malformed_json', `The body is not acceptable JSON: ${reason}.`);
+/** What is wrong with a text; `at` is the number of the character where it was found, from 0. */
+export interface JsonFault {
+  readonly reason: string;
+  readonly at?: number;
+}
+
+/** `malformed_json` as the sender of a body is told, with the `JsonFault` in its details. */
+export function malformedJson(reason: string, at?: number): TesseraError {
+  const place = at === undefined ? '' : `, at character ${at}`;
+  const details = { reason, ...(at === undefined ? {} : { at }) } satisfies JsonFault;
+  return new TesseraError('malformed_json', `The body is not acceptable JSON: ${reason}${place}.`, { details });
 }
 
 /** True for names that would change a prototype. */
@@ -102,9 +111,10 @@ class CarefulParser {
     do {
       this.#skipBlank();
       if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected('where a member name should be');
+      const start = this.#at;
       const key = this.#string();
-      if (!this.#anyName && isForbiddenName(key)) throw malformedJson('a member has a forbidden name');
-      if (Object.hasOwn(members, key)) throw malformedJson('a member name occurs twice in one object');
+      if (!this.#anyName && isForbiddenName(key)) throw malformedJson('a member has a forbidden name', start);
+      if (Object.hasOwn(members, key)) throw malformedJson('a member name occurs twice in one object', start);
       this.#expect(COLON);
       setMember(members, key, this.#value(depth));
     } while (this.#continues(CLOSE_OBJECT));
@@ -121,7 +131,7 @@ class CarefulParser {
   }
 
   #enter(depth: number): void {
-    if (depth > MAX_JSON_DEPTH) throw malformedJson(`it is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    if (depth > MAX_JSON_DEPTH) throw malformedJson(`it is nested deeper than ${MAX_JSON_DEPTH} levels`, this.#at);
     this.#at++;
   }
 
@@ -155,7 +165,7 @@ class CarefulParser {
     for (; ; end++) {
       const char = this.#text.charCodeAt(end);
       if (char === QUOTE) break;
-      if (Number.isNaN(char)) throw malformedJson('a string has no end');
+      if (Number.isNaN(char)) throw malformedJson('a string has no end', start);
       if (char >= SPACE && char !== BACKSLASH) continue;
       isPlain = false;
       if (char === BACKSLASH) end++;
@@ -165,7 +175,7 @@ class CarefulParser {
     try {
       return JSON.parse(this.#text.slice(start, end + 1));
     } catch {
-      throw malformedJson(`the string at character ${start} has a bad escape or a control character`);
+      throw malformedJson('a string has a bad escape or a control character', start);
     }
   }
 
@@ -189,7 +199,7 @@ class CarefulParser {
     this.#at = at;
     const literal = this.#text.slice(start, at);
     const value = Number(literal);
-    if (!Number.isFinite(value)) throw malformedJson('a number is out of range');
+    if (!Number.isFinite(value)) throw malformedJson('a number is out of range', start);
     return at === integerEnd && !Number.isSafeInteger(value) ? BigInt(literal) : value;
   }
 
@@ -228,7 +238,7 @@ class CarefulParser {
   }
 
   #unexpected(where: string): TesseraError {
-    if (this.#at >= this.#text.length) return malformedJson('it ends too early');
-    return malformedJson(`unexpected character ${where}, at character ${this.#at}`);
+    if (this.#at >= this.#text.length) return malformedJson('it ends too early', this.#at);
+    return malformedJson(`unexpected character ${where}`, this.#at);
   }
 }

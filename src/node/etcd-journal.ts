@@ -1,6 +1,5 @@
 /** The journal in etcd, and the lease of who leads those that share it. Loaded only by nodes that have one: it brings gRPC. */
 
-import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/schema.js';
 import { namesBelow } from '../journal/etcd/entries.js';
 import type { EtcdOptions } from '../journal/etcd/etcd-client.js';
@@ -13,6 +12,7 @@ import { silentLogger } from '../lib/logger.js';
 import { systemRandom } from '../lib/random.js';
 import { journalRules } from './network-rules.js';
 import type { RoleContext } from './role.js';
+import { readPem } from './tls-files.js';
 
 /** Bytes of the name of a process: nobody guesses or repeats it. */
 const PROCESS_NAME_BYTES = 12;
@@ -38,7 +38,7 @@ export async function openEtcdJournal(context: RoleContext): Promise<OpenEtcdJou
   const replica = toHex(nodeKey.publicKey);
   const logger = context.logger('journal');
   const journal = await etcdJournal(config, replica, { ...context, logger }, journalRules(config, genesis));
-  const etcd = { ...(await etcdOptions(config)), callTimeout: (LEASE_SECONDS * 1_000) / CALLS_PER_LEASE };
+  const etcd = { ...etcdOptions(config), callTimeout: (LEASE_SECONDS * 1_000) / CALLS_PER_LEASE };
   const lease = (key: string): EtcdLease => new EtcdLease({ etcd, key, replica, seconds: LEASE_SECONDS });
   const { leader, rebuilding } = namesBelow(prefixOf(config));
   return {
@@ -57,7 +57,7 @@ export async function etcdJournal(
   rules?: SharedRules,
 ): Promise<EtcdJournal> {
   const options = {
-    etcd: await etcdOptions(config),
+    etcd: etcdOptions(config),
     prefix: prefixOf(config),
     replica,
     process: toHex(systemRandom.bytes(PROCESS_NAME_BYTES)),
@@ -68,9 +68,9 @@ export async function etcdJournal(
   return new EtcdJournal(options, modules);
 }
 
-async function etcdOptions({ journal }: Config): Promise<EtcdOptions> {
+function etcdOptions({ journal }: Config): EtcdOptions {
   const { endpoints, timeoutMs, user, password, tls } = journal;
-  const [ca, cert, key] = await Promise.all([tls.caFile, tls.certFile, tls.keyFile].map(contentOf));
+  const [ca, cert, key] = [tls.caFile, tls.certFile, tls.keyFile].map(contentOf);
   return {
     endpoints,
     tls: { ca, cert, key },
@@ -79,10 +79,11 @@ async function etcdOptions({ journal }: Config): Promise<EtcdOptions> {
   };
 }
 
-function prefixOf({ journal, network }: Config): string {
-  return `${journal.prefix}/${network.name}/`;
+/** Throws `invalid_config` naming the file. */
+function contentOf(file: string | undefined): Buffer | undefined {
+  return file === undefined ? undefined : readPem(file);
 }
 
-async function contentOf(file: string | undefined): Promise<Buffer | undefined> {
-  return file === undefined ? undefined : readFile(file);
+function prefixOf({ journal, network }: Config): string {
+  return `${journal.prefix}/${network.name}/`;
 }

@@ -41,7 +41,7 @@ export interface NodeApiModules extends Omit<ApiModules, 'docs' | 'keys' | 'logg
 /** Makes the API, without listening. Throws `invalid_config`. */
 export async function createNodeApi(options: NodeApiOptions, modules: NodeApiModules): Promise<NodeApi> {
   const { roles, api, envelope, maxSockets } = options;
-  const tls = await readTlsFiles(api.tls);
+  const tls = readTlsFiles(api.tls);
   // A key may name the routes of dev networks everywhere: all nodes of one have the same keys, and only its own address those routes.
   const known = [...OPERATIONS, ...devOperations];
   const keys = new ApiKeys(apiKeysOptions(roles, { ...api, keys: await apiKeys(options, modules) }), known);

@@ -29,7 +29,7 @@ export interface NodeLinksModules {
 /** Makes the network of a node, without starting it. Throws `invalid_config`. */
 export async function createNodeLinks(config: Config, modules: NodeLinksModules): Promise<PeerNetwork> {
   const { peers, network, mining } = config;
-  const tls = await readTlsFiles(peers.tls);
+  const tls = readTlsFiles(peers.tls);
   return new LinkNetwork(
     {
       network: network.name,

@@ -1,7 +1,7 @@
 /** Reads certificates and keys from the files that the configuration names. */
 
-import { readFile } from 'node:fs/promises';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { MAX_WRITTEN_FILE, readBounded } from '../lib/read-bounded.js';
 
 export interface TlsMaterial {
   readonly cert: Buffer;
@@ -16,18 +16,19 @@ interface TlsFiles {
 }
 
 /** The content of the files; undefined when TLS is not configured. Throws `invalid_config` naming the file. */
-export async function readTlsFiles({ certFile, keyFile, caFile }: TlsFiles): Promise<TlsMaterial | undefined> {
+export function readTlsFiles({ certFile, keyFile, caFile }: TlsFiles): TlsMaterial | undefined {
   if (certFile === undefined || keyFile === undefined) return undefined;
   return {
-    cert: await readPem(certFile),
-    key: await readPem(keyFile),
-    ...(caFile === undefined ? {} : { ca: await readPem(caFile) }),
+    cert: readPem(certFile),
+    key: readPem(keyFile),
+    ...(caFile === undefined ? {} : { ca: readPem(caFile) }),
   };
 }
 
-async function readPem(file: string): Promise<Buffer> {
+/** The content of a file of certificates or of a key. Throws `invalid_config` naming it. */
+export function readPem(file: string): Buffer {
   try {
-    return await readFile(file);
+    return readBounded(file, MAX_WRITTEN_FILE);
   } catch (cause) {
     const message = `the certificate file ${file} cannot be read: ${errorMessage(cause)}`;
     throw new TesseraError('invalid_config', message, { cause });

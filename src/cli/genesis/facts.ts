@@ -1,17 +1,18 @@
 /** The facts of a genesis file, for people who compare it between machines, and for programs. */
 
-import { readFileSync } from 'node:fs';
 import type { BlockRules } from '../../chain/block-rules.js';
 import { type Genesis, parseGenesis } from '../../chain/genesis.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../lib/json.js';
+import { parseJsonFile } from '../../lib/json-file.js';
+import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
 import { genesisFingerprint } from '../../node/network-rules.js';
 import { showAmount } from '../wallet/amounts.js';
 
 /** Reads and checks the file. Throws `invalid_config`. */
 export function readGenesisFile(file: string): Genesis {
   try {
-    return parseGenesis(parseExactJson(readFileSync(file)));
+    return parseGenesis(parseJsonFile(readBounded(file, MAX_DOCUMENT_FILE)));
   } catch (cause) {
     throw new TesseraError('invalid_config', `${file}: ${errorMessage(cause)}`, { cause });
   }

@@ -1,13 +1,14 @@
 /** How trades are read from the command line, and shown. */
 
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Result } from '../../api/operation.js';
 import type { getTrade } from '../../api/routes/wallet/trade-operations.js';
 import { writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { errorMessage } from '../../lib/errors.js';
 import { printable } from '../../lib/printable.js';
+import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { writeNewFile } from '../new-file.js';
 import { parseAmount, parseCount, showAmount } from '../wallet/amounts.js';
@@ -36,7 +37,7 @@ export function parseAsset(text: string, isRaw: boolean) {
 export async function readDocumentFile(file: string): Promise<Record<string, string | number | object | null>> {
   let value: unknown;
   try {
-    value = JSON.parse(await readFile(file, 'utf8'));
+    value = JSON.parse(readBoundedText(file, MAX_DOCUMENT_FILE));
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${errorMessage(error)}`);
   }

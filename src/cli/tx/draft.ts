@@ -31,7 +31,8 @@ import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH, verifySignature } from '../../cryp
 import { parseHex, toHex } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
-import { parseExactJson, prettyExact, stringifyExact } from '../../lib/json.js';
+import { prettyExact, stringifyExact } from '../../lib/json.js';
+import { parseJsonFile } from '../../lib/json-file.js';
 import { nameOfAsset, unspentFault } from '../../wallet/coins/unspent.js';
 
 const KIND = 'tessera-transaction';
@@ -90,7 +91,7 @@ function inputView({ outPoint, address, value, signature }: DraftInput) {
 /** Reads and checks the text of a file. Throws `malformed_transaction` that begins with its name. */
 export function parseDraft(text: string, name: string): Draft {
   try {
-    const object = readObject(parseExactJson(text), rootPlace(''));
+    const object = readObject(parseJsonFile(text), rootPlace(''));
     if (object.kind !== KIND) throw malformed(`it is no file of tessera tx: its kind is not ${KIND}`);
     if (object.format !== FORMAT && object.format !== FORMAT_WITHOUT_PROOFS) {
       throw malformed(`its format is not ${FORMAT}: another version of tessera wrote it`);

@@ -1,8 +1,8 @@
 /** Reading the files of `tessera tx`, and standard input where none is named. */
 
-import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { type CliContext, UsageError } from '../command.js';
 import { isInteractive } from '../wallet/prompt.js';
 
@@ -15,7 +15,7 @@ export async function readInput(file: string, context: CliContext): Promise<stri
     return readAll(context.stdin);
   }
   try {
-    return await readFile(file, 'utf8');
+    return readBoundedText(file, MAX_DOCUMENT_FILE);
   } catch (cause) {
     throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
   }

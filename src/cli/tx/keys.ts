@@ -1,6 +1,5 @@
 /** The keys that `tessera tx sign` signs with: of a file of key pairs, of words, of a keystore, or of a dev account. */
 
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addressOf } from '../../chain/address.js';
 import type { SigningKey } from '../../chain/builders.js';
@@ -11,6 +10,7 @@ import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
+import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { ACCOUNTS, DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
@@ -141,7 +141,7 @@ function parseJson(text: string, file: string): unknown {
 
 async function readSecretText(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return readBoundedText(file, MAX_DOCUMENT_FILE);
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${errorMessage(error)}`);
   }

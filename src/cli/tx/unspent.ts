@@ -4,7 +4,7 @@ import { queryBalances } from '../../api/routes/mempool/operations.js';
 import { isPayableAddress } from '../../chain/address.js';
 import type { NodeClient } from '../../client/client.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { parseExactJson } from '../../lib/json.js';
+import { parseJsonFile } from '../../lib/json-file.js';
 import { type Unspent, unspentIn } from '../../wallet/coins/unspent.js';
 import { type CliContext, type ParsedArgs, UsageError } from '../command.js';
 import { nameOf, readInput } from './input.js';
@@ -33,7 +33,7 @@ export async function unspentOf(addresses: readonly string[], client: NodeClient
 
 function parseListing(text: string, name: string): Unspent[] {
   try {
-    return listingOf(parseExactJson(text, { anyName: true }));
+    return listingOf(parseJsonFile(text, { anyName: true }));
   } catch (cause) {
     const what = 'it is no answer of tessera call getBalances --json';
     throw new TesseraError('malformed_transaction', `${name}: ${what}: ${errorMessage(cause)}`, { cause });

@@ -1,6 +1,5 @@
 /** `tessera wallet import`: adds the key pairs of a file to the wallet, after all of them have been checked here. */
 
-import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { importKeypairs } from '../../api/routes/wallet/operations.js';
 import type { Keypair } from '../../api/routes/wallet/schemas.js';
@@ -11,6 +10,7 @@ import { fromHex, isHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../lib/json.js';
+import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { checkPair } from '../../wallet/keys/key-ring.js';
 import type { CliContext, Command } from '../command.js';
 import { startProgress } from '../progress.js';
@@ -52,7 +52,7 @@ export const command: Command = {
 async function readInput(file: string, { stdin }: CliContext): Promise<string> {
   if (file === STDIN) return readAll(stdin);
   try {
-    return await readFile(file, 'utf8');
+    return readBoundedText(file, MAX_DOCUMENT_FILE);
   } catch (cause) {
     throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
   }

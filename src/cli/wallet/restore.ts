@@ -1,7 +1,6 @@
 /** `tessera wallet restore`: a wallet out of its words, with every key that the chain has seen. */
 
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
@@ -12,6 +11,7 @@ import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
+import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { openBackup, type WalletBackup } from '../../wallet/backup-file.js';
 import { AddressSearch, SEARCH_GAP } from '../../wallet/keys/address-search.js';
 import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
@@ -191,9 +191,7 @@ async function readBackup(args: ParsedArgs, context: CliContext, network: string
   if (file === undefined) return undefined;
   if (args.value('words-file') !== undefined)
     throw new UsageError('the backup file has the words: give one of the two');
-  const sealed = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
-  });
+  const sealed = readNamed(file);
   const passphrase = await passphraseOf(args, context);
   const content = await openBackup(sealed, passphrase, network);
   return { words: content.words, passphrase, content };
@@ -216,9 +214,12 @@ async function wanted(args: ParsedArgs, context: CliContext, loaded: LoadedConfi
 }
 
 async function readWords(file: string, { stdin }: CliContext): Promise<string> {
-  if (file === STDIN) return readAll(stdin);
+  return file === STDIN ? readAll(stdin) : readNamed(file);
+}
+
+function readNamed(file: string): string {
   try {
-    return await readFile(file, 'utf8');
+    return readBoundedText(file, MAX_DOCUMENT_FILE);
   } catch (cause) {
     throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
   }

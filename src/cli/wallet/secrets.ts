@@ -1,7 +1,7 @@
 /** Where commands get passphrases: from a file, the environment, or a person at a terminal, never from an argument. */
 
-import { readFileSync } from 'node:fs';
 import { errorMessage } from '../../lib/errors.js';
+import { MAX_SECRET_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { configuredPassphrase } from './configured-passphrase.js';
 import { askSecret, isInteractive } from './prompt.js';
@@ -62,7 +62,7 @@ export function givenSecret(source: SecretSource, args: ParsedArgs, context: Cli
 
 function readSecretFile(file: string, { flag }: SecretSource): string {
   try {
-    return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+    return readBoundedText(file, MAX_SECRET_FILE).replace(/[\r\n]+$/, '');
   } catch (error) {
     throw new UsageError(`--${flag} ${file} cannot be read: ${errorMessage(error)}`);
   }

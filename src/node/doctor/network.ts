@@ -62,7 +62,7 @@ export function peerExaminations(config: Config): readonly Examination[] {
 
 async function peerFindings(address: string, config: Config, signal: AbortSignal): Promise<readonly Finding[]> {
   const check = `peer ${address}`;
-  const tls = await readTlsFiles(config.peers.tls);
+  const tls = readTlsFiles(config.peers.tls);
   try {
     const transport = new WebSocketTransport(tls === undefined ? {} : { tls });
     const modules = { transport, random: systemRandom };

@@ -13,6 +13,7 @@ import { PROTOCOL_VERSION } from '../../peers/link/frames.js';
 import { descriptorLimit, planDescriptors } from '../descriptors.js';
 import { readGenesis } from '../genesis-file.js';
 import { genesisFingerprint } from '../network-rules.js';
+import { readPem } from '../tls-files.js';
 import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
 /** Versions of Node.js on which the program is tested: `engines` in package.json. */
@@ -83,7 +84,7 @@ function certificates({ api, peers }: Config): readonly Finding[] {
   return [api.tls.certFile, peers.tls.certFile].flatMap((file) => {
     if (file === undefined) return [];
     try {
-      const { validTo, subject } = new X509Certificate(readFileSync(file));
+      const { validTo, subject } = new X509Certificate(readPem(file));
       const days = Math.floor((Date.parse(validTo) - Date.now()) / DAY_MS);
       const shown = `${file} (${subject.replaceAll('\n', ', ')}) is valid for ${days} days`;
       if (days < 0) return [fail('certificate', `${file} expired on ${validTo}`, 'renew it and restart the node')];

@@ -1,0 +1,95 @@
+/**
+ * Reads a file that somebody has named: a whole file of at most so many bytes. What a name may lead to instead, a folder, a
+ * device that never ends, a pipe into which nobody writes, ends in an error that says so, in bounded time and memory.
+ */
+
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+/** Bytes of a file with a secret, which is a line: the longest passphrase is 1,024 characters of four bytes. */
+export const MAX_SECRET_FILE = 8 * 1024;
+/** Bytes of a file that people write: a configuration, certificates. */
+export const MAX_WRITTEN_FILE = 1024 * 1024;
+/** Bytes of a file that a program has written for a command: transactions, key pairs, a backup of a wallet, block 0. */
+export const MAX_DOCUMENT_FILE = 64 * 1024 * 1024;
+
+/** Milliseconds between two looks into a pipe. */
+const LOOK_EVERY_MS = 20;
+
+/** How many looks into a pipe find nothing before it is given up. */
+export interface Patience {
+  /** While no program has it open for writing. */
+  readonly noWriter: number;
+  /** While one has, and writes nothing: it may be asking a person for a passphrase. */
+  readonly silentWriter: number;
+}
+
+/** Two seconds, and a minute. */
+const PATIENCE: Patience = { noWriter: 100, silentWriter: 3_000 };
+
+/**
+ * The content of the file. Throws an error of the system, or one that says what the file is instead of one of at most
+ * `maxBytes`; neither names the option that led here.
+ */
+export function readBounded(path: string, maxBytes: number, patience = PATIENCE): Buffer {
+  // Without O_NONBLOCK, opening a pipe waits for a writer for ever.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    if (stats.isDirectory()) throw new Error(`${path} is a folder; name a file in it`);
+    if (stats.size > maxBytes) throw tooLarge(path, maxBytes);
+    return readToEnd(file, path, maxBytes, stats.isFIFO() ? patience : undefined);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The content as UTF-8 text; throws as `readBounded`. */
+export function readBoundedText(path: string, maxBytes: number): string {
+  return readBounded(path, maxBytes).toString('utf8');
+}
+
+function readToEnd(file: number, path: string, maxBytes: number, patience: Patience | undefined): Buffer {
+  // One byte more tells a file that is too large; a file grows while it is read, and devices have no size.
+  const bytes = Buffer.allocUnsafe(maxBytes + 1);
+  const looks = { none: 0, silent: 0 };
+  let length = 0;
+  for (;;) {
+    const count = readSome(file, bytes, length);
+    if (count === undefined) {
+      looks.silent += 1;
+      if (looks.silent > (patience ?? PATIENCE).silentWriter) throw new Error(`${path} gives nothing; name a file`);
+      pause();
+    } else if (count > 0) {
+      length += count;
+      looks.silent = 0;
+      if (length > maxBytes) throw tooLarge(path, maxBytes);
+    } else if (patience !== undefined && length === 0) {
+      looks.none += 1;
+      if (looks.none > patience.noWriter) {
+        throw new Error(`${path} is a pipe into which no program writes; name a file`);
+      }
+      pause();
+    } else {
+      return Buffer.from(bytes.subarray(0, length));
+    }
+  }
+}
+
+/** The number of bytes read, 0 at the end; undefined when a pipe or terminal has none yet. */
+function readSome(file: number, bytes: Buffer, at: number): number | undefined {
+  try {
+    return readSync(file, bytes, at, bytes.length - at, null);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined;
+    throw error;
+  }
+}
+
+/** The program waits too: what the file says is needed before anything else. */
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
+}
+
+function tooLarge(path: string, maxBytes: number): Error {
+  return new Error(`${path} holds more than ${maxBytes} bytes; is it the right file?`);
+}
