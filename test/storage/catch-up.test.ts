@@ -8,7 +8,7 @@ import type { Reply } from '../../src/peers/network.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { connect } from '../support/storage/fake-network.js';
 import { CATCH_UP, createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
-import { createTestChain, RULES, spoil, type TestChain } from '../support/storage/test-chain.js';
+import { createTestChain, spoil, type TestChain } from '../support/storage/test-chain.js';
 
 let clock: ManualClock;
 let chain: TestChain;
@@ -252,16 +252,6 @@ describe('catching up from a peer that cannot be trusted', () => {
     ],
   ])('cuts off a peer that sends %s', async (_, tamper) => {
     expect(isCutOff(await withLiar(tamper as (reply: Reply) => Reply))).toBe(true);
-  });
-
-  it('does not take the chain of another genesis block when it knows its own', async () => {
-    const other = await peer('other', 3, createTestChain(101));
-    const strict = await createStorageNode('strict', clock, { ...RULES, genesisHash: `b${'1'.repeat(64)}` });
-    connect(strict.node, other.node, clock);
-    await strict.service.start();
-    await settle();
-    expect(strict.archive.nextHeight).toBe(0);
-    await strict.service.stop();
   });
 
   it('passes over a peer on another branch without cutting it off, for it may be right', async () => {

@@ -419,14 +419,6 @@ describe('block 0', () => {
     expect(await (await empty()).store(createTestChain().add())).toMatchObject({ height: 0 });
   });
 
-  it('is refused when it is not the one that the network is known to have', async () => {
-    const chain = createTestChain().grow(1);
-    const strict = await empty({ ...RULES, genesisHash: `b${'0'.repeat(64)}` });
-    await expect(strict.store(chain.block(0))).rejects.toMatchObject({ details: { rule: 'genesis' } });
-    const fitting = await empty({ ...RULES, genesisHash: chain.hash(0) });
-    expect(await fitting.store(chain.block(0))).toMatchObject({ height: 0 });
-  });
-
   it('is refused when a genesis transaction has the right name and another content', async () => {
     const parts = createTestChain().parts();
     const [one, two] = parts.transactions;

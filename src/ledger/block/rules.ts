@@ -16,11 +16,9 @@ export interface ChainRules {
   readonly genesis: Pick<Genesis, 'transactions' | 'issuances' | 'blockRules'>;
   /** Blocks after this one carry a difficulty target. */
   readonly activationHeight: number;
-  /** Hash of block 0, when the network is known to have it: keeps a node from catching up on another chain. */
-  readonly genesisHash?: string;
 }
 
-/** Where the archive stands. */
+/** Where the chain stands. */
 export interface ChainTip {
   /** Number of the block that comes next. */
   readonly next: number;
@@ -66,16 +64,13 @@ export function assertRule(broken: BlockFault | null): void {
 }
 
 /** The block is the next one and follows the last one. */
-export function placeFault(header: BlockHeader, hash: string, tip: ChainTip, rules: ChainRules): BlockFault | null {
+export function placeFault(header: BlockHeader, tip: ChainTip): BlockFault | null {
   if (header.bNum !== BigInt(tip.next)) {
     return blockFault('number', `block ${header.bNum} is not the next one, which is ${tip.next}`);
   }
   if (header.previousHash !== tip.hash) {
     const last = `the last block stored is ${tip.hash}`;
     return blockFault('link', `block ${tip.next} follows ${header.previousHash}, but ${last}`);
-  }
-  if (tip.next === 0 && rules.genesisHash !== undefined && hash !== rules.genesisHash) {
-    return blockFault('genesis', `block 0 is ${hash}, but this network begins with ${rules.genesisHash}`);
   }
   return null;
 }

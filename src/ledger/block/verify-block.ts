@@ -67,7 +67,7 @@ export class BlockVerifier {
   async verify(full: FullBlock, tip: ChainTip): Promise<VerifiedBlock> {
     const { header } = full.block;
     const hash = blockHash(header);
-    assertRule(placeFault(header, hash, tip, this.#rules));
+    assertRule(placeFault(header, tip));
     assertRule((await this.#inPieces(listsFault(full))) ?? workFault(header, this.#rules));
     const listed = tip.next === 0 ? this.#genesis(full) : await this.#formed(full);
     const mining = encoded(full.miningTransaction);
