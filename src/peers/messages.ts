@@ -9,7 +9,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { MAX_TRANSACTION_BYTES } from '../chain/constants.js';
 import type { MessageType } from './permissions.js';
 
-/** Bytes. A full block: 2,000 transactions of a generous size, with room. */
+/** Bytes. A full block: up to 48 MiB of transactions (docs/adr/0032-blocks-of-a-network.md), with room for the rest. */
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
 /** Bytes. What one submission of transactions may hold. */
 const MAX_SUBMISSION_BYTES = 4 * 1024 * 1024;

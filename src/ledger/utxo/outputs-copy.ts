@@ -8,6 +8,7 @@ import type { Asset, OutPoint } from '../../chain/types.js';
 import { compareUtf8 } from '../../lib/bytes.js';
 import { hexOf } from './hex-words.js';
 import type { Holding, Holdings } from './holdings.js';
+import { AMOUNT_HIGH, AMOUNT_LOW, HASH_WORDS, N } from './output-words.js';
 
 /** What an item has beside its amount. */
 export interface ItemRest {
@@ -23,11 +24,8 @@ interface Rest {
   readonly locktime: bigint;
 }
 
-// Words of an output: those of its slot in the table.
-const WORDS = 7;
-const N = 4;
-const AMOUNT_LOW = 5;
-const AMOUNT_HIGH = 6;
+/** Words of an output that are copied: the first of its slot in the table, up to the amount. */
+const WORDS = AMOUNT_HIGH + 1;
 
 export class OutputsCopy implements Holdings {
   readonly count: number;
@@ -113,7 +111,7 @@ export class OutputsCopy implements Holdings {
     if (this.#rests[a]?.hash !== undefined || this.#rests[b]?.hash !== undefined) {
       return compareUtf8(this.#hash(a), this.#hash(b));
     }
-    for (let i = 0; i < N; i++) {
+    for (let i = 0; i < HASH_WORDS; i++) {
       const order = (this.#words[a * WORDS + i] as number) - (this.#words[b * WORDS + i] as number);
       if (order !== 0) return order;
     }

@@ -1,9 +1,12 @@
 /**
- * The memory under the table of unspent outputs: fixed-size records in typed arrays, and what few of them have beside their words.
- * Nothing here knows what a record means. What finds a slot by its key is `slot-index.ts`.
+ * The memory under the table of unspent outputs: fixed-size records in typed arrays, and values that only a few of them have.
+ * Nothing here knows what a record means. `slot-index.ts` finds a slot by its key.
  */
 
-/** Slots of one chunk: half a megabyte, which the system gives page by page when it is first written. Few chunks are found faster. */
+/**
+ * Slots of one chunk: a good megabyte, of which the system gives each page when it is first written. A chunk is found faster among
+ * few.
+ */
 const CHUNK_BITS = 14;
 const CHUNK_SIZE = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_SIZE - 1;

@@ -1,6 +1,6 @@
 /**
- * Many script checks as one buffer, and their outcome as one byte each: what passes between the mempool and its verify
- * workers. A hundred checks as objects cost eight times as much to post as one buffer.
+ * Many script checks as one buffer, and their outcome as one byte each: what passes between the verifier and its
+ * threads. A hundred checks as objects cost eight times as much to post as one buffer.
  *
  *   check := 0 ‖ public key 32 ‖ signature 64 ‖ u32 length ‖ message      (signature)
  *          | 1 ‖ u32 length ‖ bincode of the script                        (script)

@@ -11,7 +11,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
 import { type JsonShapeLimits, shapeFault } from '../../lib/json-scan.js';
 import { printable } from '../../lib/printable.js';
-import type { NodeRole } from '../../lib/roles.js';
+import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { MAX_ADDRESS_LENGTH } from '../address.js';
 import { MESSAGES, type MessageType } from '../messages.js';
 import type { Message } from '../network.js';
@@ -43,12 +43,7 @@ const SHAPE: JsonShapeLimits = { depth: 16, names: 256 };
 
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
 
-const NodeRoleSchema = Type.Union([
-  Type.Literal('mempool'),
-  Type.Literal('storage'),
-  Type.Literal('miner'),
-  Type.Literal('user'),
-]);
+const NodeRoleSchema = Type.Unsafe<NodeRole>(Type.Union(NODE_ROLES.map((role) => Type.Literal(role))));
 
 /** A version of the program that a hello can have. */
 export const VERSION = /^[0-9A-Za-z.+-]{1,32}$/;

@@ -11,7 +11,7 @@ export interface LinkSettings {
   readonly maxLinks: number;
   /** Links of strangers from one address at once (an IPv6 /64 is one address); loopback is not counted. */
   readonly maxLinksPerAddress: number;
-  /** Milliseconds in which a link must be open: first to connect, then for the handshake. */
+  /** Milliseconds to connect, and as many again for the handshake. */
   readonly dialTimeoutMs: number;
   /** Milliseconds between two pings. */
   readonly heartbeatMs: number;
