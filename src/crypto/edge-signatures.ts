@@ -2,7 +2,7 @@
  * Signatures that implementations of Ed25519 disagree about (decision B3): each is the key, R and S, in base64, over
  * `EDGE_MESSAGE`. First every sum of a key and every sum of an R with a point of order 1 to 8 (64 cases, all of which a
  * verifier with cofactor accepts), then an S beyond the order, then an R of small order in encodings that are canonical and
- * that are not. test/crypto/edge-signatures.test.ts shows that they are what this says.
+ * that are not. test/crypto/sodium.test.ts shows that they are what this says.
  */
 
 /** What all of them sign. */

@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 
 /**
  * All bytes that the file has. A disk may give less at once than is asked for, and one that fails in the middle of a file gives
- * what comes before that, and the error only with the next call: so a short read is not the end of the file, as Node's
- * `readFile` takes it to be.
+ * what comes before that, and the error only with the next call. So a short read does not mean the end of the file; Node's
+ * `readFile` takes it for that.
  */
 export async function readWhole(path: string): Promise<Buffer> {
   const file = await open(path, 'r');

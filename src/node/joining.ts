@@ -1,7 +1,7 @@
 /**
- * How a mempool node comes to a state with which it can read a journal that others have written before it: it takes the state
- * of another mempool node when its own is missing, is half of one, or ends before the journal begins, and makes one from the blocks of
- * storage when there is no such node (docs/adr/0042-snapshots-and-trimming.md, docs/adr/0048-a-state-from-storage.md).
+ * How a mempool node gets a state from which a journal goes on that others have written to before it. It takes the state of
+ * another mempool node when its own is missing, incomplete, or ends before the journal begins; when there is no such node, it
+ * makes one from the blocks of storage (docs/adr/0042-snapshots-and-trimming.md, docs/adr/0048-a-state-from-storage.md).
  */
 
 import type { Kv } from '../db/kv.js';

@@ -1,4 +1,7 @@
-/** Listening on a port. One that is in use is the most common mistake of newcomers, so its option is named, as for an address that is not ours. */
+/**
+ * Listening on a port. A port that is in use is the most common stumbling block of newcomers, so the error names the option to
+ * change; so does the one for an address that this machine does not have.
+ */
 
 import { errorMessage, TesseraError } from '../lib/errors.js';
 

@@ -42,7 +42,7 @@ export interface NodeApiModules extends Omit<ApiModules, 'docs' | 'keys' | 'logg
 export async function createNodeApi(options: NodeApiOptions, modules: NodeApiModules): Promise<NodeApi> {
   const { roles, api, envelope, maxSockets } = options;
   const tls = readTlsFiles(api.tls);
-  // A key may name the routes of dev networks everywhere: all nodes of one have the same keys, and only its own address those routes.
+  // Every node knows the names of the routes of dev networks: all nodes of one have the same keys, and only its own address has those routes.
   const known = [...OPERATIONS, ...devOperations];
   const keys = new ApiKeys(apiKeysOptions(roles, { ...api, keys: await apiKeys(options, modules) }), known);
   const docs = await PageFiles.load(PAGES);

@@ -1,7 +1,7 @@
 /**
  * The wallet on real processes (issue "The wallet", what is to be shown at the end): two user nodes and a miner, with a
  * mempool and a storage node, killed and restarted. LONG_TESTS=1 does all 40 kills during passphrase changes on the
- * process; otherwise 8 are done here, and 40 on the function in test/wallet/keystore.test.ts.
+ * process; otherwise 4 are done here. test/wallet/keystore-kills.e2e.test.ts has kills during changes of the keystore alone.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 /**
- * The short form of `npm run test:reliability`: a sample of its rounds, by a seed of the day's choice or `RELIABILITY_SEED`.
+ * The short form of `npm run test:reliability`: a sample of its rounds, by a seed that stands here or `RELIABILITY_SEED`.
  */
 
 import { expect, it } from 'vitest';

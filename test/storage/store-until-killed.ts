@@ -1,4 +1,4 @@
-/** Child process of kill.test.ts: stores block after block, tells each number that is confirmed, until it is killed. */
+/** Child process of kill.e2e.test.ts: stores block after block, tells each number that is confirmed, until it is killed. */
 
 import { DataDir } from '../../src/db/data-dir.js';
 import { Archive } from '../../src/storage/archive/archive.js';

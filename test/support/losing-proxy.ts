@@ -1,4 +1,7 @@
-/** A proxy in front of a server, which can lose what the server answers. */
+/**
+ * A proxy for bytes of any protocol (gRPC to etcd), which swallows what the server answers while a test wants that. For HTTP,
+ * where each request has a fate of its own, there is `lossy-proxy.ts`.
+ */
 
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';

@@ -1,4 +1,7 @@
-/** A dev network in this process, on free ports, stopped and removed when the test ends. */
+/**
+ * A dev network in this process, on free ports, for a test that starts, stops and configures it itself; `dev-network.ts` has one
+ * for all tests of a file.
+ */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Child of the keystore test: changes the passphrase again and again, and prints the number of each change that is done. */
+/** Child process of keystore-kills.e2e.test.ts: changes the passphrase again and again, and prints the number of each change that is done. */
 
 import { openWallet } from '../support/wallet-fixtures.js';
 

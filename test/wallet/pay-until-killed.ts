@@ -1,5 +1,5 @@
 /**
- * Child of the payments test: pays 1 unit again and again, several at once, and prints each hash when it is acknowledged.
+ * Child process of killed-payments.e2e.test.ts: pays 1 unit again and again, several at once, and prints each hash when it is acknowledged.
  */
 
 import { NOBODY, openWallet } from '../support/wallet-fixtures.js';
