@@ -15,7 +15,7 @@ import { ApiKeys, type ApiKeysOptions } from './http/api-key.js';
 import { arrival } from './http/arrival.js';
 import { bodyBudget } from './http/body-budget.js';
 import { clientAddress } from './http/client-address.js';
-import { answerClientError, closeInTime, limitConnections } from './http/connections.js';
+import { answerClientError, answerExpectation, closeInTime, limitConnections } from './http/connections.js';
 import { ErrorAnswers } from './http/error-answers.js';
 import { addJsonBodyParser } from './http/json.js';
 import { mountedOperations } from './http/mounted-operations.js';
@@ -81,6 +81,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
 
   limitConnections(app.server, api.limits.connectionsPerAddress);
   closeInTime(app, clock);
+  app.server.on('checkExpectation', answerExpectation);
   app.setValidatorCompiler((modules.validators ?? sharedValidators).compiler(api.limits));
   app.setErrorHandler(errors.onError);
   app.setNotFoundHandler(errors.onNotFound);
@@ -183,6 +184,8 @@ function createFastify(options: ApiOptions, modules: ApiModules, errors: ErrorAn
     requestTimeout: limits.requestTimeoutMs,
     // By default, Node looks for late requests every 30 s.
     connectionsCheckingInterval: Math.min(MAX_CHECK_MS, limits.requestTimeoutMs / CHECKS_OF_TIMEOUT),
+    // `access` answers in place of Node, whose answer has no body.
+    requireHostHeader: false,
   };
   const app =
     options.tls === undefined

@@ -114,7 +114,7 @@ describe('a node that asks for no key', () => {
     'evil.example.',
     'localhost.evil.example',
     '1.2.3.4.evil.example',
-    '@',
+    '..',
   ])('tells nothing to who has pointed %s at it, who reads as its own page does', async (host) => {
     const app = await openApp(NODE_ROLES, { api: OWN });
     for (const url of PUBLIC) {

@@ -7,6 +7,7 @@ import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Operation } from '../operation.js';
 import type { ApiKeys, Caller } from './api-key.js';
 import { clientAddress } from './client-address.js';
+import { checkHostHeader } from './host-header.js';
 import { KeyGuesses } from './key-guesses.js';
 import { OverloadGuard } from './overload.js';
 import { type AllowedOrigins, isStrangeHost, needsPreflight } from './web-pages.js';
@@ -70,6 +71,7 @@ export const access = fp<AccessOptions>((app, { keys, clock, openTo }, done) => 
   app.decorate('authorize', authorize);
   app.addHook('onRequest', (request, reply, next) => {
     const { operation } = request;
+    checkHostHeader(request.raw);
     if (operation === null) return next();
     if (operation.apiKey !== true) names?.check(request.headers.host);
     // Health checks must be answered, above all under overload.

@@ -1,6 +1,6 @@
 /** Limits on connections: how many one address may have, how they end, and the answer to what is not HTTP at all. */
 
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -98,14 +98,25 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
   socket.end(rawAnswer(status, title, new TesseraError('invalid_request', detail)));
 }
 
+/** Answers requests that expect something else than 100-continue. Their body is not read, so the connection ends. */
+export function answerExpectation(_: IncomingMessage, response: ServerResponse): void {
+  const error = new TesseraError('invalid_request', 'The node meets no expectation but 100-continue.');
+  const body = rawBody(417, 'Expectation Failed', error);
+  response.writeHead(417, { 'content-type': PROBLEM_MEDIA_TYPE, connection: 'close' }).end(body);
+}
+
 /** A complete answer, for connections on which no request could be read. */
 function rawAnswer(status: number, title: string, error: TesseraError): string {
-  const body = stringifyExact({ ...problemOf(error), status, title });
+  const body = rawBody(status, title, error);
   const headers = Object.entries(problemHeaders(error)).map(([name, value]) => `${name}: ${value}\r\n`);
   return (
     `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n${headers.join('')}` +
     `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   );
+}
+
+function rawBody(status: number, title: string, error: TesseraError): string {
+  return stringifyExact({ ...problemOf(error), status, title });
 }
 
 function clientFault(code: string | undefined): readonly [number, string, string] {

@@ -199,9 +199,10 @@ const GENERAL: readonly ErrorCode[] = ['unknown_host', 'rate_limited', 'overload
 /** Every code that an operation may answer. */
 function errorsOf(operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors);
-  if (operation.params ?? operation.query ?? operation.body) codes.add('invalid_request');
+  // Whatever the operation takes, there may be no Host header.
+  codes.add('invalid_request');
   if (operation.method !== 'GET' || operation.aliases?.includes('POST')) {
-    codes.add('malformed_json').add('invalid_request').add('payload_too_large').add('unsupported_media_type');
+    codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type');
   }
   if (operation.idempotencyKey) codes.add('idempotency_key_reused');
   if (operation.apiKey) codes.add('missing_api_key').add('invalid_api_key');

@@ -16,6 +16,7 @@ import type { SchemaSet } from './schema-set.js';
 /** Answers to what is no readable request, which every route may give, whatever its family. */
 const UNREADABLE: Readonly<Record<string, string>> = {
   408: 'The request did not arrive in time.',
+  417: 'The node meets no expectation but 100-continue.',
   431: 'The header is too large.',
 };
 /** A response with at most so many codes is described once for all operations that have it. */
