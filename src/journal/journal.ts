@@ -35,6 +35,7 @@ export interface CompactOptions {
   readonly isUrgent?: boolean | undefined;
   readonly waiting?: number | undefined;
   readonly blocks?: number | undefined;
+  readonly storedBefore?: ((seq: number) => number | undefined) | undefined;
 }
 
 export interface Journal {
@@ -72,7 +73,8 @@ export interface Journal {
    * Forgets entries below `seq`, which no subscriber will ask for again. With `isUrgent` their room on the disk is free when
    * it resolves, and not only some time later; appends wait meanwhile. Where several nodes share the journal, `waiting` is the number behind
    * which all came that waits for a block: what is behind it is kept as long as no second node has it in its state; and `blocks` is
-   * how many blocks storage has, without which the rest of the journal means nothing.
+   * how many blocks storage has, without which the rest of the journal means nothing. `storedBefore` gives the last block that was stored before
+   * an entry, where that is known.
    */
   compact(seq: number, options?: CompactOptions): Promise<void>;
   /** Ends every subscription; resolves when what was appended is written, or rejected with `shutting_down`. */

@@ -6,6 +6,7 @@
 
 import type { Kv } from '../db/kv.js';
 import type { EtcdJournal } from '../journal/etcd/etcd-journal.js';
+import type { Below } from '../journal/etcd/marks.js';
 import type { Leadership } from '../journal/leadership.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -18,7 +19,7 @@ const DIAL_MS = 10_000;
 
 export interface FromStorageModules {
   readonly kv: Kv;
-  readonly journal: Pick<EtcdJournal, 'blocksBelow' | 'isLed'>;
+  readonly journal: Pick<EtcdJournal, 'below' | 'isLed'>;
   /** Held by the one node that makes its state anew, so that the others take that. */
   readonly turn: Leadership & Service;
   readonly network: Pick<PeerNetwork, 'dial'>;
@@ -31,7 +32,7 @@ export class FromStorage {
   readonly #options: TakeBlocksOptions;
   readonly #modules: FromStorageModules;
   readonly #stopping = new AbortController();
-  #blocks = 0;
+  #below: Below = { blocks: 0 };
   #asked: Promise<void> | undefined;
 
   /** `storage`: where the storage nodes are. */
@@ -44,13 +45,13 @@ export class FromStorage {
   /** Why the state cannot come from storage; null when it can. `forGood`: waiting does not help. */
   async refusal(): Promise<{ readonly reason: string; readonly forGood: boolean } | null> {
     const { journal, turn } = this.#modules;
-    const blocks = await journal.blocksBelow();
-    if (blocks === undefined) {
+    const below = await journal.below();
+    if (below === undefined) {
       const reason =
         'blocks and journal need not be all that was taken: what waited for a block may be in the states of mempool nodes alone; where none of them comes back, run tessera rebuild';
       return { reason, forGood: true };
     }
-    this.#blocks = blocks;
+    this.#below = below;
     if (this.#storage.length === 0) return { reason: 'peers.storage names no storage node', forGood: true };
     this.#asked ??= turn.start();
     await this.#asked;
@@ -70,7 +71,7 @@ export class FromStorage {
       if (signal.aborted) break;
       try {
         const link = await this.#link(storage);
-        const source = { link, blocks: this.#blocks, signal, onProgress };
+        const source = { link, ...this.#below, signal, onProgress };
         logger.warn({ storage, base }, 'the state is made anew from the blocks of a storage node and the journal');
         const blocks = await takeBlocks(kv, base - 1, this.#options, source);
         // What the storage node has asked meanwhile was not answered: it asks over the next link.

@@ -245,18 +245,20 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     const one = await open(prefix);
     const numbers: number[] = [];
     for (let n = 0; n < 10; n++) numbers.push(await append(one, `entry ${n}`));
-    expect(await one.blocksBelow()).toBe(0);
-    await one.compact(numbers[8] ?? 0, { waiting: numbers[2] ?? 0, blocks: 3 });
+    expect(await one.below()).toEqual({ blocks: 0, stored: -1 });
+    const asked: number[] = [];
+    const storedBefore = (seq: number): number => asked.push(seq);
+    await one.compact(numbers[8] ?? 0, { waiting: numbers[2] ?? 0, blocks: 3, storedBefore });
     expect(await one.base()).toBe((numbers[2] ?? 0) + 1);
     // Blocks and what is left are all that there was.
-    expect(await one.blocksBelow()).toBe(3);
+    expect([await one.below(), asked]).toEqual([{ blocks: 3, stored: 1 }, [await one.base()]]);
     const two = await open(prefix, { replica: 'two' });
     await two.compact(numbers[6] ?? 0, { waiting: numbers[2] ?? 0, blocks: 4 });
     expect(await two.base()).toBe(numbers[6]);
     // What is cut off may wait for a block.
-    expect(await two.blocksBelow()).toBeUndefined();
+    expect(await two.below()).toBeUndefined();
     for (const node of [one, two]) await node.compact(numbers[8] ?? 0, { waiting: numbers[8] ?? 0, blocks: 5 });
-    expect([await two.base(), await two.blocksBelow()]).toEqual([numbers[8], 5]);
+    expect([await two.base(), await two.below()]).toEqual([numbers[8], { blocks: 5 }]);
     await Promise.all([one, two].map((journal) => journal.close()));
   });
 

@@ -15,7 +15,7 @@ const groups = fc.array(fc.record({ commands: fc.integer({ min: 1, max: 9 }), ac
 
 describe('the command behind which all came that waits', () => {
   test.prop([groups, fc.nat(), fc.nat({ max: 20 })])('is below that of the oldest that waits', (all, pick, before) => {
-    const tracker = new OldestWaiting(10, before);
+    const tracker = new OldestWaiting(10, { arrivals: before });
     let [seq, arrivals] = [10, before];
     /** The first command of the group that accepted it, by arrival number. */
     const first = new Map<number, number>();
@@ -23,7 +23,7 @@ describe('the command behind which all came that waits', () => {
       for (let n = 1; n <= accepted; n++) first.set(arrivals + n, seq + 1);
       seq += commands;
       arrivals += accepted;
-      tracker.passed(seq, arrivals);
+      tracker.passed(seq, { arrivals });
     }
     expect(tracker.before(undefined)).toBe(seq);
     const oldest = arrivals === 0 ? undefined : 1 + (pick % arrivals);
@@ -35,8 +35,8 @@ describe('the command behind which all came that waits', () => {
   });
 
   test.prop([fc.integer({ min: 5_000, max: 20_000 })])('is known after any number of commands', (count) => {
-    const tracker = new OldestWaiting(0, 0);
-    for (let n = 1; n <= count; n++) tracker.passed(n, n);
+    const tracker = new OldestWaiting(0, { arrivals: 0 });
+    for (let n = 1; n <= count; n++) tracker.passed(n, { arrivals: n });
     for (const oldest of [1, count >> 1, count]) expect(tracker.before(oldest)).toBeLessThan(oldest);
     expect(tracker.before(count)).toBeGreaterThan(count / 2);
   });

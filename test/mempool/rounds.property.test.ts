@@ -45,7 +45,7 @@ const step = fc.record({
   kind: fc.constantFrom(
     ...(['pay', 'pay', 'pay', 'cut', 'cut', 'prove', 'close', 'close', 'store', 'stored', 'stored'] as const),
     ...(['ahead', 'ahead', 'ahead', 'rival', 'replaced', 'again', 'again', 'restart'] as const),
-    ...(['trade', 'trade', 'trade', 'rest', 'rest', 'resend', 'resend', 'anew'] as const),
+    ...(['trade', 'trade', 'trade', 'rest', 'rest', 'resend', 'resend', 'anew', 'pair', 'pair'] as const),
   ),
   pick: fc.nat(60),
   split: fc.boolean(),
@@ -91,8 +91,11 @@ class Node {
     await this.#running?.applier.stop();
   }
 
-  /** The folder is lost: its state comes of the blocks of storage, and of the journal behind command `seq`. */
-  async remake(blocks: readonly KeptRecord[], seq: number): Promise<void> {
+  /**
+   * The folder is lost: its state comes of the blocks of storage, and of the journal behind command `seq`, up to which block `at` was
+   * stored.
+   */
+  async remake(blocks: readonly KeptRecord[], seq: number, at: number): Promise<void> {
     await this.stop();
     this.#running = undefined;
     this.kv = new MemoryKv();
@@ -106,7 +109,9 @@ class Node {
       await this.kv.write(batch, { sync: false });
       state.written();
     }
-    const batch = this.kv.batch().put(keys.ahead, encodePlace({ until: blocks.length - 1, at: -1 }));
+    const until = blocks.length - 1;
+    const batch = this.kv.batch();
+    if (at < until) batch.put(keys.ahead, encodePlace({ until, at }));
     state.seal(seq, batch);
     await this.kv.write(batch, { sync: false });
     await this.restart();
@@ -134,10 +139,12 @@ class Script {
   readonly #outputs = new Map<string, { readonly outPoint: OutPoint; readonly amount: bigint }>();
   readonly admitted: Transaction[] = [];
   readonly #sent: Command[] = [];
-  readonly #oldest = new OldestWaiting(0, 0);
+  /** The last block after each command that stored one. */
+  readonly #stored = new Map<number, number>([[0, -1]]);
+  readonly #oldest = new OldestWaiting(0, { arrivals: 0 });
   /**
-   * Of a journal that a state is to be made from: no block is cut before the one before it is closed, none is adopted twice, and no half
-   * of a trade comes once more by itself. A state that has the blocks already cannot tell them from the first ones.
+   * Of a journal that a state is to be made from: no block is cut before the one before it is closed. A state that has the blocks already
+   * cannot tell that from the first one.
    */
   readonly #isProper: boolean;
   /** The second node has had its state from storage and the rest of the journal. */
@@ -184,6 +191,7 @@ class Script {
     if (kind === 'replaced') await this.#rival(pick, split);
     if (kind === 'replaced') await this.#tell(node);
     if (kind === 'pay') await this.#pay(node, pick, split);
+    if (kind === 'pair') await this.#pair(node, pick);
     if (kind === 'trade') await this.#trade(node, pick, split);
     if (kind === 'rest') await this.#halves(node, this.#trades[pick % Math.max(1, this.#trades.length)] ?? []);
     if (kind === 'resend') await this.#resend(node, pick);
@@ -203,7 +211,7 @@ class Script {
     if (kind === 'again' && old !== undefined && this.#mayComeAgain(old)) await this.#send(node, old);
     await other.reach(this.journal.head);
     const { seq, waitingSince } = this.nodes[0].state;
-    this.#oldest.passed(seq, waitingSince.arrivals, waitingSince.rounds);
+    this.#oldest.passed(seq, waitingSince);
     await this.#check();
   }
 
@@ -220,7 +228,9 @@ class Script {
       blocks.push({ bytes, facts: decodeKept(kept).facts });
     }
     const latest = this.#oldest.before(state.waitingSince.oldest());
-    await second.remake(blocks, Math.floor((latest * Math.min(pick, 30)) / 30));
+    const base = Math.floor((latest * Math.min(pick, 30)) / 30);
+    const stored = [...this.#stored].filter(([seq]) => seq <= base).map(([, height]) => height);
+    await second.remake(blocks, base, Math.max(...stored));
   }
 
   /** All that waits comes into blocks. */
@@ -234,7 +244,10 @@ class Script {
 
   async #send(node: Node, command: Command): Promise<unknown> {
     if (command.kind !== 'transactions') this.#sent.push(command);
-    return node.applier.submit(command);
+    const outcome = await node.applier.submit(command);
+    // Nothing else is on its way.
+    this.#stored.set(this.journal.head, Math.max(node.state.head.height, this.nodes[0].state.head.height));
+    return outcome;
   }
 
   async #pay(node: Node, pick: number, split: boolean): Promise<void> {
@@ -246,6 +259,19 @@ class Script {
     expect(await node.applier.submit<'transactions'>(command)).toEqual([null]);
     this.admitted.push(tx);
     this.#note(tx, transactionHash(tx));
+  }
+
+  /** Two coins in one group: both payments are taken, or none. */
+  async #pair(node: Node, pick: number): Promise<void> {
+    const free = this.#free(node);
+    const coins = [free[pick % Math.max(1, free.length)], free[(pick + 1) % Math.max(1, free.length)]];
+    const txs = [...new Set(coins)].flatMap((coin) => (coin === undefined ? [] : [this.#payment(coin, false)]));
+    const groups = [txs.map((tx) => encodeTransaction(tx))];
+    expect(await node.applier.submit<'transactions'>({ kind: 'transactions', time: 1, groups })).toEqual([null]);
+    for (const tx of txs) {
+      this.admitted.push(tx);
+      this.#note(tx, transactionHash(tx));
+    }
   }
 
   /** Two coins change places with themselves: both halves together, or one of them. */
@@ -276,7 +302,7 @@ class Script {
 
   /** Somebody has sent it to another node as well, whose command comes late. */
   async #resend(node: Node, pick: number): Promise<void> {
-    const halves = this.#isProper ? [] : this.#trades.map(([first]) => [first]);
+    const halves = this.#trades.map(([first]) => [first]);
     const all = [...this.admitted.map((tx) => [tx]), ...this.#trades, ...halves];
     const group = all[pick % Math.max(1, all.length)];
     if (group === undefined) return;
@@ -287,8 +313,7 @@ class Script {
 
   #mayComeAgain(command: Command): boolean {
     if (!this.#isProper) return true;
-    const isEarly = command.kind === 'cut-block' && (command.height ?? 0) > this.nodes[0].state.closedHeight + 1;
-    return !isEarly && command.kind !== 'block-adopted';
+    return command.kind !== 'cut-block' || (command.height ?? 0) <= this.nodes[0].state.closedHeight + 1;
   }
 
   #free({ state: { coins } }: Node) {

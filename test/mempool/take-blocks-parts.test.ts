@@ -83,8 +83,19 @@ async function createNode(journal: Journal) {
   };
 }
 
-/** The state of a node that has all blocks and then reads the journal from command `from` on; it is restarted on the way. */
-async function readAgain({ blocks, journal, state: { head } }: Awaited<ReturnType<typeof tell>>, from = 1) {
+interface Reading {
+  readonly from?: number;
+  /** The last block that was stored before that command, where it is known. */
+  readonly at?: number;
+  /** The node is restarted before each but the first. */
+  readonly parts?: number;
+}
+
+/** The state of a node that has all blocks and then reads the journal from command `from` on. */
+async function readAgain(
+  { blocks, journal, state: { head } }: Awaited<ReturnType<typeof tell>>,
+  { from = 1, at = -1, parts = 2 }: Reading = {},
+) {
   const all: Uint8Array[] = [];
   const read = async (entries: readonly JournalEntry[]) => void all.push(...entries.map(({ payload }) => payload));
   const subscription = journal.subscribe(from, read, () => undefined);
@@ -94,10 +105,11 @@ async function readAgain({ blocks, journal, state: { head } }: Awaited<ReturnTyp
   const { applier, kv } = await createNode(rest);
   for (const block of blocks) await applier.submit<'block-adopted'>(block);
   await applier.stop();
-  const place = { until: head.height, at: -1 };
+  const place = { until: head.height, at };
   await kv.write(kv.batch().put(keys.ahead, encodePlace(place)), { sync: true });
-  for (const part of [all.slice(0, all.length / 2), all.slice(all.length / 2)]) {
-    for (const payload of part) await rest.append(payload).durable;
+  const size = Math.ceil(all.length / parts);
+  for (let i = 0; i < parts; i++) {
+    for (const payload of all.slice(i * size, (i + 1) * size)) await rest.append(payload).durable;
     const again = applierOf(rest, kv, await loadMempoolState(kv, rules, { hashKey }));
     await again.start();
     await again.stop();
@@ -169,10 +181,112 @@ describe('a node that has the blocks and reads the journal after them', () => {
       [candidate(paid(0)).hash],
     ]);
     for (const from of [1, 2]) {
-      const { kv, state: made } = await readAgain(story, from);
+      const { kv, state: made } = await readAgain(story, { from });
       expect(await kv.get(keys.ahead)).toBeUndefined();
       expect(made.issued).toBe(story.state.issued);
       expect(made.head).toEqual(story.state.head);
+      expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+    }
+  });
+
+  describe('where storage had another block than the one that was made', () => {
+    const paid = (n: number, to = bob): Transaction =>
+      payment({ from: n === 0 ? alice : bob, inputs: [genesisOut(n)], outputs: [pay(to, 1_000_000n)] });
+    const childOf = (parent: Transaction): Transaction =>
+      payment({ from: bob, inputs: [{ tHash: candidate(parent).hash, n: 0 }], outputs: [pay(alice, 1_000_000n)] });
+    /** Storage has block 1 with that. */
+    const rivalWith = async (tx: Transaction) => {
+      const { blocks } = await tell(async ({ post, block }) => {
+        await block();
+        await post(tx);
+        await block();
+      });
+      return blocks[1] as (typeof blocks)[0];
+    };
+
+    it('has what waits of a group, of which that block has made a member impossible', async () => {
+      const other = await rivalWith(paid(0, alice));
+      for (const group of [
+        [paid(0), paid(1)],
+        [paid(1), paid(0), childOf(paid(0))],
+        [half(0), paid(1), paid(0)],
+      ]) {
+        const story = await tell(async ({ post, block, adopt }) => {
+          await block();
+          expect(await post(...group)).toEqual([null]);
+          await adopt(other);
+        });
+        expect(story.state.isReady(candidate(paid(1)).hash)).toBe(true);
+        const { state: made } = await readAgain(story);
+        expect(made.isReady(candidate(paid(1)).hash)).toBe(true);
+        expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+      }
+    });
+
+    it('has nothing of a group that was refused for what had come before it', async () => {
+      const story = await tell(async ({ post, block }) => {
+        await block();
+        await post(paid(0, alice));
+        expect(await post(paid(0), paid(1))).toMatchObject([{ fault: { code: 'double_spend' } }]);
+        await block();
+        expect(await post(paid(0, alice), paid(1))).toMatchObject([{ fault: { code: 'unknown_input' } }]);
+        expect(await post(paid(0), paid(1))).toMatchObject([{ fault: { code: 'unknown_input' } }]);
+        await block();
+      });
+      expect(story.state.waiting.count).toBe(0);
+      const { state: made } = await readAgain(story, { parts: 1 });
+      expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+    });
+
+    it('keeps what is being made, where the journal has that block twice and begins between the two', async () => {
+      const other = await rivalWith(paid(0, alice));
+      let between = 0;
+      const story = await tell(async ({ post, block, adopt, cut, run, state }) => {
+        await block();
+        await adopt(other);
+        between = state.seq + 1;
+        await post(paid(1));
+        await cut();
+        expect(await run(other)).toBe(false);
+      });
+      expect(story.state.rounds.length).toBe(1);
+      const { state: made } = await readAgain(story, { from: between, at: 1 });
+      expect(made.rounds.length).toBe(1);
+      expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+    });
+  });
+
+  it('lets a half wait as long, where a block is told once more behind it', async () => {
+    const story = await tell(async ({ post, block, run, state }) => {
+      await block();
+      await block();
+      const { height, hash } = state.head;
+      await post(half(0));
+      await run({ kind: 'block-stored', height, hash: hash ?? '' });
+      for (let i = 0; i < 2; i++) await block();
+    });
+    expect(story.state.waitingDruids.sets).toBe(1);
+    const { state: made } = await readAgain(story);
+    expect(made.sharedDigest()).toBe(story.state.sharedDigest());
+  });
+
+  it('has a half that came once more, alone, behind the block that has it', async () => {
+    let behind = 0;
+    const story = await tell(async ({ post, block, state }) => {
+      await block();
+      await post(half(0), half(1));
+      await block();
+      behind = state.seq + 1;
+      await post(half(0));
+      await block();
+    });
+    expect(story.state.waits(candidate(half(0)).hash)).toBe(true);
+    for (const [from, at] of [
+      [1, -1],
+      [behind, 1],
+    ] as const) {
+      const { state: made } = await readAgain(story, { from, at });
+      expect(made.waits(candidate(half(0)).hash)).toBe(true);
       expect(made.sharedDigest()).toBe(story.state.sharedDigest());
     }
   });
@@ -189,7 +303,7 @@ describe('a node that has the blocks and reads the journal after them', () => {
     });
     expect(story.state.waiting.count).toBe(0);
     for (const from of [1, between]) {
-      const { kv, state } = await readAgain(story, from);
+      const { kv, state } = await readAgain(story, { from });
       expect(state.sharedDigest()).toBe(story.state.sharedDigest());
       const records = await kv.getMany([half(0), half(1)].map((tx) => keys.status(candidate(tx).hash)));
       expect(records.map((record) => record && decodeStatus(record).status)).toEqual(['Confirmed', 'Confirmed']);

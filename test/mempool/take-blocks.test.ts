@@ -69,11 +69,11 @@ async function tell({ isAhead }: { readonly isAhead: boolean }): Promise<Story> 
   const state = new MempoolState(rules);
   const applier = applierOf(journal, kv, state);
   await applier.start();
-  const oldest = new OldestWaiting(0, 0);
+  const oldest = new OldestWaiting(0, { arrivals: 0 });
   const beginnings: Beginning[] = [];
   const run = async <K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<unknown> => {
     const outcome = await applier.submit<K>(command);
-    oldest.passed(state.seq, state.waitingSince.arrivals, state.waitingSince.rounds);
+    oldest.passed(state.seq, state.waitingSince);
     const waiting = oldest.before(state.waitingSince.oldest());
     beginnings.push({ base: Math.min(state.seq, waiting + 1), blocks: state.head.height + 1 });
     return outcome;

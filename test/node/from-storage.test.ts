@@ -21,7 +21,7 @@ function setUp() {
   };
   const modules = {
     kv: new MemoryKv(),
-    journal: { blocksBelow: async () => 0, isLed: async () => false },
+    journal: { below: async () => ({ blocks: 0 }), isLed: async () => false },
     turn: { ...soleLeader, resign: () => void told.resigned++ },
     network: { dial },
     logger: silentLogger,

@@ -7,7 +7,8 @@
  *   passed/REPLICA  → the number of the first entry that this replica still wants, its process, and unix seconds
  *   joined          → the replica that has joined last: what marks there are was read before or after that
  *   base            → the number below which entries are forgotten
- *   whole           → the base when all that waited for a block came behind it, and how many blocks storage had
+ *   whole           → the base when all that waited for a block came behind it, how many blocks storage had, and which of them was
+ *                     the last one stored by an entry below the base, -1 for none, where that is known
  *   leader          → the replica that makes the blocks, as long as its lease lives
  *   rebuilding      → the replica that makes its state anew from storage, as long as its lease lives
  *   rules           → the rules that the state of every replica follows

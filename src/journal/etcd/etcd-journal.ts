@@ -16,7 +16,7 @@ import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
 import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
 import { logKeys } from './log-keys.js';
-import { Marks } from './marks.js';
+import { type Below, Marks } from './marks.js';
 import { Patience } from './patience.js';
 import { joinRules, type SharedRules } from './shared-rules.js';
 import { Trimming } from './trimming.js';
@@ -123,8 +123,8 @@ export class EtcdJournal implements Journal {
   }
 
   /** See `Marks`; after `join`. */
-  blocksBelow(): Promise<number | undefined> {
-    return this.#patience.until(() => this.#marks.blocksBelow());
+  below(): Promise<Below | undefined> {
+    return this.#patience.until(() => this.#marks.below());
   }
 
   /** Whether a node makes the blocks, or did until a moment ago. */
@@ -256,14 +256,15 @@ export class EtcdJournal implements Journal {
   }
 
   /** Asks once for each step: what etcd does not do now, it does the next time, and a stop need not wait for it. */
-  async #forgetBelow(seq: number, { waiting, blocks }: CompactOptions): Promise<void> {
+  async #forgetBelow(seq: number, { waiting, blocks, storedBefore }: CompactOptions): Promise<void> {
     const wanted = [...this.#readers].map((reader) => reader.wanted);
     this.#wants = Math.max(this.#wants, Math.min(seq, this.head + 1, ...wanted));
     await this.#marks.want(this.#wants);
     const { from, nodes, moveBase } = await this.#marks.wanted();
     const oldest = waiting === undefined ? Number.MAX_SAFE_INTEGER : waiting + 1;
     const to = nodes > 1 ? from : Math.min(from, oldest);
-    const below = waiting !== undefined && to <= oldest ? blocks : undefined;
+    const isWhole = waiting !== undefined && blocks !== undefined && to <= oldest;
+    const below = isWhole ? { blocks, stored: storedBefore?.(to) } : undefined;
     if (to > (await this.#marks.base()) && !(await moveBase(to, below))) return;
     // Those of the base's own revision may be of a group that is wanted in part.
     const last = BigInt(revisionOf(await this.#marks.base()) - 1);

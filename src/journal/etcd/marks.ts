@@ -47,11 +47,16 @@ export interface Wanted {
   readonly from: number;
   /** Nodes that are counted. */
   readonly nodes: number;
-  /**
-   * Moves the base there, unless a node has joined meanwhile; false then. `blocks`: how many blocks storage has, where they and the
-   * entries from there on are all that was ever taken.
-   */
-  moveBase(to: number, blocks: number | undefined): Promise<boolean>;
+  /** Moves the base there, unless a node has joined meanwhile; false then. `below`: where that is known. */
+  moveBase(to: number, below: Below | undefined): Promise<boolean>;
+}
+
+/** What is below the base of the journal. */
+export interface Below {
+  /** How many blocks are all that was ever taken, with the entries that are left. */
+  readonly blocks: number;
+  /** The last block that was stored by an entry below the base, -1 before the first; undefined when that is not known. */
+  readonly stored?: number | undefined;
 }
 
 export class Marks {
@@ -84,15 +89,17 @@ export class Marks {
   }
 
   /**
-   * How many blocks are all that was ever taken, with the entries that are left; undefined when they may not be. True as long as the
-   * base stays, which is where `join` has found it.
+   * Undefined when blocks and the entries that are left may not be all that was ever taken. True as long as the base stays, which is
+   * where `join` has found it.
    */
-  async blocksBelow(): Promise<number | undefined> {
+  async below(): Promise<Below | undefined> {
     const base = await this.base();
-    if (base === 1) return 0;
+    if (base === 1) return { blocks: 0, stored: -1 };
     const whole = await this.#get(utf8(this.#modules.names.whole));
-    const [of, blocks] = whole === undefined ? [] : fromUtf8(whole.value).split(' ');
-    return Number(of) === base ? Number(blocks) : undefined;
+    const [of, blocks, stored] = whole === undefined ? [] : fromUtf8(whole.value).split(' ');
+    if (Number(of) !== base) return undefined;
+    // An older version does not write it.
+    return { blocks: Number(blocks), ...(stored !== undefined && { stored: Number(stored) }) };
   }
 
   /** Says what this node wants. Throws `data_dir_invalid` when another process has its name. */
@@ -125,8 +132,10 @@ export class Marks {
     return {
       from: Math.min(...marks.map(({ wants }) => wants)),
       nodes: marks.length,
-      moveBase: (to, blocks) => {
-        const whole = blocks === undefined ? [] : [{ key: utf8(names.whole), value: `${to} ${blocks}` }];
+      moveBase: (to, below) => {
+        const facts =
+          below === undefined ? undefined : [to, below.blocks, below.stored].filter((one) => one !== undefined);
+        const whole = facts === undefined ? [] : [{ key: utf8(names.whole), value: facts.join(' ') }];
         return this.#change(before, [{ key: base, value: String(to) }, ...whole]);
       },
     };

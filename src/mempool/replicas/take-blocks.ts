@@ -38,6 +38,8 @@ export interface BlocksSource {
   readonly link: Link;
   /** How many blocks there must be. */
   readonly blocks: number;
+  /** The last of them that was stored before the journal begins, -1 before the first; undefined when that is not known. */
+  readonly stored?: number | undefined;
   readonly signal: AbortSignal;
   /** Told how many blocks are here, and how many there are. */
   readonly onProgress: (done: number, total: number) => void;
@@ -66,7 +68,9 @@ export async function takeBlocks(
   } finally {
     await verifier.close();
   }
-  const batch = kv.batch().put(keys.ahead, encodePlace({ until: total - 1, at: -1 }));
+  const place = { until: total - 1, at: source.stored ?? -1 };
+  const batch = kv.batch();
+  if (place.at < place.until) batch.put(keys.ahead, encodePlace(place));
   state.seal(seq, batch);
   await kv.write(batch, { sync: true });
   return total;

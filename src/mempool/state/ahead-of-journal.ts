@@ -1,21 +1,28 @@
 /**
  * A state that was made from blocks is ahead of the journal that goes on from it (docs/adr/0048-a-state-from-storage.md). Until the
- * journal has come to the last of these blocks, what it brings may be in one of them: that is left out, and the others of its group are
- * taken, as they were before that block. A state that has applied every command has no such record, and nothing of this.
+ * journal has come to the last of these blocks, what it brings may be in one of them, or spend what one of them spends: that is left out,
+ * and the others of its group are taken, as they were before that block. A state that has applied every command has no such record, and
+ * nothing of this.
  */
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Turn } from '../../chain/decode-in-pieces.js';
+import { createdOutput, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import type { OutPoint, Transaction } from '../../chain/types.js';
 import { decodeRecord } from '../../db/decode-record.js';
 import type { KvBatch } from '../../db/kv.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { inPieces } from '../../lib/pieces.js';
 import type { CandidateTx } from './acceptance.js';
 import { keys } from './layout.js';
+import type { Standing } from './oldest-waiting.js';
 import { decodeStatus } from './records.js';
 import type { MempoolState } from './state.js';
 import type { StateStore } from './state-store.js';
+
+/** Outputs that are remembered as spent by what was left out: more than two pools' worth. */
+const MAX_SPENT = 500_000;
 
 const Height = Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER });
 const PlaceJson = Type.Object({ until: Height, at: Height });
@@ -27,20 +34,20 @@ export interface JournalPlace {
   readonly at: number;
 }
 
+type Group = readonly CandidateTx[];
+type AheadState = Pick<MempoolState, 'head' | 'rounds' | 'coins' | 'waitingSince' | 'passBlock' | 'giveUpRounds'>;
+
 export class AheadOfJournal {
   readonly #store: Pick<StateStore, 'getMany'>;
-  readonly #state: Pick<MempoolState, 'head' | 'rounds' | 'passBlock' | 'giveUpRounds'>;
+  readonly #state: AheadState;
   readonly #turn: Turn;
   #place: JournalPlace | undefined;
   /** The last block to whose cut the journal has come since the start. */
   #cut = -1;
+  /** What was spent by what was left out since the start: whatever spends it too was refused. */
+  readonly #spent = new Set<string>();
 
-  private constructor(
-    store: Pick<StateStore, 'getMany'>,
-    state: Pick<MempoolState, 'head' | 'rounds' | 'passBlock' | 'giveUpRounds'>,
-    turn: Turn,
-    place: JournalPlace,
-  ) {
+  private constructor(store: Pick<StateStore, 'getMany'>, state: AheadState, turn: Turn, place: JournalPlace) {
     this.#store = store;
     this.#state = state;
     this.#turn = turn;
@@ -50,21 +57,81 @@ export class AheadOfJournal {
   /** Undefined when the state is not ahead. */
   static async read(
     store: Pick<StateStore, 'get' | 'getMany'>,
-    state: Pick<MempoolState, 'head' | 'rounds' | 'passBlock' | 'giveUpRounds'>,
+    state: AheadState,
     turn: Turn,
   ): Promise<AheadOfJournal | undefined> {
     const record = await store.get(keys.ahead);
     return record && new AheadOfJournal(store, state, turn, decodePlace(record));
   }
 
-  /** The groups without what a block has to which the journal comes later. */
-  async left(groups: readonly (readonly CandidateTx[])[]): Promise<readonly (readonly CandidateTx[])[]> {
+  /** Where the state is, the journal taken for what counts. */
+  get standing(): Standing {
+    const { waitingSince } = this.#state;
+    return this.#place === undefined ? waitingSince : { ...waitingSince, height: undefined };
+  }
+
+  /**
+   * The groups without what a block has to which the journal comes later. `isOwn`: they come from this node, which judged them by the state as it
+   * is and answers for each as a whole.
+   */
+  async left(groups: readonly Group[], { isOwn }: { readonly isOwn: boolean }): Promise<readonly Group[]> {
     if (this.#place === undefined) return groups;
     const { at } = this.#place;
     const hashes = groups.flat().map(({ hash }) => hash);
     const records = await this.#store.getMany(hashes.map(keys.status));
-    const isThere = new Set(hashes.filter((_, i) => heightIn(records[i]) > at));
-    return groups.map((group) => group.filter(({ hash }) => !isThere.has(hash)));
+    const heights = new Map(hashes.map((hash, i) => [hash, heightIn(records[i])]));
+    const heightOf = ({ hash }: CandidateTx): number => heights.get(hash) ?? -1;
+    const made = new Map<string, Transaction>();
+    return groups.flatMap((group) => {
+      const rest = group.filter((candidate) => heightOf(candidate) <= at);
+      // A group with something of a block that the journal has come to was refused.
+      const isWhole = isOwn || rest.length < 2 || rest.some((candidate) => heightOf(candidate) >= 0);
+      const parts = isWhole ? [rest] : this.#parts(rest, made);
+      for (const { hash, tx } of parts[0] ?? []) made.set(hash, tx);
+      for (const candidate of group) if (heightOf(candidate) > at) this.#note(candidate);
+      return parts;
+    });
+  }
+
+  /**
+   * A group and, by themselves, those of its members, singly or by their trade, which a block to which the journal comes later has made
+   * impossible: they were taken with the others, and given up at that block. `made`: by the command so far.
+   */
+  #parts(group: Group, made: ReadonlyMap<string, Transaction>): readonly Group[] {
+    const gone = this.#goneOf(group, made);
+    const isContrary = ({ tx }: CandidateTx): boolean =>
+      spentOutPoints(tx).some((at) => this.#spent.has(outPointKey(at)));
+    if (gone.size === 0 || gone.size === group.length || group.some(isContrary)) return [group];
+    const parts = new Map<string, CandidateTx[]>();
+    for (const candidate of group.filter((one) => gone.has(one))) {
+      const name = nameOf(candidate);
+      parts.set(name, [...(parts.get(name) ?? []), candidate]);
+    }
+    return [group.filter((one) => !gone.has(one)), ...parts.values()];
+  }
+
+  /** Those that spend what is not there, or what one of them makes, and the others of their trades. */
+  #goneOf(group: Group, made: ReadonlyMap<string, Transaction>): ReadonlySet<CandidateTx> {
+    const gone = new Set<CandidateTx>();
+    const there = new Map([...made, ...group.map(({ hash, tx }) => [hash, tx] as const)]);
+    const isThere = (at: OutPoint): boolean => {
+      const parent = there.get(at.tHash);
+      return this.#state.coins.has(at) || (parent !== undefined && createdOutput(parent, at.n) !== undefined);
+    };
+    for (let before = -1; gone.size > before; ) {
+      before = gone.size;
+      const trades = new Set([...gone].map(nameOf));
+      for (const one of group) {
+        if (spentOutPoints(one.tx).every(isThere) && !trades.has(nameOf(one))) continue;
+        gone.add(one);
+        there.delete(one.hash);
+      }
+    }
+    return gone;
+  }
+
+  #note({ tx }: CandidateTx): void {
+    for (const at of spentOutPoints(tx)) if (this.#spent.size < MAX_SPENT) this.#spent.add(outPointKey(at));
   }
 
   /**
@@ -83,14 +150,17 @@ export class AheadOfJournal {
    * cut so far on top of that, the other nodes gave up.
    */
   async passed(height: number, time: number | null, batch: KvBatch): Promise<void> {
+    // Told once more.
+    if (this.#place === undefined || height <= this.#place.at) return;
+    const { until } = this.#place;
     await this.#come(height, time, batch);
-    if (this.#place === undefined) return;
-    const { until, at } = this.#place;
-    if (time !== null && height > at && height <= until)
-      await inPieces(this.#state.giveUpRounds(time, batch), this.#turn);
-    this.#place = height < until ? { until, at: Math.max(at, height) } : undefined;
-    if (this.#place === undefined) batch.del(keys.ahead);
-    else batch.put(keys.ahead, encodePlace(this.#place));
+    if (time !== null && height <= until) await inPieces(this.#state.giveUpRounds(time, batch), this.#turn);
+    this.#place = height < until ? { until, at: height } : undefined;
+    if (this.#place !== undefined) batch.put(keys.ahead, encodePlace(this.#place));
+    else {
+      this.#spent.clear();
+      batch.del(keys.ahead);
+    }
   }
 
   async #come(height: number, time: number | null, batch: KvBatch): Promise<void> {
@@ -109,6 +179,11 @@ function decodePlace(bytes: Uint8Array): JournalPlace {
     if (!Value.Check(PlaceJson, place)) throw new RangeError('not as the schema asks');
     return place;
   });
+}
+
+/** Of what is judged together: a transaction, or the members of a trade. */
+function nameOf({ hash, tx }: CandidateTx): string {
+  return tx.druidInfo === null ? `t${hash}` : `d${tx.druidInfo.druid}`;
 }
 
 /** The block that a status names; -1 when it names none. */

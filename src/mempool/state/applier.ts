@@ -146,7 +146,7 @@ export class Applier implements Service {
     this.#room = room;
     this.#retention = new Retention(state.seq, clock);
     this.#adoptedRetention = new AdoptedRetention(clock);
-    this.#oldest = new OldestWaiting(state.seq, state.waitingSince.arrivals, state.waitingSince.rounds);
+    this.#oldest = new OldestWaiting(state.seq, { ...state.waitingSince, height: undefined });
     this.#digests = digests;
     this.#image = image;
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
@@ -169,6 +169,7 @@ export class Applier implements Service {
       );
     }
     this.#ahead = await AheadOfJournal.read(this.#store, this.#state, this.#turn);
+    this.#oldest.passed(seq, this.#ahead?.standing ?? this.#state.waitingSince);
     if (this.#ended !== undefined) throw this.#ended;
     const done = createDeferred<void>();
     if (head === seq) done.resolve();
@@ -262,7 +263,7 @@ export class Applier implements Service {
     this.#reportReplay(last);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
     this.#retention.passed(last, bytes);
-    this.#oldest.passed(last, state.waitingSince.arrivals, state.waitingSince.rounds);
+    this.#oldest.passed(last, this.#ahead?.standing ?? state.waitingSince);
     const due = this.#retention.due();
     if (due > 0) await this.#compact(due);
     if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
@@ -278,7 +279,7 @@ export class Applier implements Service {
     switch (command.kind) {
       case 'transactions': {
         const all = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
-        const groups = (await this.#ahead?.left(all)) ?? all;
+        const groups = (await this.#ahead?.left(all, { isOwn: this.#submitted.has(id) })) ?? all;
         const { time, unchained } = command;
         const isKnownCreate = await knownCreates(this.#store, groups);
         const context = { time, isKnownCreate, isUnchained: unchained === true };
@@ -358,7 +359,8 @@ export class Applier implements Service {
     if (seq <= 0 || !isOnDisk) return;
     try {
       const waiting = this.#oldest.before(this.#state.waitingSince.oldest());
-      await this.#journal.compact(seq, { isUrgent, waiting, blocks: this.#state.head.height + 1 });
+      const { storedBefore } = this.#oldest;
+      await this.#journal.compact(seq, { isUrgent, waiting, blocks: this.#state.head.height + 1, storedBefore });
     } catch (error) {
       // What it could not drop now, it drops the next time.
       if (!isTesseraError(error, 'database_failed')) throw error;

@@ -201,9 +201,9 @@ export class MempoolState {
     return this.statuses.unwritten(hash);
   }
 
-  /** The number of the last transaction accepted, of the oldest that waits, if one does, and of blocks being made. */
-  get waitingSince(): Waiting & { readonly arrivals: number } {
-    return { arrivals: this.#arrivals, ...waitingIn(this.#places) };
+  /** The number of the last transaction accepted, of the oldest that waits, if one does, of blocks being made, and of the last stored. */
+  get waitingSince(): Waiting & { readonly arrivals: number; readonly height: number } {
+    return { arrivals: this.#arrivals, height: this.#head.height, ...waitingIn(this.#places) };
   }
 
   /** Digest of the whole state, equal on replicas that have applied the same commands since the first. */
