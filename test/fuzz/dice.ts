@@ -1,22 +1,20 @@
 /** Seeded chance: the same seed gives the same rolls. */
 
 import { fc } from '../support/property.js';
+import { seeded } from '../support/seeded.js';
 
 const TWO_32 = 2 ** 32;
 
 export class Dice {
-  #state: number;
+  readonly #next: () => number;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    this.#next = seeded(seed);
   }
 
-  /** A whole number from 0 up to, not including, `end` (mulberry32). */
+  /** A whole number from 0 up to, not including, `end`. */
   below(end: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / TWO_32) * end);
+    return Math.floor(this.#next() * end);
   }
 
   /** True once in so many rolls, on the average. */
