@@ -1,7 +1,4 @@
-/**
- * Gives what a database or a file of the data directory threw a name: a caller always gets an error of the catalogue,
- * whatever went wrong below.
- */
+/** Turns what a database, or the system about a file of the data directory, has thrown into an error of the catalogue. */
 
 import { basename } from 'node:path';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';

@@ -1,6 +1,6 @@
 /**
- * Which of the nodes that share a journal makes the blocks. The state does not depend on it: its conditions on height and round
- * make a second leader harmless, and one at a time is only what keeps them from doing the same work.
+ * Which of the nodes that share a journal makes the blocks. The state does not depend on it: it checks height and round of
+ * each command, which makes a second leader harmless. There is one at a time only so that several do not do the same work.
  */
 
 import type { Service } from '../lib/service.js';

@@ -1,9 +1,9 @@
 /**
- * Transactions that `tessera rebuild` has found in the old journal and pool: they were acknowledged and are in no block that
- * was found. Once this node stands at the block of storage they are submitted again, like any other; what became impossible
- * is refused with the rule. Old journal and old pool need not give a transaction after those that it spends from: one whose
- * inputs are not there is put off as long as others are admitted. What can only not be admitted yet is tried again after the
- * next block.
+ * Transactions that `tessera rebuild` has found in the old journal and pool: they were acknowledged and are in no block
+ * that was found. Once this node stands at the block of storage they are submitted again, like any other; what became
+ * impossible is refused with the rule. Old journal and old pool need not give a transaction after those that it spends
+ * from: one whose inputs are not there is put off as long as others are admitted. What can merely not be admitted yet is
+ * tried again after the next block.
  */
 
 import { transactionHash } from '../chain/hash.js';

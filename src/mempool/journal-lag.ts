@@ -1,4 +1,7 @@
-/** How long what the journal has waits for the state, by looks from time to time: those of the scrapes. */
+/**
+ * How long entries of the journal wait until the state has applied them, as far as looks from time to time can tell: one
+ * at each scrape.
+ */
 
 import type { Clock } from '../lib/clock.js';
 

@@ -1,6 +1,7 @@
 /**
- * Gives up a payment that no mempool node has admitted: its inputs come back, once, and with it go the payments that spend its
- * change. What may still come into a block is refused: a second payment instead of it could be paid beside it.
+ * Gives up a payment that no mempool node has admitted: its inputs come back, once, and with it go the payments that
+ * spend its change. A payment that may still get into a block is not given up: one made in its place could then be paid
+ * as well.
  */
 
 import { spentOutPoints } from '../chain/transaction.js';

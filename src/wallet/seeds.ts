@@ -1,4 +1,7 @@
-/** What a new wallet starts with: the keys and funds that the configuration of a development network gives it, or the time of its birth. */
+/**
+ * What a new wallet starts with: the keys that a development network gives it, with their funds, or the time at which it
+ * was made.
+ */
 
 import { addressOf } from '../chain/address.js';
 import { tokenAsset } from '../chain/assets.js';

@@ -20,8 +20,9 @@ declare module 'fastify' {
 }
 
 /**
- * What needs no key anywhere is not told, by a node that asks for none, under a name that a stranger may have pointed at it (DNS
- * rebinding): his page would read it. Where a key is asked for elsewhere, `ApiKeys` asks for it then.
+ * The names under which a node that asks for no key answers at all, on routes that never need a key: not one that a
+ * stranger may have pointed at it (DNS rebinding), whose page would read the answer. On the other routes `ApiKeys` asks
+ * for a key in that case.
  */
 class OwnNames {
   readonly #cors: AllowedOrigins;

@@ -1,4 +1,7 @@
-/** Of which inputs of a transaction file the amount is proven, without a network (docs/cli.md#signing-without-a-node). */
+/**
+ * Which inputs of a transaction file have an amount that is proven, without a network
+ * (docs/cli.md#signing-without-a-node).
+ */
 
 import type { Genesis } from '../../chain/genesis.js';
 import { devAccounts } from '../../config/dev-accounts.js';

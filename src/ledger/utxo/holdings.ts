@@ -1,4 +1,4 @@
-/** Unspent outputs as whoever asks for balances sees them. */
+/** Unspent outputs as balances show them. */
 
 import type { Asset, OutPoint } from '../../chain/types.js';
 

@@ -1,8 +1,8 @@
 /**
- * The last step into the journal: groups that arrive in one turn of the event loop share a command. What can be told before
- * is told before, for nobody pays for what is written and comes to nothing: a group is judged by the state as it is, and waits
- * while another one with the same transaction, DRUID or spent output is on its way. What still comes to nothing is counted
- * (`open-trades.ts`).
+ * The last step into the journal: groups that arrive in one turn of the event loop share a command. What can be decided
+ * before the journal is decided here, because a sender pays nothing for commands that come to nothing: a group is judged
+ * by the state as it is, and waits while another one with the same transaction, DRUID or spent output is on its way. What
+ * still comes to nothing is counted (`open-trades.ts`).
  */
 
 import { decodeTransaction } from '../../chain/codec.js';

@@ -1,7 +1,7 @@
 /**
- * Submissions that are not decided yet. A transaction that is sent right behind the one it spends from waits for the verdict
- * on that: it would be refused for an input that exists a moment later. What exists is not waited for, whoever sends copies of
- * its transaction, and who waits has a place among a bounded number of them.
+ * Submissions that are not decided yet. A transaction that is sent right behind the one it spends from waits for the
+ * verdict on that: it would be refused for an input that exists a moment later. Nobody waits for an output that exists
+ * already, even while copies of its transaction arrive; and only a bounded number may wait.
  */
 
 import type { OutPoint } from '../../chain/types.js';

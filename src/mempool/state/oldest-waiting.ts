@@ -1,7 +1,7 @@
 /**
- * The command behind which everything that waits for a block came, and the blocks that are being made were cut. A journal that is not
- * cut behind it gives all of that once more to a node that has no state of its own and none to take. And which block was the last one
- * stored before a command, without which such a node cannot tell what comes once more from what comes first.
+ * The command after which everything came that waits for a block, and after which the blocks that are being made were cut. A
+ * journal that is kept from there on gives all of that again to a node that has no state of its own and none to take. And which
+ * block was the last one stored before a command: without that, such a node cannot tell what comes again from what is new.
  */
 
 /** Places in the journal that are remembered; of more, every second one is forgotten. */
