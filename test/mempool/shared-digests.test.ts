@@ -136,6 +136,21 @@ describe('digests of the nodes at one journal', () => {
     await kv.close();
   });
 
+  it('stop one that has no block where others have, at once and without a word in the journal', () => {
+    const [own, other] = [new Replica('a'), new Replica('b')];
+    // A journal that was begun by a node with a state: what comes before its first command is in no command.
+    own.digests.afterBlock(10, { head: { height: -1 } as never, sharedDigest: () => 'empty' }, new PendingBatch());
+    other.apply(10, true);
+    const word = other.digests.untold();
+    if (word === undefined) throw new Error('nothing was told');
+    let contested = 0;
+    own.digests.contested.on(() => contested++);
+    own.hear(word);
+    expect(isTesseraError(own.stoppedBy, 'state_diverged')).toBe(true);
+    expect(errorMessage(own.stoppedBy)).toContain('tessera rebuild --role mempool --archive');
+    expect({ contested, answer: own.digests.answer(10) }).toEqual({ contested: 0, answer: undefined });
+  });
+
   it('of a state that is ahead of the journal are not compared', () => {
     const ahead = new Replica('b', 0);
     ahead.digests.afterBlock(20, { head: { height: 9 } as never, sharedDigest: () => 'other' }, new PendingBatch());

@@ -86,7 +86,7 @@ export class SharedDigests {
   /** What to say of a contested state: once, with the marks of the commands before it. */
   answer(seq: number): DigestCommand | undefined {
     const own = this.#own.find((one) => one.seq === seq);
-    if (own === undefined || this.#answered.has(seq)) return undefined;
+    if (own === undefined || own.height < 0 || this.#answered.has(seq)) return undefined;
     this.#answered.add(seq);
     return { kind: 'digest', replica: this.#replica, ...own, trail: this.#trailTo(seq).slice(-MAX_TRAIL) };
   }
@@ -123,6 +123,8 @@ export class SharedDigests {
     const others = told.votes.filter(({ replica }) => replica !== this.#replica);
     const against = largestOf(others.filter(({ digest }) => digest !== own.digest));
     if (against === undefined) return;
+    // Without a single block it is not the one that is right, and has nothing to say that others could compare.
+    if (own.height < 0) throw this.#divergence(own, against);
     if (!this.#answered.has(told.seq)) this.contested.emit(told.seq);
     const withUs = 1 + others.filter(({ digest }) => digest === own.digest).length;
     const isOutvoted = against.replicas.length > withUs;
@@ -138,7 +140,9 @@ export class SharedDigests {
     const since = exact === undefined ? `${after}by command ${own.seq}` : `with command ${exact}`;
     return new TesseraError(
       'state_diverged',
-      `the state of this node is not that of the other mempool nodes (${names}) after block ${own.height}: they came apart ${since}; put the db folder of this node aside and start it again, and it takes their state`,
+      own.height < 0
+        ? `this node has no block, and the other mempool nodes (${names}) have: the journal goes on from blocks that no command of it has; make the state of this node with tessera rebuild --role mempool --archive FOLDER`
+        : `the state of this node is not that of the other mempool nodes (${names}) after block ${own.height}: they came apart ${since}; put the db folder of this node aside and start it again, and it takes their state`,
       {
         details: {
           command: exact,
