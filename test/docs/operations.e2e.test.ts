@@ -283,6 +283,16 @@ describe('docs/operations.md, run as it stands', () => {
     await goesOn();
   });
 
+  it('another passphrase of the wallet: payments and backups go on with it, and the old folder of backups wants the old one', async () => {
+    await writeFile(join(root, 'work', 'new-passphrase'), 'another passphrase\n', { mode: 0o600 });
+    expect(await runBlock('passphrase')).toContain('backup');
+    expect(await readdir(join(root, 'work'))).not.toContain('new-passphrase');
+    await ready('user');
+    await pay(200);
+    const old = run(onThisMachine(`tessera backup /backup/user ${unlock}`));
+    await expect(old).rejects.toThrow(/wrong_passphrase: .* the one with which their folder was begun/);
+  });
+
   it('a mempool and a storage node that are rebuilt, and at the end everything agrees with the archive', async () => {
     await runBlock('rebuild');
     await ready('mempool');

@@ -105,7 +105,10 @@ export async function openEnvelope(
   if (!isScryptCost(kdf)) throw new TesseraError('backup_invalid', 'the backup asks for too much to open its key');
   const key = open(await deriveKey(passphrase, fromHex(kdf.salt), kdf), fromHex(box), keyContext(id));
   if (key === undefined) {
-    throw new TesseraError('wrong_passphrase', 'the passphrase does not open the backup, or backup.json is damaged');
+    throw new TesseraError(
+      'wrong_passphrase',
+      'the passphrase does not open the backups, or backup.json is damaged: they go on under the one with which their folder was begun, whatever became of the wallet’s since: give that one as --passphrase-file; for new backups a new folder does as well',
+    );
   }
   return new SealedEnvelope(id, key, random);
 }
