@@ -1,5 +1,5 @@
 import { transactionHash } from './hash.js';
-import type { OutPoint, Transaction, TxOut } from './types.js';
+import type { OutPoint, Transaction, TxIn, TxOut } from './types.js';
 
 /** One output with its name. */
 export interface PlacedTxOut {
@@ -7,18 +7,23 @@ export interface PlacedTxOut {
   readonly txOut: TxOut;
 }
 
+/** What is left of a transaction without the scripts of its inputs, which are most of its memory. */
+export interface Unscripted extends Omit<Transaction, 'inputs'> {
+  readonly inputs: readonly Pick<TxIn, 'previousOut'>[];
+}
+
 /** One input without previous output, and one output: the shape that coinbase and create transactions share. */
-function isCreateCandidate(tx: Transaction): boolean {
+function isCreateCandidate(tx: Unscripted): boolean {
   return tx.inputs.length === 1 && tx.inputs[0]?.previousOut === null && tx.outputs.length === 1;
 }
 
 /** True for the shape of a coinbase: nothing spent, one output of tokens. */
-export function isCoinbase(tx: Transaction): boolean {
+export function isCoinbase(tx: Unscripted): boolean {
   return isCreateCandidate(tx) && tx.outputs[0]?.value.kind === 'token';
 }
 
 /** True for the shape of an item creation: nothing spent, one output of items. */
-export function isCreate(tx: Transaction): boolean {
+export function isCreate(tx: Unscripted): boolean {
   return isCreateCandidate(tx) && tx.outputs[0]?.value.kind === 'item';
 }
 
@@ -40,11 +45,16 @@ export function spentOutPoints(tx: Transaction): OutPoint[] {
  * takes the place of an output (decision B5).
  */
 export function createdOutPoints(tx: Transaction, hash: string = transactionHash(tx)): PlacedTxOut[] {
-  return [...tx.outputs, ...tx.fees].map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
+  return placedOutputs(tx, hash);
+}
+
+/** The same of a transaction whose hash is known. */
+export function placedOutputs({ outputs, fees }: Pick<Transaction, 'outputs' | 'fees'>, hash: string): PlacedTxOut[] {
+  return [...outputs, ...fees].map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
 }
 
 /** One of them by its index; undefined when there is none. */
-export function createdOutput({ outputs, fees }: Transaction, n: number): TxOut | undefined {
+export function createdOutput({ outputs, fees }: Pick<Transaction, 'outputs' | 'fees'>, n: number): TxOut | undefined {
   return n < outputs.length ? outputs[n] : fees[n - outputs.length];
 }
 

@@ -1,7 +1,8 @@
 /** A block as the index takes it: told of when it is stored, or read from the archive, a few transactions at a time. */
 
-import { isCoinbase, isCreate } from '../../chain/transaction.js';
-import type { BlockHeader, Transaction } from '../../chain/types.js';
+import { isCoinbase, isCreate, type Unscripted } from '../../chain/transaction.js';
+import type { BlockHeader } from '../../chain/types.js';
+import type { VerifiedTransaction } from '../../ledger/block/verified-block.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { ArchiveLookups, WrittenBlock } from '../archive/lookups.js';
 import { present } from '../archive/reader.js';
@@ -14,7 +15,7 @@ const COUNT_BYTES = 8;
 
 export interface TransactionToIndex {
   readonly hash: string;
-  readonly transaction: Transaction;
+  readonly transaction: Unscripted;
   /** Bytes, encoded. */
   readonly size: number;
 }
@@ -32,11 +33,7 @@ export interface BlockToIndex {
 }
 
 export function writtenBlock({ record, verified }: WrittenBlock): BlockToIndex {
-  const transactions = verified.transactions.map(({ hash, transaction, bytes }) => ({
-    hash,
-    transaction,
-    size: bytes.length,
-  }));
+  const transactions = verified.transactions.map(toIndex);
   const { hash, height, issued } = record;
   return { hash, height, issued, header: record.block.header, size: sizeOf(record.bytes, transactions), transactions };
 }
@@ -54,12 +51,17 @@ export async function readBlockToIndex(
   for (let from = 0; from < names.length; from += READ_AT_ONCE) {
     const some = await archive.transactions(names.slice(from, from + READ_AT_ONCE), slices);
     for (const [i, found] of some.entries()) {
-      const { hash, transaction, bytes } = present(found, `transaction ${names[from + i]}`);
-      transactions.push({ hash, transaction, size: bytes.length });
+      transactions.push(toIndex(present(found, `transaction ${names[from + i]}`)));
     }
   }
   const { hash, issued } = record;
   return { hash, height, issued, header, size: sizeOf(record.bytes, transactions), transactions };
+}
+
+/** What the index does not need is not kept while it waits for its turn. */
+function toIndex({ hash, transaction, bytes }: VerifiedTransaction): TransactionToIndex {
+  const inputs = transaction.inputs.map(({ previousOut }) => ({ previousOut }));
+  return { hash, transaction: { ...transaction, inputs }, size: bytes.length };
 }
 
 function sizeOf(block: Uint8Array, transactions: readonly TransactionToIndex[]): number {
@@ -67,7 +69,7 @@ function sizeOf(block: Uint8Array, transactions: readonly TransactionToIndex[]):
 }
 
 /** What a transaction is; `isLast`: it is the last one of its block, its coinbase. */
-export function kindOf(transaction: Transaction, height: number, isLast: boolean): TransactionKind {
+export function kindOf(transaction: Unscripted, height: number, isLast: boolean): TransactionKind {
   if (isLast) return 'coinbase';
   if (height === 0) return 'genesis';
   if (isCoinbase(transaction)) return 'issuance';

@@ -38,7 +38,11 @@ export class Sources {
   }
 
   /** Keeps a transaction whose outputs may be spent soon. */
-  keep(hash: string, { outputs, fees }: Transaction, { height, txNum }: Place): SourceTransaction {
+  keep(
+    hash: string,
+    { outputs, fees }: Pick<Transaction, 'outputs' | 'fees'>,
+    { height, txNum }: Place,
+  ): SourceTransaction {
     const source = { height, txNum, outputs: { outputs, fees } };
     this.#kept.set(hash, source, { size: Math.min(outputs.length + fees.length + 1, MAX_SIZE) });
     return source;
@@ -67,7 +71,7 @@ export class Sources {
 /** The output that an input spends; throws `data_corrupt` when there is none. */
 export function sourceOf(transactions: ReadonlyMap<string, SourceTransaction>, { tHash, n }: OutPoint): Source {
   const found = transactions.get(tHash);
-  const txOut = found && createdOutput(found.outputs as Transaction, n);
+  const txOut = found && createdOutput(found.outputs, n);
   if (found === undefined || txOut === undefined) throw damaged(`output ${n} of ${tHash}, which is spent, is missing`);
   return { height: found.height, txNum: found.txNum, txOut };
 }

@@ -5,8 +5,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withFixedHash } from '../../chain/assets.js';
-import { createdOutPoints } from '../../chain/transaction.js';
-import type { Asset, Transaction, TxOut } from '../../chain/types.js';
+import { placedOutputs, type Unscripted } from '../../chain/transaction.js';
+import type { Asset, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { Accounts } from './accounts.js';
@@ -155,7 +155,7 @@ export class IndexStep {
       movements.spend(source.txOut.scriptPublicKey, asset);
       this.#takeUnspent(source, previousOut.n, source.txOut.scriptPublicKey);
     }
-    for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
+    for (const { outPoint, txOut } of placedOutputs(transaction, hash)) {
       if (this.#isDue) await this.#slices.turn();
       const asset = withFixedHash(txOut.value, outPoint);
       movements.create(txOut.scriptPublicKey, asset);
@@ -207,7 +207,7 @@ export class IndexStep {
   }
 
   /** The transactions of a set stand side by side, and each says how many they are. */
-  #putTrade({ druidInfo }: Transaction, { height, txNum }: Place): void {
+  #putTrade({ druidInfo }: Pick<Unscripted, 'druidInfo'>, { height, txNum }: Place): void {
     if (druidInfo === null) return;
     const { height: at, firstTxNum, participants } = this.#trade;
     if (at !== height || txNum >= firstTxNum + participants) {
@@ -223,7 +223,7 @@ export class IndexStep {
 }
 
 /** What it has comes from nothing. */
-function isFounding({ inputs }: Transaction): boolean {
+function isFounding({ inputs }: Unscripted): boolean {
   return inputs.every(({ previousOut }) => previousOut === null);
 }
 
