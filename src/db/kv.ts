@@ -8,7 +8,7 @@ import type { Pieces } from '../lib/pieces.js';
 
 /** Writes that happen together or not at all. */
 export interface KvBatch {
-  /** A value may be changed afterwards, a key not before the batch is written. No key begins with the byte 0xff. */
+  /** Copies both. No key begins with the byte 0xff. */
   put(key: Uint8Array, value: Uint8Array): KvBatch;
   /** The same in pieces, for a value of many megabytes, which stands in parts. It is in the batch when all of them are done. */
   putInPieces(key: Uint8Array, parts: readonly Uint8Array[]): Pieces<void>;

@@ -22,7 +22,7 @@ import { checkFiles } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
 import { BINARY, type BinaryLevel, LevelReader, type UseLevel } from './level-reader.js';
 import { mustHold } from './must-hold.js';
-import { PendingBatch, type PendingWrite, recordChecksums, sealRecord, writesOf } from './record.js';
+import { PendingBatch, type PendingWrite, pendingBatch, recordChecksums, sealRecord } from './record.js';
 import { checkRoom } from './room.js';
 import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 
@@ -32,6 +32,7 @@ const PIECE_BYTES = 1024 * 1024;
 /** Bytes of tables that are checked before opening: under a second. The archive's `verify` reads the rest. */
 const DEFAULT_CHECK_BYTES = 256 * 1024 * 1024;
 const ID_LENGTH = 16;
+const NO_CHECKSUMS = new Uint8Array(0);
 const DEFAULT_WAY_BACK = 'restore the data directory from a backup';
 
 export interface LevelKvOptions {
@@ -184,13 +185,12 @@ export class LevelKv implements Kv {
   }
 
   async #write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
-    const writes = writesOf(batch);
-    const mark = await markOf(writes, this.#last, sync);
-    const last = { key: MARK_KEY, record: sealRecord(MARK_KEY, encodeMark(mark)) };
+    const writes = pendingBatch(batch).writes();
     const level = await this.#writable();
     failpoint('db.write.before', this.#name);
+    let mark: Mark;
     try {
-      await writeInPieces(level, writes, last, sync);
+      mark = await writeInPieces(level, writes, this.#last, sync);
     } catch (error) {
       await this.#spoil();
       throw writeError(this.#path, this.#wayBack, error);
@@ -320,16 +320,6 @@ async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryL
   return level;
 }
 
-/** The mark of a batch. Its checksums are taken in pieces, each in a turn of the event loop of its own. */
-async function markOf(writes: readonly PendingWrite[], last: Mark, isSynced: boolean): Promise<Mark> {
-  let mark = nextMark(last, recordChecksums(writes.slice(0, PIECE_WRITES)), isSynced);
-  for (let from = PIECE_WRITES; from < writes.length; from += PIECE_WRITES) {
-    await nextTurn();
-    mark = { ...mark, digest: crc32(recordChecksums(writes.slice(from, from + PIECE_WRITES)), mark.digest) };
-  }
-  return mark;
-}
-
 /** What `put` and `del` of a batch hand encoded bytes to: what abstract-level has databases implement. */
 interface EncodedBatch {
   _put(key: Uint8Array, record: Uint8Array): void;
@@ -337,34 +327,44 @@ interface EncodedBatch {
 }
 
 /**
- * Hands a batch to LevelDB, a large one in pieces; it is written as one all the same. Keys and records are bytes that need no encoding,
- * so they pass by what `put` does for each of many thousand: only the last one goes through it, and makes the batch one that `write` takes.
+ * Hands a batch to LevelDB, a large one in pieces; it is written as one all the same, its mark, which is returned, behind it. Keys and records
+ * are bytes that need no encoding, so they pass by what `put` does for each of many thousand: only the mark goes through it, and makes the
+ * batch one that `write` takes.
  */
 async function writeInPieces(
   level: BinaryLevel,
-  writes: readonly PendingWrite[],
-  last: { readonly key: Uint8Array; readonly record: Uint8Array },
+  writes: Iterable<PendingWrite>,
+  last: Mark,
   sync: boolean,
-): Promise<void> {
+): Promise<Mark> {
   const batch = level.batch();
   const encoded = batch as unknown as EncodedBatch;
-  let count = 0;
+  let mark = nextMark(last, NO_CHECKSUMS, sync);
+  let piece: PendingWrite[] = [];
   let bytes = 0;
-  try {
-    for (const { key, record } of writes) {
-      const length = record?.length ?? 0;
-      // A large record gets a turn of its own: to make it has filled this one.
-      if (count === PIECE_WRITES || bytes > PIECE_BYTES || length > PIECE_BYTES) {
-        await nextTurn();
-        count = 0;
-        bytes = 0;
-      }
-      count++;
-      bytes += length;
+  const handOver = (): void => {
+    for (const { key, record } of piece) {
       if (record === undefined) encoded._del(key);
       else encoded._put(key, record);
     }
-    await batch.put(last.key, last.record, BINARY).write({ sync });
+    mark = { ...mark, digest: crc32(recordChecksums(piece), mark.digest) };
+    piece = [];
+    bytes = 0;
+  };
+  try {
+    for (const write of writes) {
+      const length = write.record?.length ?? 0;
+      // A large record gets a turn of its own: to make it has filled this one.
+      if (piece.length === PIECE_WRITES || bytes > PIECE_BYTES || length > PIECE_BYTES) {
+        handOver();
+        await nextTurn();
+      }
+      piece.push(write);
+      bytes += length;
+    }
+    handOver();
+    await batch.put(MARK_KEY, sealRecord(MARK_KEY, encodeMark(mark)), BINARY).write({ sync });
+    return mark;
   } finally {
     await batch.close();
   }

@@ -66,6 +66,38 @@ export function kvContract(name: string, open: () => Promise<{ kv: Kv; dispose()
       expect(text(await kv.get(bytes('a')))).toBe('before');
     });
 
+    it('copies a key when it is put or deleted', async () => {
+      await fill(kv, ['b', 'c']);
+      const [put, deleted] = [bytes('a'), bytes('b')];
+      const batch = kv.batch().put(put, bytes('value')).del(deleted);
+      put.fill(0x63);
+      deleted.fill(0x63);
+      await kv.write(batch, { sync: false });
+      expect(await collect(kv, ALL)).toEqual([
+        ['a', 'value'],
+        ['c', 'value of c'],
+      ]);
+    });
+
+    it('writes small, large and deleted records in the order in which they were put', async () => {
+      const lengths = [0, 1, 2_000, 300_000, 5, 70_000, 70_000, 70_000, 70_000, 0, 600_000, 3];
+      const batch = kv.batch();
+      for (const [i, length] of lengths.entries()) {
+        batch.put(bytes(`k${i}`), new Uint8Array(length).fill(i));
+        batch.put(bytes('again'), Uint8Array.of(i));
+        if (i === 6)
+          for (const work = batch.putInPieces(bytes('pieces'), [bytes('a'), bytes('b')]); !work.next().done; );
+        batch.del(bytes(`k${i - 2}`));
+      }
+      await kv.write(batch, { sync: true });
+      expect(await collect(kv, ALL)).toEqual([
+        ['again', '\x0b'],
+        ['k10', '\x0a'.repeat(600_000)],
+        ['k11', '\x0b'.repeat(3)],
+        ['pieces', 'ab'],
+      ]);
+    });
+
     it('takes a large value in pieces, as if it came at once', async () => {
       const parts = [bytes('begin'), new Uint8Array(0), new Uint8Array(2.5 * 1024 * 1024).fill(7), bytes('end')];
       const batch = kv.batch();

@@ -8,7 +8,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeTxOut } from '../../chain/codec.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
-import { type PendingWrite, writesOf } from '../../db/record.js';
+import { type PendingWrite, pendingBatch } from '../../db/record.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { asBuffer } from '../../lib/bytes.js';
 import type { Pieces } from '../../lib/pieces.js';
@@ -28,8 +28,9 @@ const READ_AHEAD = 100_000;
 export function* noteChanged(batch: KvBatch, seq: number): Pieces<number> {
   const changed: PendingWrite[] = [];
   let bytes = 0;
-  for (const [i, write] of writesOf(batch).entries()) {
-    if (i % PIECE_WRITES === PIECE_WRITES - 1) yield;
+  let seen = 0;
+  for (const write of pendingBatch(batch).writes()) {
+    if (++seen % PIECE_WRITES === 0) yield;
     if (!isUtxoKey(write.key)) continue;
     changed.push(write);
     bytes += HEAD_BYTES + write.key.length;

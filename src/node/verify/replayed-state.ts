@@ -10,7 +10,7 @@ import type { Journal } from '../../journal/journal.js';
 import { keys as journalKeys } from '../../journal/layout.js';
 import { LocalJournal } from '../../journal/local-journal.js';
 import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
-import { asBuffer } from '../../lib/bytes.js';
+import { asBuffer, keptBytes } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { systemRandom } from '../../lib/random.js';
@@ -122,7 +122,7 @@ class UnwrittenKv implements Kv {
   async write(batch: KvBatch): Promise<void> {
     for (const { key, record } of writesOf(batch)) {
       const isCreation = asBuffer(key).subarray(0, CREATION.length).equals(CREATION);
-      if (isCreation && record !== undefined) this.#creations.set(nameOf(key), unsealRecord(key, record));
+      if (isCreation && record !== undefined) this.#creations.set(nameOf(key), keptBytes(unsealRecord(key, record)));
     }
   }
 
