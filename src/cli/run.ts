@@ -1,7 +1,8 @@
 /** From the command line to an exit status: finds the command, parses its flags, runs it, and prints errors. */
 
 import { errorMessage } from '../lib/errors.js';
-import { type CliContext, ExitError, parseCommandLine, UsageError } from './command.js';
+import { printableJson, printableLines } from '../lib/printable.js';
+import { type CliContext, ExitError, type Output, parseCommandLine, UsageError } from './command.js';
 import { COMMANDS, findCommand } from './commands.js';
 import { commandJson, commandPage, overview, overviewJson, PROGRAM } from './help.js';
 import { failureJson, failureText } from './lifecycle.js';
@@ -26,7 +27,10 @@ export async function runCli(argv: readonly string[], caller: CliContext): Promi
     return 0;
   }
   // Its streams are opened when they are used: they are inherited, not copied.
-  const context: CliContext = Object.create(caller, { json: { value: json } });
+  const context: CliContext = Object.create(caller, {
+    json: { value: json },
+    stdout: { value: textOnly(caller.stdout, json) },
+  });
   const named = first !== undefined && !first.startsWith('-');
   let name = named ? first : DEFAULT_COMMAND;
   try {
@@ -44,6 +48,12 @@ export async function runCli(argv: readonly string[], caller: CliContext): Promi
     if (error instanceof ExitError) return error.status;
     return page === null ? 1 : USAGE_EXIT;
   }
+}
+
+/** Results have words of nodes and of strangers in them: whichever command prints them, a terminal obeys none of it. */
+function textOnly(output: Output, json: boolean): Output {
+  const write = (text: string): unknown => output.write(printableLines(json ? printableJson(text) : text));
+  return Object.create(output, { write: { value: write } });
 }
 
 /** A wrong command line has no code, and a second line that names the page of the command. */

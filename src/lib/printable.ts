@@ -7,8 +7,18 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 export function printable(text: string, maxLength = 1_000): string {
   const shown = text
     .slice(0, maxLength)
-    .replace(UNSAFE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+    .replace(UNSAFE, escaped);
   return shown.length > maxLength ? shown.slice(0, maxLength) : shown;
+}
+
+const escaped = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+
+/** The same but for line ends and tabs. */
+const UNSAFE_IN_LINES = /(?!\r?\n|\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** A text of lines, of any length, with unsafe characters as `\u{…}`. */
+export function printableLines(text: string): string {
+  return text.replace(UNSAFE_IN_LINES, escaped);
 }
 
 /** What JSON leaves as it is and a terminal may not. */

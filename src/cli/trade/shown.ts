@@ -7,7 +7,7 @@ import type { getTrade } from '../../api/routes/wallet/trade-operations.js';
 import { writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { errorMessage } from '../../lib/errors.js';
-import { printable } from '../../lib/printable.js';
+import { printable, printableJson } from '../../lib/printable.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { writeNewFile } from '../new-file.js';
@@ -63,7 +63,7 @@ export async function withOut<T>(
   work: (out: HandOver) => Promise<T>,
 ): Promise<T> {
   const file = args.value(OUT_FLAG.name);
-  const show = (document: object): unknown => stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  const show = (document: object): unknown => stdout.write(`${printableJson(JSON.stringify(document, null, 2))}\n`);
   if (file === undefined) return work({ give: async (document) => void (document === null || show(document)) });
   if (existsSync(file)) throw new UsageError(`${file} exists; name another file`);
   await writeNewFile(file, '', FILE_MODE);
@@ -100,8 +100,8 @@ function showTime(seconds: Trade['expires_at']): string {
 /** Some lines about a trade. */
 export function showTrade({ trade_id: id, state, give, get, metadata, reason, expires_at: end }: Trade): string {
   return [
-    `trade ${id}`,
-    `  state    ${state}${reason === null ? '' : `: ${printable(reason)}`}`,
+    `trade ${printable(id)}`,
+    `  state    ${printable(state)}${reason === null ? '' : `: ${printable(reason)}`}`,
     `  gives    ${showAsset(give)}`,
     `  gets     ${showAsset(get)}`,
     ...(metadata === null ? [] : [`  metadata ${printable(metadata)}`]),

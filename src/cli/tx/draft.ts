@@ -33,6 +33,7 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
 import { prettyExact, stringifyExact } from '../../lib/json.js';
 import { parseJsonFile } from '../../lib/json-file.js';
+import { printableJson } from '../../lib/printable.js';
 import { nameOfAsset, unspentFault } from '../../wallet/coins/unspent.js';
 
 const KIND = 'tessera-transaction';
@@ -72,7 +73,7 @@ export function draftText(draft: Draft, isOneLine: boolean): string {
     outputs: draft.outputs.map(txOutView),
     previous_transactions: [...draft.previous.values()].map((transaction) => toHex(encodeTransaction(transaction))),
   };
-  return `${isOneLine ? stringifyExact(view) : prettyExact(view)}\n`;
+  return `${printableJson(isOneLine ? stringifyExact(view) : prettyExact(view))}\n`;
 }
 
 function inputView({ outPoint, address, value, signature }: DraftInput) {

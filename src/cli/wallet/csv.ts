@@ -1,7 +1,7 @@
 /** Comma-separated values (RFC 4180), for spreadsheets and accounts. */
 
-/** A spreadsheet takes a cell that begins so for a formula, and a peer can choose what is in some cells. */
-const FORMULA = /^[=+@\t\r-]/;
+/** A spreadsheet takes a cell that begins so for a formula, some also in full width, and a peer can choose what is in some cells. */
+const FORMULA = /^[=+@\t\r\n\-＝＋＠－]/;
 const NUMBER = /^-[0-9]+(\.[0-9]+)?$/;
 
 /** A line of titles and the rows, each ending in CR LF. */

@@ -74,6 +74,7 @@ export const command: Command = {
   },
   async run(args, context) {
     const file = args.value('csv');
+    if (file !== undefined && args.has('json')) throw new UsageError('--csv and --json are two forms: leave one out');
     const isWhole = args.has('all') || (file !== undefined && args.value('limit') === undefined);
     const limit = isWhole ? MAX_LIMIT : (integerFlag(args, 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT);
     const reading = readAll(connect(args, context), filterOf(args), limit);

@@ -109,7 +109,7 @@ export const command: Command = {
       return 0;
     }
     // Printed now, so that it is not lost if waiting is interrupted.
-    context.stderr.write(`accepted as ${hash}\n`);
+    context.stderr.write(`accepted as ${printable(hash)}\n`);
     const print = (state: string, reason: string | null): void => {
       const report = args.has('json') ? stringifyExact({ ...answer, state, reason }) : `${hash} ${state}`;
       context.stdout.write(`${report}\n`);

@@ -1,6 +1,7 @@
 /** Questions at a terminal: one to answer with yes or no, and one for a secret, which is not shown. */
 
 import { StringDecoder } from 'node:string_decoder';
+import { printableLines } from '../../lib/printable.js';
 import { type CliContext, ExitError, UsageError } from '../command.js';
 
 /** Exit status after Ctrl-C at a question: 128 + SIGINT. */
@@ -92,7 +93,7 @@ function readLine(question: string, { stdin, stderr }: Prompting, secret: boolea
     };
     // The echo is off before the question is shown.
     if (secret) stdin.setRawMode?.(true);
-    stderr.write(question);
+    stderr.write(printableLines(question));
     stdin.on('data', onData);
     stdin.on('end', onEnd);
     stdin.on('error', onError);

@@ -10,6 +10,7 @@ import type { LoadedConfig } from '../../config/load.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
+import { printable } from '../../lib/printable.js';
 import { systemRandom } from '../../lib/random.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { openBackup, type WalletBackup } from '../../wallet/backup-file.js';
@@ -271,7 +272,7 @@ async function atWork<T>(
       onProgress: (done, total) => progress.update(done, total),
       // Not with a `Clock`, whose timers do not keep the process alive.
       pause: (ms) => setTimeout(ms, undefined, { signal: abort.signal }),
-      onWait: ({ message }) => context.stderr.write(`${message}: asking again\n`),
+      onWait: ({ message }) => context.stderr.write(`${printable(message)}: asking again\n`),
     });
   } catch (error) {
     if (!abort.signal.aborted) throw error;
