@@ -3,7 +3,8 @@
 import { NodeClient } from '../client/client.js';
 import { JOINT_API_PORT } from '../config/ports.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
-import { type FlagSpec, type ParsedArgs, UsageError } from './command.js';
+import type { FlagSpec, ParsedArgs } from './command.js';
+import { checkUrl } from './node-access.js';
 
 const DEFAULT_URL = `http://127.0.0.1:${JOINT_API_PORT}`;
 /** Milliseconds for one request: longer than the network takes for one, whatever it is. */
@@ -18,9 +19,7 @@ export const DEV_URL_FLAG: FlagSpec = {
 
 /** A client for the network that is meant. Throws `UsageError`. */
 export function devClient(args: ParsedArgs): NodeClient {
-  const url = args.value('url') ?? DEFAULT_URL;
-  if (!URL.canParse(url)) throw new UsageError(`--url must be a URL such as ${DEFAULT_URL}, not "${url}"`);
-  return new NodeClient({ url, timeoutMs: TIMEOUT_MS });
+  return new NodeClient({ url: checkUrl(args.value('url') ?? DEFAULT_URL), timeoutMs: TIMEOUT_MS });
 }
 
 /** Does something that only dev networks do, and says so when the network is none. */

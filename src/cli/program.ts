@@ -1,16 +1,29 @@
 /** The process around the command line: its streams and signals, and its end when an invariant breaks. */
 
-import { errorMessage } from '../lib/errors.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
 import { armFailpoint } from '../lib/failpoints.js';
-import type { CliContext } from './command.js';
+import type { CliContext, Output } from './command.js';
+import { printFailure } from './lifecycle.js';
 import { runCli } from './run.js';
+
+/** Why a result did not get out; the log of a node is none. */
+let lost: Error | null | undefined;
+
+const stdout: Output = Object.create(process.stdout, {
+  write: {
+    value: (text: string) =>
+      process.stdout.write(text, (error: NodeJS.ErrnoException | null | undefined) => {
+        if (error?.code !== 'EPIPE') lost ??= error;
+      }),
+  },
+});
 
 const context: CliContext = {
   // Opened only when a command reads it: a node does not.
   get stdin() {
     return process.stdin;
   },
-  stdout: process.stdout,
+  stdout,
   stderr: process.stderr,
   env: process.env,
   onSignal(signal, listener) {
@@ -26,6 +39,13 @@ function onBrokenInvariant(kind: string, error: unknown): void {
   const entry = { level: 50, time: Date.now(), code: 'internal_error', kind, error: errorMessage(error), stack };
   process.stderr.write(`${JSON.stringify({ ...entry, msg: 'broken invariant: the process ends' })}\n`);
   process.exit(1);
+}
+
+/** Whoever asked for a result must not take a file without it for one. */
+function outputLost(cause: Error): number {
+  const error = new TesseraError('write_failed', `the output cannot be written: ${cause.message}`, { cause });
+  printFailure(error, { stderr: process.stderr, json: process.argv.includes('--json') });
+  return 1;
 }
 
 /** Runs the command line of this process, and ends the process. */
@@ -46,5 +66,5 @@ export async function runProgram(): Promise<void> {
 
   const status = await runCli(process.argv.slice(2), context);
   // A node that did not stop in time may hold sockets and timers: the process ends all the same, after its output is written.
-  process.stdout.write('', () => process.exit(status));
+  process.stdout.write('', () => process.exit(lost && status === 0 ? outputLost(lost) : status));
 }

@@ -143,9 +143,9 @@ export class EventParser {
 
   /** The events that the text completes. Throws `node_unreachable` for one that is too long. */
   take(text: string): EventNews[] {
-    // Without a line end in the piece there is none to find in what came before.
-    const isEnd = text.includes('\n');
-    this.#pieces.push(text);
+    // Whoever sends an event in a million pieces must not have each of them joined with all before it.
+    const isEnd = text.includes('\n\n') || (text.startsWith('\n') && this.#pieces.at(-1)?.endsWith('\n') === true);
+    if (text !== '') this.#pieces.push(text);
     this.#length += text.length;
     if (!isEnd) {
       this.#checkLength(this.#length);

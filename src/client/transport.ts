@@ -37,6 +37,9 @@ export const TIMEOUT_MS = 30_000;
 /** Default bound of an answer in bytes: a list of large blocks in JSON. */
 export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
+/** Seconds. */
+const LONGEST_RETRY_AFTER = 86_400;
+
 /** No answer came. `sent` is true when the node may have received the request and acted on it. */
 export class NoAnswer extends TesseraError {
   readonly sent: boolean;
@@ -156,10 +159,10 @@ export function refusal(response: Response, text: string, url: string): TesseraE
   return new RefusedCall(code !== undefined && isErrorCode(code) ? code : codeOf(status), message, response);
 }
 
-/** Seconds after which the request may be repeated. */
+/** Seconds after which the request may be repeated: a day at most, as timers of more than 24 days end at once. */
 function retryAfter(headers: Headers): { readonly retryAfter?: number } {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? { retryAfter: seconds } : {};
+  return Number.isFinite(seconds) && seconds >= 0 ? { retryAfter: Math.min(seconds, LONGEST_RETRY_AFTER) } : {};
 }
 
 function memberTexts(value: JsonValue): Readonly<Record<string, string | undefined>> {

@@ -24,13 +24,16 @@ export function trustingFetch(trust: Trust): Fetch {
       const { method = 'GET', signal, body, headers } = init;
       const sent = request(url, { agent, method, headers: headersOf(headers), ...(signal ? { signal } : {}) });
       sent.on('response', (answer) => {
-        const isRedirect = answer.statusCode !== undefined && answer.statusCode >= 300 && answer.statusCode < 400;
-        if (isRedirect && answer.statusCode !== 304) {
+        try {
+          resolve(responseOf(answer));
+        } catch (error) {
           answer.destroy();
-          fail(new Error('unexpected redirect'));
-        } else resolve(responseOf(answer));
+          fail(error);
+        }
       });
       sent.on('error', fail);
+      // After a switch of protocols nothing else comes.
+      sent.on('close', () => fail(new Error('the connection was closed without an answer')));
       sent.end(body);
     });
 }
@@ -58,8 +61,10 @@ function headersOf(headers: RequestInit['headers']): Record<string, string> {
   return Object.fromEntries(new Headers(headers));
 }
 
+/** Throws for a redirect, and for a status that no answer has. */
 function responseOf(answer: IncomingMessage): Response {
   const status = answer.statusCode ?? 0;
+  if (status >= 300 && status < 400 && status !== 304) throw new Error('unexpected redirect');
   const headers = new Headers();
   for (let i = 0; i < answer.rawHeaders.length; i += 2) {
     headers.append(answer.rawHeaders[i] ?? '', answer.rawHeaders[i + 1] ?? '');

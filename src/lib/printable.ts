@@ -5,9 +5,7 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** The text with unsafe characters as `\u{…}`, cut to `maxLength` characters. */
 export function printable(text: string, maxLength = 1_000): string {
-  const shown = text
-    .slice(0, maxLength)
-    .replace(UNSAFE, escaped);
+  const shown = text.slice(0, maxLength).replace(UNSAFE, escaped);
   return shown.length > maxLength ? shown.slice(0, maxLength) : shown;
 }
 

@@ -80,6 +80,14 @@ describe('tessera faucet', () => {
   });
 });
 
+describe('the URL of a dev network', () => {
+  it.each(['http://user:secret@127.0.0.1:8080', 'file:///etc', 'nowhere'])('is that of an API: %s', async (url) => {
+    const context = createContext();
+    expect(await runCli(['mine', '--url', url], context)).toBe(2);
+    expect(context.err()).not.toContain('secret@');
+  });
+});
+
 describe('tessera mine', () => {
   it('makes as many blocks as it is asked for, a hundred in a request', async () => {
     const { run, asked } = await network();

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,19 +19,19 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-function start(args: readonly string[], nodeFlags: readonly string[] = []) {
+function start(args: readonly string[], nodeFlags: readonly string[] = [], out: 'pipe' | number = 'pipe') {
   const folder = mkdtempSync(join(tmpdir(), 'tessera-test-'));
   folders.push(folder);
   const child = spawn(process.execPath, [...nodeFlags, MAIN, ...args], {
     env: { PATH: process.env.PATH ?? '', TMPDIR: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', out, 'pipe'],
   });
   children.push(child);
   const written = { out: '', err: '' };
-  child.stdout.on('data', (chunk) => {
+  child.stdout?.on('data', (chunk) => {
     written.out += String(chunk);
   });
-  child.stderr.on('data', (chunk) => {
+  child.stderr?.on('data', (chunk) => {
     written.err += String(chunk);
   });
   return { child, written, closed: once(child, 'close') };
@@ -83,6 +83,21 @@ describe('the process', () => {
       .split('\n')
       .findIndex((text) => text.includes('process.umask'));
     expect(written.err).toMatch(new RegExp(`runProgram .*src/cli/program\\.ts:${line + 1}:`));
+  });
+
+  it.runIf(existsSync('/dev/full')).each([
+    ['help', 'tessera: write_failed: the output cannot be written: ENOSPC'],
+    ['help --json', '{"code":"write_failed",'],
+  ])('fails when its output is lost: %s', async (line, said) => {
+    const { written, closed } = start(line.split(' '), [], openSync('/dev/full', 'w'));
+    expect((await closed)[0]).toBe(1);
+    expect(written.err).toContain(said);
+  });
+
+  it('does not fail when nobody reads its output to the end', async () => {
+    const { child, written, closed } = start(['help', 'options']);
+    child.stdout?.destroy();
+    expect([(await closed)[0], written.err]).toEqual([0, '']);
   });
 
   it('opens no inspector at SIGUSR1', async () => {

@@ -1,4 +1,4 @@
-/** Reading events ends when it is told to, however long it has lasted. */
+/** Reading events: it ends when it is told to, however long it has lasted, and whatever pieces they come in. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished } from 'vitest';
-import { readEvents } from '../../src/client/events.js';
+import { EventParser, readEvents } from '../../src/client/events.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -33,4 +33,24 @@ it('ends with the signal, after the garbage collector too', async () => {
   }
   stop.abort();
   expect(await next).toMatchObject({ code: 'node_unreachable' });
+});
+
+it('reads an event in a million pieces, each with the end of a line, without joining each with all before it', () => {
+  const parser = new EventParser();
+  const pieces = 500_000;
+  for (let i = 0; i < pieces; i++) parser.take(':\n');
+  expect(parser.take('data: {}\n')).toEqual([]);
+  expect(parser.take('\n')).toMatchObject([{ event: { name: 'message', data: '{}' } }]);
+});
+
+it('reads events wherever the pieces end', () => {
+  const text = 'id: 7-1\nevent: block\ndata: {}\n\n: beat\n\nid: 7-2\ndata: 1\ndata: 2\n\n';
+  const whole = new EventParser().take(text);
+  expect(whole).toHaveLength(3);
+  for (let size = 1; size < text.length; size++) {
+    const parser = new EventParser();
+    const found = [];
+    for (let at = 0; at < text.length; at += size) found.push(...parser.take(text.slice(at, at + size)));
+    expect(found).toEqual(whole);
+  }
 });

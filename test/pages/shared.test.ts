@@ -1,6 +1,6 @@
 /** What the pages compute: exact amounts, exact JSON, paths, difficulty. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DISPLAY_UNIT, U64_MAX } from '../../src/chain/constants.js';
 import { expandCompact } from '../../src/chain/pow.js';
 import { stringifyExact as nodeJson } from '../../src/lib/json.js';
@@ -9,6 +9,7 @@ import { expectedHashes, intervals, percentIssued, throughput } from '../../web/
 import { grouped, parseTokens, tokenText } from '../../web/shared/amounts.js';
 import { parseExact, stringifyExact } from '../../web/shared/json.js';
 import { matchPath } from '../../web/shared/match-path.js';
+import { callNode } from '../../web/shared/node-api.js';
 import { fc, test } from '../support/property.js';
 
 const u64 = fc.bigInt({ min: 0n, max: U64_MAX });
@@ -65,6 +66,18 @@ describe('JSON of the node', () => {
     const parsed = parseExact('{"__proto__":{"polluted":12345678901234567890},"a":1}') as Record<string, unknown>;
     expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+});
+
+describe('a refusal of the node', () => {
+  it.each([
+    ['17', 17],
+    ['9999999999', 3_600],
+  ])('that names %s seconds to wait is asked again after that, or an hour', async (seconds, retryAfter) => {
+    const answer = new Response('{}', { status: 503, headers: { 'retry-after': seconds } });
+    const fetching = vi.spyOn(globalThis, 'fetch').mockResolvedValue(answer);
+    onTestFinished(() => fetching.mockRestore());
+    await expect(callNode('/v1/supply')).rejects.toMatchObject({ retryAfter });
   });
 });
 

@@ -168,6 +168,12 @@ describe('errors', () => {
     expect(node.asked).toHaveLength(1);
   });
 
+  it('say no time that no timer has', async () => {
+    const node = await nodeThat(problem(429, 'rate_limited', { 'retry-after': '9999999999' }));
+    const client = createClient({ url: node.url, retryForMs: 1_000 });
+    await expect(client.getSupply()).rejects.toMatchObject({ code: 'rate_limited', retryAfter: 86_400 });
+  });
+
   it('of the way there say that nothing was answered', async () => {
     const client = createClient({ url: 'http://127.0.0.1:1', retryForMs: 0 });
     await expect(client.getSupply()).rejects.toBeInstanceOf(NoAnswer);

@@ -6,6 +6,8 @@ import { parseExact, stringifyExact } from './json.js';
 export type ExactInteger = number | bigint;
 
 const TIMEOUT_MS = 30_000;
+/** Seconds. A timer of more than 24 days ends at once, and the page would ask without a pause. */
+const LONGEST_RETRY_AFTER = 3_600;
 
 /** The node has refused. */
 export class Refused extends Error {
@@ -102,6 +104,6 @@ function refusal({ status, headers }: Response, text: string): Refused {
     status,
     typeof problem.code === 'string' ? problem.code : '',
     typeof problem.detail === 'string' ? problem.detail : `The node answers with status ${status}.`,
-    Number.isFinite(seconds) ? seconds : undefined,
+    Number.isFinite(seconds) ? Math.min(seconds, LONGEST_RETRY_AFTER) : undefined,
   );
 }
