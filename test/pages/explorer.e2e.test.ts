@@ -272,6 +272,15 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
   });
 
+  it('shows an address that turns around as what it is: the chain takes any text for one', async () => {
+    // 64 bytes, which would read as the first account of the dev network, but for its last characters.
+    const address = `\u202e${[...ADDRESS].slice(0, 61).reverse().join('')}`;
+    const { page } = await open(`/addresses/${encodeURIComponent(address)}`);
+    expect(await heading(page).innerText()).toContain('U+202E');
+    expect(await page.title()).toContain('Address U+202E');
+    expect(await page.content()).not.toContain('\u202e');
+  });
+
   it('is usable by everyone: on a phone, in both colours, by what axe-core can tell', async () => {
     const pages = [
       '/',

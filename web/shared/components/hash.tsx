@@ -1,6 +1,7 @@
 /** Hashes and addresses: a small mosaic made from the text, by which the eye tells them apart, and the text, short or whole. */
 
 import { useState } from 'preact/hooks';
+import { visible } from './safe-text.js';
 
 const CELLS = 4;
 const STEP = 5;
@@ -72,15 +73,16 @@ export interface HashProps {
 export const BESIDE = { target: '_blank', rel: 'noopener noreferrer' } as const;
 
 export function Hash({ value, href, isWhole = false, hasMosaic = true, isBeside = false }: HashProps) {
-  const text = isWhole ? value : shortened(value);
-  const label = <bdi class="hash-text">{text}</bdi>;
+  // The chain takes any text for an address: one that turns around would read as that of somebody else.
+  const whole = visible(value);
+  const label = <bdi class="hash-text">{isWhole ? whole : shortened(whole)}</bdi>;
   return (
     <span class={isWhole ? 'hash whole' : 'hash'}>
       {hasMosaic && <Mosaic of={value} />}
       {href === undefined ? (
-        <span title={isWhole ? undefined : value}>{label}</span>
+        <span title={isWhole ? undefined : whole}>{label}</span>
       ) : (
-        <a href={href} title={isWhole ? undefined : value} {...(isBeside ? BESIDE : {})}>
+        <a href={href} title={isWhole ? undefined : whole} {...(isBeside ? BESIDE : {})}>
           {label}
         </a>
       )}

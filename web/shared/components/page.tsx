@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
+import { visible } from './safe-text.js';
 
 export interface PageProps {
   readonly title: string;
@@ -14,7 +15,7 @@ export interface PageProps {
 
 export function Page({ title, kind, heading, children }: PageProps) {
   useLayoutEffect(() => {
-    document.title = `${title} · Tessera`;
+    document.title = `${visible(title)} · Tessera`;
   }, [title]);
   return (
     <>

@@ -39,9 +39,11 @@ export function SafeLine({ text, limit = 80 }: { readonly text: string; readonly
   );
 }
 
+const PLAIN = /^[ -~]*$/;
+
 /** The same where there is no markup, as in a title. */
 export function visible(text: string): string {
-  return Array.from(text, (char) => (UNSEEN.test(char) ? nameOf(char) : char)).join('');
+  return PLAIN.test(text) ? text : Array.from(text, (char) => (UNSEEN.test(char) ? nameOf(char) : char)).join('');
 }
 
 const nameOf = (char: string): string => `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
