@@ -10,7 +10,7 @@ import { atOnce } from '../../src/lib/pieces.js';
 import { relationOf } from '../../src/mempool/blocks/storage-tips.js';
 import type { Command } from '../../src/mempool/state/commands.js';
 import { encodeCommand } from '../../src/mempool/state/commands.js';
-import { keys } from '../../src/mempool/state/layout.js';
+import { keys, ranges } from '../../src/mempool/state/layout.js';
 import { encodeRound } from '../../src/mempool/state/records.js';
 import { closedHash, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
@@ -39,6 +39,11 @@ const outOf = (tx: Transaction): OutPoint => ({ tHash: transactionHash(tx), n: 0
 const factsOf = (round: Round | null): unknown =>
   round && { bytes: toHex(encodeRound(round)), header: toHex(encodeHeader(round.header)), names: namesIn(round) };
 const namesIn = (round: Round | null): string[] | undefined => round?.transactions.map(({ hash }) => hash);
+const proofsOf = async (node: Node): Promise<number> => {
+  let count = 0;
+  for (const slot of [0, 1] as const) for await (const _ of node.kv.entries(ranges.proofs(slot))) count++;
+  return count;
+};
 const heights = (node: Node): number[] => node.state.rounds.map(({ height }) => height);
 
 const first = send(0);
@@ -250,6 +255,68 @@ describe('a restart with two blocks in the making', () => {
     expect(factsOf(node.state.closing)).toEqual(factsOf(closed));
     await node.stored(closed);
     expect(node.state.head.height).toBe(1);
+  });
+
+  it('opens a folder whose record of a block has its proofs and its winner, as an earlier version wrote it', async () => {
+    const node = createNode();
+    await node.make();
+    await node.accept(first);
+    const round = await node.cut();
+    const own = await proofsOf(node);
+    await node.prove(round, 'm1');
+    const open = node.state.round as Round;
+    // One proof is in the record, and the next comes beside it.
+    const early = node.kv.batch().put(keys.round(0), encodeRound(open)).del(keys.proof(0, 0));
+    await node.kv.write(early, { sync: false });
+    await node.reload();
+    expect(factsOf(node.state.round)).toEqual(factsOf(open));
+    await node.prove(round, 'm2');
+    await node.reload();
+    expect(node.state.round?.proofs.map(({ miner }) => miner)).toEqual(['m1', 'm2']);
+    const closed = await node.close(round, []);
+    const late = node.kv.batch().put(keys.round(0), encodeRound(closed)).del(keys.proof(0, 1)).del(keys.winner(0));
+    await node.kv.write(late, { sync: false });
+    await node.reload();
+    expect(factsOf(node.state.closing)).toEqual(factsOf(closed));
+    await node.stored(closed);
+    expect([own, await proofsOf(node)]).toEqual([0, 0]);
+    await node.reload();
+    expect(node.state.head.height).toBe(1);
+  });
+
+  it('refuses a folder that lacks a proof, or has one that is damaged (rule P3)', async () => {
+    for (const record of [undefined, Uint8Array.of(1, 2, 3)]) {
+      const node = createNode();
+      await node.make();
+      await node.close(await node.cut());
+      const batch = node.kv.batch();
+      if (record === undefined) batch.del(keys.proof(0, 1));
+      else batch.put(keys.proof(0, 1), record);
+      await node.kv.write(batch, { sync: false });
+      await expect(node.reload()).rejects.toMatchObject({ code: 'data_corrupt' });
+    }
+  });
+
+  it('writes a proof, and who has won, and not what the block has, for each of them', async () => {
+    const sizes: number[][] = [];
+    for (const parts of [1n, 100n]) {
+      const node = createNode();
+      await node.make();
+      const many = send(0, genesisOut(0), parts);
+      await node.accept(many);
+      for (let n = 0; n < Number(parts); n++) {
+        const input = { tHash: transactionHash(many), n };
+        await node.accept(payment({ from: alice, inputs: [input], outputs: [pay(alice, 1_000_000n / parts)] }));
+      }
+      const round = await node.cut();
+      expect(round.transactions).toHaveLength(1 + Number(parts));
+      sizes.push([await node.prove(round, 'm1'), await node.prove(round, 'm2')]);
+      const before = node.written;
+      await node.close(round, []);
+      sizes.at(-1)?.push(node.written - before);
+    }
+    const [small = [], large = []] = sizes;
+    for (const [i, size] of large.entries()) expect(size).toBeLessThan((small[i] ?? 0) + 100);
   });
 });
 

@@ -2,6 +2,7 @@
 
 import { encodeTransaction } from '../../src/chain/codec.js';
 import type { Transaction } from '../../src/chain/types.js';
+import { writesOf } from '../../src/db/record.js';
 import { atOnce } from '../../src/lib/pieces.js';
 import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
 import { keys } from '../../src/mempool/state/layout.js';
@@ -18,10 +19,12 @@ export function createNode(rules: StateRules) {
   const kv = new MemoryKv();
   let state = new MempoolState(rules);
   let seq = 0;
+  let written = 0;
   const step = async <T>(run: (batch: ReturnType<typeof kv.batch>) => T): Promise<T> => {
     const batch = kv.batch();
     const result = run(batch);
     state.seal(++seq, batch);
+    written += writesOf(batch).reduce((sum, { record }) => sum + (record?.length ?? 0), 0);
     await kv.write(batch, { sync: false });
     return result;
   };
@@ -44,12 +47,20 @@ export function createNode(rules: StateRules) {
         const command = { kind: 'cut-block' as const, time, miners: ['m1', 'm2'] };
         return atOnce(state.cutBlock(command, plan, unicornOf(plan.seed), batch)) as Round;
       }),
+    /** Bytes of all records written so far. */
+    get written() {
+      return written;
+    },
+    /** Gives the bytes that it writes. */
+    async prove(round: Round, name: string): Promise<number> {
+      const before = written;
+      const { nonce, coinbase } = mine(round.header, round.reward, account(name));
+      const proof = { kind: 'proof' as const, height: round.height, miner: name, nonce };
+      await step((batch) => state.addProof({ ...proof, coinbase: encodeTransaction(coinbase) }, batch));
+      return written - before;
+    },
     async close(round: Round, miners = ['m1', 'm2']): Promise<Round> {
-      for (const name of miners) {
-        const { nonce, coinbase } = mine(round.header, round.reward, account(name));
-        const proof = { kind: 'proof' as const, height: round.height, miner: name, nonce };
-        await step((batch) => state.addProof({ ...proof, coinbase: encodeTransaction(coinbase) }, batch));
-      }
+      for (const name of miners) await node.prove(round, name);
       const closed = await step((batch) => state.closeBlock({ kind: 'close-block', height: round.height }, batch));
       return closed as Round;
     },

@@ -13,7 +13,7 @@ import type { Pieces } from '../../lib/pieces.js';
 import { APPROACHED, type Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
 import { keys, type RoundSlot } from './layout.js';
-import { encodeCoinsPieces, encodeRound, encodeRoundPieces } from './records.js';
+import { encodeCoinsPieces, encodeProof, encodeRoundPieces, encodeWinner } from './records.js';
 import { drawWinner, isProofOf, type Round, type RoundTx } from './round.js';
 
 /** Transactions that one piece puts into the index. */
@@ -108,7 +108,8 @@ export class CurrentRound {
     if (!this.#isOpenAt(height) || round.proofs.some((known) => known.miner === miner)) return false;
     const proof = { miner, nonce, coinbase, hash: transactionHashOfBytes(coinbase) };
     if (!isProofOf(round, proof)) return false;
-    this.#set({ ...round, proofs: [...round.proofs, proof] }, batch);
+    batch.put(keys.proof(this.slot, round.proofs.length), encodeProof(proof));
+    this.#round = { ...round, proofs: [...round.proofs, proof] };
     return true;
   }
 
@@ -123,24 +124,20 @@ export class CurrentRound {
     for (const { outPoint, txOut } of createdOutPoints(decodeTransaction(proof.coinbase), proof.hash)) {
       this.#coins.insert(outPoint, txOut, batch);
     }
-    const closed = { ...round, winner };
-    this.#set(closed, batch);
-    return closed;
+    batch.put(keys.winner(this.slot), encodeWinner(winner));
+    this.#round = { ...round, winner };
+    return this.#round;
   }
 
   /** Its block is stored, or given up: its records go. */
   end(batch: KvBatch): void {
-    batch.del(keys.round(this.slot)).del(keys.spent(this.slot));
+    batch.del(keys.round(this.slot)).del(keys.spent(this.slot)).del(keys.winner(this.slot));
+    for (const number of this.#round.proofs.keys()) batch.del(keys.proof(this.slot, number));
   }
 
   /** It makes block `height` and has no winner yet. */
   #isOpenAt(height: number): boolean {
     return this.#round.height === height && !this.isClosed;
-  }
-
-  #set(next: Round, batch: KvBatch): void {
-    this.#round = next;
-    batch.put(keys.round(this.slot), encodeRound(next));
   }
 }
 

@@ -6,6 +6,8 @@
  *   r, R                      the blocks being made: one that is closed and not yet stored, and the one after it. Each is under
  *                             one of the two keys as long as it is there; which of the two comes first, its height tells
  *   x, X                      the outputs that the block under r or R spends, to give them back should it be given up
+ *   o, O ‖ number u64         the proofs for that block, from 0 on; those that a folder of format 1 has in the record itself are counted
+ *   w, W                      which of them has won, once that block is closed
  *   k ‖ height u64            a block of the last ones, for a storage node that lacks it
  *   K                         the names of those blocks
  *   D                         digests of the last states after a block, as nodes that share a journal have told them
@@ -34,9 +36,13 @@ export const FIRST_REFUSAL_NUMBER = 0x8000_0000;
 export const ROUND_SLOTS = [0, 1] as const;
 export type RoundSlot = (typeof ROUND_SLOTS)[number];
 
+const PROOFS = ['o', 'O'] as const;
+
 export const keys = {
   head: prefixKey('m'),
   round: (slot: RoundSlot): Uint8Array => prefixKey(slot === 0 ? 'r' : 'R'),
+  proof: (slot: RoundSlot, number: number): Uint8Array => u64Key(PROOFS[slot], number),
+  winner: (slot: RoundSlot): Uint8Array => prefixKey(slot === 0 ? 'w' : 'W'),
   spent: (slot: RoundSlot): Uint8Array => prefixKey(slot === 0 ? 'x' : 'X'),
   kept: (height: number): Uint8Array => u64Key('k', height),
   keptNames: prefixKey('K'),
@@ -65,6 +71,7 @@ export const ranges = {
   pooled: prefixRange('p'),
   waiting: prefixRange('d'),
   carried: prefixRange('q'),
+  proofs: (slot: RoundSlot) => prefixRange(PROOFS[slot]),
   changed: prefixRange('U'),
   changedSince: (seq: number) => ({ ...prefixRange('U'), gte: u64Key('U', seq + 1) }),
   changedUpTo: (seq: number) => ({ ...prefixRange('U'), lt: u64Key('U', seq + 1) }),

@@ -8,7 +8,15 @@ import { TesseraError } from '../../lib/errors.js';
 import type { RoundContents } from './current-round.js';
 import { arrivalOfKey, keys, outPointOfKey, ROUND_SLOTS, ranges } from './layout.js';
 import type { PooledTx } from './pool.js';
-import { decodeCoins, decodeHead, decodeKeptNames, decodePooled, decodeRound } from './records.js';
+import {
+  decodeCoins,
+  decodeHead,
+  decodeKeptNames,
+  decodePooled,
+  decodeProof,
+  decodeRound,
+  decodeWinner,
+} from './records.js';
 import { MempoolState, type StateRules } from './state.js';
 
 /** Records read before the event loop gets a turn. */
@@ -116,9 +124,13 @@ async function loadRounds(kv: Kv, pooled: Map<number, PooledTx>): Promise<readon
   };
   const rounds: RoundContents[] = [];
   for (const slot of ROUND_SLOTS) {
-    const [round, spent] = await kv.getMany([keys.round(slot), keys.spent(slot)]);
-    if (round === undefined) continue;
-    rounds.push({ slot, round: decodeRound(round, take), spent: spent === undefined ? null : decodeCoins(spent) });
+    const [record, spent, won] = await kv.getMany([keys.round(slot), keys.spent(slot), keys.winner(slot)]);
+    if (record === undefined) continue;
+    const cut = decodeRound(record, take);
+    const proofs = [...cut.proofs];
+    for await (const [, proof] of kv.entries(ranges.proofs(slot))) proofs.push(decodeProof(proof));
+    const round = { ...cut, proofs, winner: won === undefined ? cut.winner : decodeWinner(won) };
+    rounds.push({ slot, round, spent: spent === undefined ? null : decodeCoins(spent) });
   }
   return rounds;
 }

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { BincodeWriter } from '../../chain/bincode.js';
+import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import {
   decodeTransaction,
   readHeader,
@@ -151,12 +151,7 @@ function* writeRound(writer: BincodeWriter, round: Round): Pieces<void> {
     if (tx.arrival === 0) writer.bytes(tx.bytes);
   }
   writer.length64(round.proofs.length);
-  for (const proof of round.proofs) {
-    writer.string(proof.miner);
-    writer.bytes(proof.nonce);
-    writer.bytes(proof.coinbase);
-    writer.string(proof.hash);
-  }
+  for (const proof of round.proofs) writeProof(writer, proof);
   writer.length64(round.winner === null ? 0 : round.winner + 1);
 }
 
@@ -176,12 +171,7 @@ export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Pool
         ? { hash, arrival, time, unit: 0, operations: 0, fault: null, height: 0, bytes: reader.bytes() }
         : pooled(arrival);
     });
-    const proofs = reader.list(32, (): Proof => {
-      const miner = reader.string();
-      const nonce = reader.bytes();
-      const coinbase = reader.bytes();
-      return { miner, nonce, coinbase, hash: reader.string() };
-    });
+    const proofs = reader.list(32, () => readProof(reader));
     const winner = reader.number64();
     return {
       height,
@@ -194,6 +184,42 @@ export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Pool
       winner: winner === 0 ? null : winner - 1,
     };
   });
+}
+
+/** A proof that came after the round was written: the record of the round may have a megabyte, and is not written again for it. */
+export function encodeProof(proof: Proof): Uint8Array {
+  const writer = scratch.reset();
+  writeProof(writer, proof);
+  return writer.toBytes();
+}
+
+export function decodeProof(bytes: Uint8Array): Proof {
+  return decodeRecord('proof', bytes, readProof);
+}
+
+function writeProof(writer: BincodeWriter, { miner, nonce, coinbase, hash }: Proof): void {
+  writer.string(miner);
+  writer.bytes(nonce);
+  writer.bytes(coinbase);
+  writer.string(hash);
+}
+
+function readProof(reader: BincodeReader): Proof {
+  const miner = reader.string();
+  const nonce = reader.bytes();
+  const coinbase = reader.bytes();
+  return { miner, nonce, coinbase, hash: reader.string() };
+}
+
+/** The index of the proof that has won. */
+export function encodeWinner(winner: number): Uint8Array {
+  const writer = scratch.reset();
+  writer.length64(winner);
+  return writer.toBytes();
+}
+
+export function decodeWinner(bytes: Uint8Array): number {
+  return decodeRecord('winner', bytes, (reader) => reader.number64());
 }
 
 /** Unspent outputs with their names. */

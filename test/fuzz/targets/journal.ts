@@ -67,6 +67,8 @@ const head: fc.Arbitrary<records.HeadRecord> = fc.record({
   digest: text,
 });
 
+const proof = fc.record({ miner: text, nonce: bytes, coinbase: bytes, hash: text });
+
 const round: fc.Arbitrary<Round> = fc.record({
   height: count,
   header: arbitraries.header,
@@ -85,7 +87,7 @@ const round: fc.Arbitrary<Round> = fc.record({
       height: fc.constant(0),
     }),
   ),
-  proofs: list(fc.record({ miner: text, nonce: bytes, coinbase: bytes, hash: text })),
+  proofs: list(proof),
   winner: fc.option(fc.nat(5)),
 });
 
@@ -127,6 +129,8 @@ const CODECS: readonly Codec[] = [
   codecOf('hashes', list(text), records.encodeHashes, records.decodeHashes),
   textCodecOf('head', head, records.encodeHead, records.decodeHead),
   codecOf('round', round, records.encodeRound, (record) => records.decodeRound(record, inPool)),
+  codecOf('proof', proof, records.encodeProof, records.decodeProof),
+  codecOf('winner', count, records.encodeWinner, records.decodeWinner),
   codecOf('coins', list(fc.tuple(arbitraries.outPoint, arbitraries.txOut)), records.encodeCoins, records.decodeCoins),
   codecOf('kept', fc.record({ bytes, facts }), encodeKept, records.decodeKept),
   codecOf(
