@@ -20,7 +20,7 @@ import type { NodeLogger } from '../observability/logger.js';
 import { type Metrics, noMetrics } from '../observability/metrics.js';
 import { descriptorLimit, planDescriptors } from './descriptors.js';
 import { listening } from './listening.js';
-import { apiKeys, createNodeApi, type NodeApiOptions } from './node-api.js';
+import { apiKeys, createNodeApi, keysOf, type NodeApiOptions } from './node-api.js';
 import { publishEvents } from './publish-events.js';
 import type { RoleServices } from './role.js';
 
@@ -78,9 +78,12 @@ export class JointApi implements Service {
   #keys: ApiKeys | undefined;
   #url = '';
   #isHeld = false;
+  /** With the keys of the configuration that was read last. */
+  #api: Config['api'];
 
   constructor(options: JointApiOptions, modules: JointApiModules) {
     this.#options = options;
+    this.#api = options.config.api;
     this.#logger = modules.logger.child('api');
     this.#clock = modules.clock ?? systemClock;
     this.#random = modules.random ?? systemRandom;
@@ -105,7 +108,7 @@ export class JointApi implements Service {
     const { roles, config, portOption } = this.#options;
     const { host, port } = config.api;
     const { listenOn = host } = this.#options;
-    const options = this.#apiOptions(config);
+    const options = this.#apiOptions();
     if (config.api.auth === 'keys') await makeFolder(options.folder);
     const { app, keys } = await createNodeApi(options, {
       logger: this.#logger,
@@ -125,6 +128,8 @@ export class JointApi implements Service {
     });
     this.#app = app;
     this.#keys = keys;
+    // A configuration may have been read again while it was made.
+    if (this.#api !== options.api) await this.reload({ api: this.#api });
     this.#url = await listening(portOption, () => app.listen({ host: listenOn, port }));
   }
 
@@ -132,10 +137,16 @@ export class JointApi implements Service {
     await this.#app?.close();
   }
 
-  /** Applies the API keys of a configuration that was read again. Throws `invalid_config` and changes nothing then. */
-  async reload(config: Pick<Config, 'api' | 'envelope'>): Promise<void> {
-    const modules = { random: this.#random, logger: this.#logger };
-    this.#keys?.replace(await apiKeys(this.#apiOptions(config), modules));
+  /**
+   * Applies the API keys of a configuration that was read again; before it listens, the start goes on with them. Throws
+   * `invalid_config` and changes nothing then.
+   */
+  async reload({ api: { keys } }: Pick<Config, 'api'>): Promise<void> {
+    const { roles, folder } = this.#options;
+    const api = { ...this.#api, keys };
+    if (this.#keys === undefined) keysOf(roles, api);
+    else this.#keys.replace(await apiKeys({ api, folder }, { random: this.#random, logger: this.#logger }));
+    this.#api = api;
   }
 
   /** A node is there: its operations are served, and its events told, until the returned function is called. */
@@ -170,9 +181,15 @@ export class JointApi implements Service {
     this.#events.startOver();
   }
 
-  #apiOptions({ api, envelope }: Pick<Config, 'api' | 'envelope'>): NodeApiOptions {
-    const { roles, folder, nodes = roles.length } = this.#options;
-    return { roles, api, envelope, folder, maxSockets: planDescriptors(descriptorLimit(), nodes).apiSockets };
+  #apiOptions(): NodeApiOptions {
+    const { roles, config, folder, nodes = roles.length } = this.#options;
+    return {
+      roles,
+      api: this.#api,
+      envelope: config.envelope,
+      folder,
+      maxSockets: planDescriptors(descriptorLimit(), nodes).apiSockets,
+    };
   }
 
   #readinessOf(role: NodeRole): readonly string[] {

@@ -42,9 +42,7 @@ export interface NodeApiModules extends Omit<ApiModules, 'docs' | 'keys' | 'logg
 export async function createNodeApi(options: NodeApiOptions, modules: NodeApiModules): Promise<NodeApi> {
   const { roles, api, envelope, maxSockets } = options;
   const tls = readTlsFiles(api.tls);
-  // Every node knows the names of the routes of dev networks: all nodes of one have the same keys, and only its own address has those routes.
-  const known = [...OPERATIONS, ...devOperations];
-  const keys = new ApiKeys(apiKeysOptions(roles, { ...api, keys: await apiKeys(options, modules) }), known);
+  const keys = keysOf(roles, { ...api, keys: await apiKeys(options, modules) });
   const docs = await PageFiles.load(PAGES);
   const pages = api.pages ? docs : undefined;
   const app = await createApi(
@@ -53,6 +51,12 @@ export async function createNodeApi(options: NodeApiOptions, modules: NodeApiMod
   );
   app.server.maxConnections = maxSockets;
   return { app, keys };
+}
+
+/** Throws `invalid_config` for what the keys must not say. */
+export function keysOf(roles: readonly NodeRole[], api: Config['api']): ApiKeys {
+  // Every node knows the names of the routes of dev networks: all nodes of one have the same keys, and only its own address has those routes.
+  return new ApiKeys(apiKeysOptions(roles, api), [...OPERATIONS, ...devOperations]);
 }
 
 /** The configured keys, or the key in the folder (decision H3). */

@@ -41,7 +41,7 @@ export interface NodeGroupModules {
 }
 
 export class NodeGroup implements Service {
-  readonly #members: ReadonlyMap<NodeRole, GroupNode>;
+  readonly #members: Map<NodeRole, GroupNode>;
   readonly #modules: NodeGroupModules;
   readonly #metered: NodeRole | undefined;
   readonly #registry: MetricsRegistry | undefined;
@@ -98,10 +98,22 @@ export class NodeGroup implements Service {
     for (const roles of STOP_ORDER) await Promise.all(roles.map((role) => this.#started.get(role)?.stop()));
   }
 
-  /** Applies what can change while they run: the API keys. Throws `invalid_config` when one is invalid. */
+  /**
+   * Applies what can change while they run: the API keys. What is not made yet starts with them. Throws `invalid_config` when one is
+   * invalid.
+   */
   async reload({ nodes, joint }: NodeGroupOptions): Promise<void> {
     await this.#joint.reload(joint);
-    for (const { config } of nodes) await this.#started.get(config.node.role)?.reload(config);
+    for (const { config } of nodes) {
+      const { role } = config.node;
+      const member = this.#members.get(role);
+      const node = this.#started.get(role);
+      if (node !== undefined) await node.reload(config);
+      else if (member !== undefined) {
+        const api = { ...member.config.api, keys: config.api.keys };
+        this.#members.set(role, { ...member, config: { ...member.config, api } });
+      }
+    }
   }
 
   async #start(role: NodeRole, { config, hasOwnApi }: GroupNode): Promise<void> {

@@ -92,12 +92,10 @@ export class Coverage {
     writes.checkOpen();
     await keystore.verify(passphrase);
     const uncovered = [...keys.addresses.keys()].filter((address) => !keys.isCovered(address));
-    const backup = {
-      words: keystore.words(),
-      handedOut: keys.lastPlaces(),
-      keys: await keys.exportPairs(uncovered),
-      labels: labels.all(),
-    };
-    return sealBackup(backup, { network, passphrase, scryptCost, now: clock.now() }, random);
+    const pairs = await keys.exportPairs(uncovered);
+    const words = keystore.words();
+    const backup = { words, handedOut: keys.lastPlaces(), keys: pairs, labels: labels.all() };
+    const sealing = sealBackup(backup, { network, passphrase, scryptCost, now: clock.now() }, random);
+    return sealing.finally(() => words.entropy.fill(0));
   }
 }

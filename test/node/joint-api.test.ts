@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { trustingFetch } from '../../src/client/trusting-fetch.js';
 import { createConfig } from '../../src/config/load.js';
@@ -128,6 +128,35 @@ describe('keys', () => {
     });
     await startJoint({ options: key('POST /v1/dev/blocks') });
     await expect(startJoint({ options: key('POST /v1/dev/nothing') })).rejects.toThrow('is no protected route');
+  });
+});
+
+describe('a configuration that is read again while the address is being opened', () => {
+  const FIRST = 'first-key-0123456789';
+  const SECOND = 'second-key-0123456789';
+  const keysIn = (key: string, route?: string) =>
+    createConfig('user', {
+      'api.port': 0,
+      'api.auth': 'keys',
+      'api.keys': [{ name: 'ops', key, ...(route !== undefined && { routes: [route] }) }],
+    });
+
+  it.each(['before', 'during'])('is in effect when it is open: %s the start', async (when) => {
+    // Not there yet, as at the first start.
+    const folder = join(await mkdtemp(join(tmpdir(), 'tessera-test-')), 'data');
+    onTestFinished(() => rm(dirname(folder), { recursive: true, force: true }));
+    const modules = { logger: silentLogger, clock: new ManualClock() };
+    const joint = new JointApi({ roles: ['user'], config: keysIn(FIRST), folder, portOption: 'api.port' }, modules);
+    onTestFinished(() => joint.stop());
+    if (when === 'before') await joint.reload(keysIn(SECOND));
+    const starting = joint.start();
+    if (when === 'during') await joint.reload(keysIn(SECOND));
+    await expect(joint.reload(keysIn(FIRST, 'POST /v1/nothing'))).rejects.toThrow('is no protected route');
+    await starting;
+    joint.join(partOf('user').part);
+    const status = async (key: string): Promise<number> =>
+      (await fetch(`${joint.url}/v1/wallet/history`, { headers: { 'x-api-key': key } })).status;
+    expect([await status(FIRST), await status(SECOND)]).toEqual([401, 200]);
   });
 });
 

@@ -8,12 +8,12 @@ import { loadProcess } from '../../src/config/load.js';
 import { PACKAGE_CONFIG_DIR } from '../../src/config/option-table.js';
 import { IN_CODE } from '../../src/config/sources.js';
 import { runningNode } from '../../src/db/running-node.js';
-import { NodeGroup } from '../../src/node/node-group.js';
+import { NodeGroup, type NodeGroupOptions } from '../../src/node/node-group.js';
 import { NodeLogger } from '../../src/observability/logger.js';
 import { until } from '../support/processes.js';
 
 /** Without wallets, which are slow to open on purpose. */
-function groupIn(folder: string, options: Readonly<Record<string, unknown>>): NodeGroup {
+function optionsIn(folder: string, options: Readonly<Record<string, unknown>>): NodeGroupOptions {
   const all = {
     'node.data_dir': folder,
     'api.port': 0,
@@ -28,8 +28,13 @@ function groupIn(folder: string, options: Readonly<Record<string, unknown>>): No
     flags: Object.entries(all).map(([option, value]) => ({ option, value, flag: IN_CODE })),
   });
   if (joint === undefined) throw new Error('several roles are given');
-  const logger = NodeLogger.create({ level: 'silent', format: 'json' });
-  const group = new NodeGroup({ nodes, joint: joint.config }, { logger });
+  return { nodes, joint: joint.config };
+}
+
+const silent = NodeLogger.create({ level: 'silent', format: 'json' });
+
+function groupIn(folder: string, options: Readonly<Record<string, unknown>>): NodeGroup {
+  const group = new NodeGroup(optionsIn(folder, options), { logger: silent });
   onTestFinished(() => group.stop());
   return group;
 }
@@ -67,6 +72,24 @@ it('fails with the error of a node that cannot go on, and can be stopped', async
   await expect(fetch(`${mixed.apiUrl}/livez`)).rejects.toThrow();
   const folders = [join(one, 'mempool'), join(other, 'storage'), join(one, 'miner')];
   expect(folders.map((folder) => runningNode(folder).isThere)).toEqual([false, false, false]);
+});
+
+it('goes on with the keys of a configuration that is read again while they start', async () => {
+  const folder = await temporaryFolder();
+  const options = (key: string) =>
+    optionsIn(folder, { 'api.auth': 'keys', 'api.keys': [{ name: 'ops', key }], 'role.mempool.api.port': 0 });
+  const group = new NodeGroup(options('first-key-0123456789'), { logger: silent });
+  onTestFinished(() => group.stop());
+  const starting = group.start();
+  await group.reload(options('second-key-0123456789'));
+  await starting;
+  const urls = [group.apiUrl, group.nodes.get('mempool')?.apiUrl ?? ''];
+  expect(new Set(urls).size).toBe(2);
+  for (const url of urls) {
+    const status = async (key: string): Promise<number> =>
+      (await fetch(`${url}/v1/items`, { method: 'POST', headers: { 'x-api-key': key } })).status;
+    expect([url, await status('first-key-0123456789'), await status('second-key-0123456789')]).toEqual([url, 401, 400]);
+  }
 });
 
 it('does not start when one of them cannot, and says which', async () => {

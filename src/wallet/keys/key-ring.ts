@@ -75,7 +75,8 @@ export class KeyRing {
     for await (const [key, record] of kv.entries(prefixRange(PREFIX.key))) {
       addresses.set(keyText(key), versionOf(record));
     }
-    const derived = await DerivedKeys.of(keystore.words());
+    const words = keystore.words();
+    const derived = await DerivedKeys.of(words).finally(() => words.entropy.fill(0));
     const places = new Map<string, KeyPlace>();
     for await (const [key, record] of kv.entries(prefixRange(PREFIX.place))) {
       // Other words may have been lost together with a newer keystore: what they gave is not covered by these.

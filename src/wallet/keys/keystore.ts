@@ -135,8 +135,9 @@ export class Keystore {
     if (!createIfMissing) throw unreadable(file, 'it is missing, but the wallet store has keys');
     if (!allowBlankPassphrase) checkNotBlank(passphrase);
     const masterKey = Buffer.from(modules.random.bytes(BOX_KEY_LENGTH));
-    const words = options.words ?? newWords(modules.random, DEFAULT_WORDS);
-    return Keystore.#create({ masterKey, words: sealWords(words, masterKey, modules.random) }, options, modules);
+    const words =
+      options.words === undefined ? newSealedWords(masterKey, modules) : sealWords(options.words, masterKey, modules);
+    return Keystore.#create({ masterKey, words }, options, modules);
   }
 
   /**
@@ -166,7 +167,9 @@ export class Keystore {
       const keystore = new Keystore(options, modules, { masterKey, words: fromHex(known.words) });
       // Words that do not open would be found missing on the day that they are needed.
       const words = keystore.words();
-      if (options.words === undefined || isSameWords(options.words, words)) return keystore;
+      const isWanted = options.words === undefined || isSameWords(options.words, words);
+      words.entropy.fill(0);
+      if (isWanted) return keystore;
       keystore.close();
     }
     if (options.words !== undefined) {
@@ -176,8 +179,7 @@ export class Keystore {
       );
     }
     await keepCopy(options.file, known, modules);
-    const words = sealWords(newWords(modules.random, DEFAULT_WORDS), masterKey, modules.random);
-    return Keystore.#create({ masterKey, words }, options, modules);
+    return Keystore.#create({ masterKey, words: newSealedWords(masterKey, modules) }, options, modules);
   }
 
   static async #create(secrets: Secrets, options: KeystoreOptions, modules: KeystoreModules): Promise<Keystore> {
@@ -188,7 +190,10 @@ export class Keystore {
     return keystore;
   }
 
-  /** The words. Throws `wallet_unreadable` when they are not those of this wallet. */
+  /**
+   * The words, whose entropy the caller must wipe; a text that is made of them, and the passphrase word, stay in memory until it is
+   * used again. Throws `wallet_unreadable` when they are not those of this wallet.
+   */
   words(): WalletWords {
     const content = this.open(this.#words, WORDS_CONTEXT);
     const length = content?.[0] ?? 0;
@@ -355,10 +360,22 @@ function checksumOf(file: KeystoreFile): string {
 }
 
 /** Length of the entropy (1 byte), the entropy, the passphrase word. */
-function sealWords({ entropy, extraWord }: WalletWords, masterKey: Uint8Array, random: Random): Uint8Array {
+function sealWords(
+  { entropy, extraWord }: WalletWords,
+  masterKey: Uint8Array,
+  { random }: Pick<KeystoreModules, 'random'>,
+): Uint8Array {
   const content = concatBytes(Uint8Array.of(entropy.length), entropy, utf8(extraWord));
   const box = seal(masterKey, content, WORDS_CONTEXT, random);
   content.fill(0);
+  return box;
+}
+
+/** Random words, which nobody has seen. */
+function newSealedWords(masterKey: Uint8Array, { random }: Pick<KeystoreModules, 'random'>): Uint8Array {
+  const words = newWords(random, DEFAULT_WORDS);
+  const box = sealWords(words, masterKey, { random });
+  words.entropy.fill(0);
   return box;
 }
 
