@@ -87,6 +87,8 @@ export interface CliContext {
   readonly json?: boolean;
   /** Calls the listener for each signal; returns its removal. */
   onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): () => void;
+  /** Calls the listener when nobody reads standard output any more, in place of the end of the process; returns its removal. */
+  onReaderGone?(listener: () => void): () => void;
   /** Ends the process at once. */
   exit(code: number): void;
 }

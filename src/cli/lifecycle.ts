@@ -1,6 +1,7 @@
 /**
  * Runs a service until something ends it: a first SIGINT or SIGTERM stops it cleanly within five seconds, a second one ends
- * the process at once, and a fatal error stops what can still be stopped and is reported with its code.
+ * the process at once, and a fatal error stops what can still be stopped and is reported with its code. When nobody reads the log
+ * any more, that is such an error too: whatever watches over the process starts it again, with a log.
  */
 
 import { fileError } from '../db/database-error.js';
@@ -36,11 +37,14 @@ export interface LifecycleModules {
 export async function runUntilStopped(running: Service, modules: LifecycleModules): Promise<number> {
   const { logger, context, onReady } = modules;
   const ended = createDeferred<Ending>();
-  const removeListeners = listenForSignals(context, () => {
-    logger.info({}, 'stopping; a second signal ends the process at once');
-    ended.resolve({ kind: 'signal' });
-  });
   const fail = (error: unknown) => ended.resolve({ kind: 'failure', error });
+  const removers = [
+    listenForSignals(context, () => {
+      logger.info({}, 'stopping; a second signal ends the process at once');
+      ended.resolve({ kind: 'signal' });
+    }),
+    context.onReaderGone?.(() => fail(new TesseraError('write_failed', 'nobody reads the log of the node any more'))),
+  ];
   running.failed.catch(fail);
   try {
     running.start().then(() => onReady?.(), fail);
@@ -49,7 +53,7 @@ export async function runUntilStopped(running: Service, modules: LifecycleModule
     const stopped = await stopInTime(running, modules);
     return ending.kind === 'signal' && stopped ? 0 : 1;
   } finally {
-    removeListeners();
+    for (const remove of removers) remove?.();
   }
 }
 

@@ -18,6 +18,9 @@ const stdout: Output = Object.create(process.stdout, {
   },
 });
 
+/** What is told that nobody reads standard output any more. */
+const readerGone = new Set<() => void>();
+
 const context: CliContext = {
   // Opened only when a command reads it: a node does not.
   get stdin() {
@@ -29,6 +32,10 @@ const context: CliContext = {
   onSignal(signal, listener) {
     process.on(signal, listener);
     return () => process.off(signal, listener);
+  },
+  onReaderGone(listener) {
+    readerGone.add(listener);
+    return () => readerGone.delete(listener);
   },
   exit: (code) => process.exit(code),
 };
@@ -56,10 +63,14 @@ export async function runProgram(): Promise<void> {
   process.on('SIGUSR1', () => undefined);
   process.on('uncaughtException', (error) => onBrokenInvariant('uncaughtException', error));
   process.on('unhandledRejection', (error) => onBrokenInvariant('unhandledRejection', error));
-  // A reader that is gone (`tessera config | head`) is no failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
+    if (error.code !== 'EPIPE') return;
+    // A reader that is gone (`tessera config | head`) is no failure of a command, but a node has nobody left who reads its log.
+    if (readerGone.size === 0) process.exit(0);
+    for (const listener of readerGone) listener();
   });
+  // Nothing can be told of that: a node stops cleanly all the same.
+  process.stderr.on('error', () => undefined);
 
   const note = armFailpoint(process.env);
   if (note !== undefined) process.stderr.write(`tessera: ${note}\n`);

@@ -150,13 +150,15 @@ export class Node implements Service {
    * file). Throws `invalid_config` and changes nothing when one is invalid, `shutting_down` when it stops. While it starts, the start goes
    * on with them.
    */
-  async reload(config: Config): Promise<void> {
+  async reload({ api: { keys: configured } }: Config): Promise<void> {
     if (this.#stopping !== undefined) throw new TesseraError('shutting_down', 'the node is stopping');
     const context = this.#context;
+    // Whether keys are asked for at all stays as it is until a restart.
+    const config = { ...this.#config, api: { ...this.#config.api, keys: configured } };
     const keys =
-      context === undefined ? config.api.keys : await apiKeys(this.#apiOptions(config), this.#apiModules(context));
+      context === undefined ? configured : await apiKeys(this.#apiOptions(config), this.#apiModules(context));
     this.#keys?.replace(keys);
-    this.#config = { ...this.#config, api: { ...this.#config.api, keys } };
+    this.#config = { ...config, api: { ...config.api, keys } };
   }
 
   /**

@@ -100,6 +100,18 @@ describe('the process', () => {
     expect([(await closed)[0], written.err]).toEqual([0, '']);
   });
 
+  it('of a node stops cleanly, and fails, when nobody reads its log any more', async () => {
+    const { child, written, closed } = start(['dev', '--set', 'api.port=0', '--set', 'peers.port=0', '-l', 'debug']);
+    await expect.poll(() => written.out, { timeout: 60_000 }).toContain('Ctrl-C stops.');
+    const api = /http:\/\/127\.0\.0\.1:\d+/.exec(written.out)?.[0];
+    child.stdout?.destroy();
+    // It is told in the log; the answer may come before the end, or not.
+    await fetch(`${api}/v1/supply`).catch(() => undefined);
+    expect((await closed)[0]).toBe(1);
+    expect(written.err).toContain('tessera: write_failed: nobody reads the log of the node any more\n');
+    expect(written.err).not.toContain('broken invariant');
+  });
+
   it('opens no inspector at SIGUSR1', async () => {
     const { child, written, closed } = start(['dev', '--set', 'api.port=0', '--set', 'peers.port=0', '-l', 'silent']);
     await expect.poll(() => written.out, { timeout: 60_000 }).toContain('Ctrl-C stops.');

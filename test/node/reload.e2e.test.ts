@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -64,7 +64,7 @@ async function startUser(api: string, level: string) {
   };
   const status = async (key: string): Promise<number> =>
     (await fetch(`${url}/v1/wallet/keypairs`, { headers: { 'x-api-key': key } })).status;
-  return { write, hup, status, lines, url, told };
+  return { folder, write, hup, status, lines, url, told };
 }
 
 const key = (value: string): string => `keys = [{ name = "a", key = "${value}" }]`;
@@ -97,4 +97,15 @@ it('replaces the API keys and the log level at SIGHUP, without a pause', async (
   child?.kill('SIGTERM');
   await exited;
   expect(node.lines.filter((line) => line.includes('"msg":"stopp'))).toEqual([]);
+});
+
+it('keeps the key of the node when a new configuration asks for none, which needs a restart', async () => {
+  const node = await startUser('', 'info');
+  const own = readFileSync(join(node.folder, 'data/api-key'), 'utf8').trim();
+  expect(await node.status(own)).toBe(200);
+
+  node.write('auth = "open"', 'info');
+  await node.hup('api.auth');
+  expect(await node.status(own)).toBe(200);
+  expect(await node.status('another-key-0123456789')).toBe(401);
 });
