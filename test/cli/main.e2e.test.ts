@@ -100,7 +100,7 @@ describe('the process', () => {
     expect([(await closed)[0], written.err]).toEqual([0, '']);
   });
 
-  it('of a node stops cleanly, and fails, when nobody reads its log any more', async () => {
+  it('of a node ends with a reason and status 1 when nobody reads its log any more', async () => {
     const { child, written, closed } = start(['dev', '--set', 'api.port=0', '--set', 'peers.port=0', '-l', 'debug']);
     await expect.poll(() => written.out, { timeout: 60_000 }).toContain('Ctrl-C stops.');
     const api = /http:\/\/127\.0\.0\.1:\d+/.exec(written.out)?.[0];
