@@ -1,5 +1,6 @@
 /** The rules of the network that the nodes of a role follow, which the handshake compares. */
 
+import { createHmac } from 'node:crypto';
 import { isDefault } from '../chain/block-rules.js';
 import { encodeTransaction } from '../chain/codec.js';
 import * as chainConstants from '../chain/constants.js';
@@ -57,12 +58,15 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
 }
 
 /**
- * The rules that all who write to one journal must share: of those of a mempool node, the ones that the state follows. The pace of
- * the leader is none of them, and producers change while a network runs.
+ * What all who write to one journal must share: of the rules of a mempool node, the ones that the state follows, and the secret of
+ * the operator, by a hash. The pace of the leader is none of them, and producers change while a network runs.
  */
 export function journalRules(config: Config, genesis: Genesis): NetworkRules {
-  const rules = Object.entries(networkRules(config, genesis));
-  return Object.fromEntries(rules.filter(([name]) => !NOT_OF_THE_STATE.has(name)));
+  const { name: network, secret = '' } = config.network;
+  const rules = Object.entries(networkRules(config, genesis)).filter(([name]) => !NOT_OF_THE_STATE.has(name));
+  // Keyed, so that it tells nothing to who does not know the secret, and another thing in each network.
+  const mac = createHmac('sha3-256', secret).update(`tessera/journal/secret\0${network}`).digest('hex');
+  return { ...Object.fromEntries(rules), 'network.secret': mac.slice(0, HASH_DIGITS) };
 }
 
 /**

@@ -169,6 +169,13 @@ describe.runIf(hasEtcd)('a mempool node with its journal in etcd', () => {
     expect(existsSync(join(nodes.mempool.folder, 'db', 'journal'))).toBe(false);
   });
 
+  it('is joined by no node with another network.secret, which ends by name', async () => {
+    const stranger = network.make('stranger', 'mempool', sets());
+    const starting = stranger.start({ TESSERA_NETWORK__SECRET: 'the secret of another operator' });
+    await expect(starting).rejects.toThrow(/invalid_config.*other rules: network\.secret is/);
+    expect(stranger.log()).not.toContain('the secret of');
+  });
+
   it('says that etcd is gone, answers reads, refuses writes in time, and goes on by itself', async () => {
     await etcd.kill();
     await pay();

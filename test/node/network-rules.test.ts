@@ -5,9 +5,10 @@ import { expect, it } from 'vitest';
 import { type BlockRules, DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { createConfig } from '../../src/config/load.js';
+import { joinRules } from '../../src/journal/etcd/shared-rules.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
-import { genesisFingerprint, networkRules } from '../../src/node/network-rules.js';
+import { genesisFingerprint, journalRules, networkRules } from '../../src/node/network-rules.js';
 import { NetworkRules, rulesFault } from '../../src/peers/link/rules.js';
 
 const DEV = 'config/genesis-dev.json';
@@ -32,6 +33,21 @@ it.each([
 ] as const)('differ between a %s and a %s node in %s', async (one, other, name, value) => {
   const found = rulesFault(await rulesOf(one, { [name]: value }), await rulesOf(other));
   expect(found?.message).toContain(`${name} is "${value}"`);
+});
+
+it('let no node write to a journal that has another secret, which they do not show', async () => {
+  const genesis = await readGenesis(DEV);
+  const withSecret = (secret: string, name = 'dev') =>
+    journalRules(createConfig('mempool', { 'network.secret': secret, 'network.name': name }), genesis);
+  const kept = joinRules(undefined, withSecret('a secret of this test'));
+  expect(kept).not.toContain('a secret of this test');
+  expect(joinRules(kept, withSecret('a secret of this test'))).toBeUndefined();
+  expect(() => joinRules(kept, withSecret('another secret of this'))).toThrow(/other rules: network\.secret is "/);
+  // One that an earlier version has written says nothing of it.
+  const { 'network.secret': hash, ...before } = withSecret('a secret of this test');
+  expect(joinRules(joinRules(undefined, before), withSecret('another secret of this'))).toContain('network.secret ');
+  // The same in two networks shows nothing of either.
+  expect(withSecret('a secret of this test', 'other')['network.secret']).not.toBe(hash);
 });
 
 it('read a genesis file once, however often its fingerprint is asked for', async () => {
