@@ -2,7 +2,7 @@
 
 import { errorMessage } from '../lib/errors.js';
 import { printableJson, printableLines } from '../lib/printable.js';
-import { type CliContext, ExitError, type Output, parseCommandLine, UsageError } from './command.js';
+import { type CliContext, type Command, ExitError, type Output, parseCommandLine, UsageError } from './command.js';
 import { COMMANDS, findCommand } from './commands.js';
 import { commandJson, commandPage, overview, overviewJson, PROGRAM } from './help.js';
 import { failureJson, failureText } from './lifecycle.js';
@@ -41,13 +41,23 @@ export async function runCli(argv: readonly string[], caller: CliContext): Promi
       context.stdout.write(json ? commandJson(spec) : commandPage(spec));
       return 0;
     }
-    return await command.run(parseCommandLine(command.spec, rest), context);
+    const args = parseCommandLine(command.spec, rest);
+    await warnOfVariables(command, context);
+    return await command.run(args, context);
   } catch (error) {
     const page = error instanceof UsageError ? `${PROGRAM} help${named ? ` ${name}` : ''}` : null;
     context.stderr.write(`${json ? failureJson(error, page) : errorText(error, page)}\n`);
     if (error instanceof ExitError) return error.status;
     return page === null ? 1 : USAGE_EXIT;
   }
+}
+
+/** Says once which variables a command that reads the configuration ignores. */
+async function warnOfVariables({ spec }: Command, { env, stderr }: CliContext): Promise<void> {
+  if (!spec.flags.some(({ name }) => name === 'config')) return;
+  const { ignoredVariables } = await import('../config/sources.js');
+  const ignored = ignoredVariables(env);
+  if (ignored !== undefined) stderr.write(`warning: ${ignored}\n`);
 }
 
 /** Results have words of nodes and of strangers in them: whichever command prints them, a terminal obeys none of it. */

@@ -32,9 +32,6 @@ const COMMAND_VARIABLES: ReadonlySet<string> = new Set([
 /** The source of options that a caller of `createConfig` sets. */
 export const IN_CODE = 'code';
 
-/** Variables that Kubernetes sets for a service named `tessera-…`; they are no options. */
-const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP)(_[A-Z]+)?)$/;
-
 /** A value from the command line (a text), or from code (of the option's own type). */
 export interface FlagValue {
   /** Path of the option: `api.port`. */
@@ -127,8 +124,7 @@ function walkTable(
 export function readEnvLayer(env: Environment, cwd: string, problems: ConfigProblem[]): Layer {
   const layer = emptyLayer();
   for (const [name, text] of Object.entries(env)) {
-    if (text === undefined || !name.startsWith(ENV_PREFIX) || name === CONFIG_FILE_ENV) continue;
-    if (COMMAND_VARIABLES.has(name)) continue;
+    if (text === undefined || !isForOption(name)) continue;
     const [, roleName = '', rest = ''] = ENV_OF_ROLE.exec(name) ?? [];
     const role = roleName.toLowerCase();
     const option = OPTIONS_BY_ENV.get(isNodeRole(role) ? `${ENV_PREFIX}${rest}` : name);
@@ -137,12 +133,33 @@ export function readEnvLayer(env: Environment, cwd: string, problems: ConfigProb
       const origin: Origin = { source, rank: 2, base: cwd };
       const [settings, from] = placeIn(layer, origin, isNodeRole(role) ? role : undefined);
       addSetting(settings, option, valueFromText(option.schema, text), from, problems);
-    } else if (!SERVICE_LINK.test(name) && !/^(tcp|udp):\/\//.test(text)) {
+    } else {
       const problem = `no option has this variable${didYouMean(name, ENV_NAMES)}`;
       problems.push({ option: name, source: 'environment', problem });
     }
   }
   return layer;
+}
+
+/** True for the variable of an option, and for a mistyped one: all of them have two underscores after the section. */
+function isForOption(name: string): boolean {
+  return name.startsWith(ENV_PREFIX) && name.includes('__');
+}
+
+/**
+ * What to say of variables that begin like those of the program and are none; undefined when there are none. They are ignored:
+ * Kubernetes sets some for every service named `tessera`.
+ */
+export function ignoredVariables(env: Environment): string | undefined {
+  const ignored = Object.keys(env).filter(
+    (name) =>
+      name.startsWith(ENV_PREFIX) && !isForOption(name) && name !== CONFIG_FILE_ENV && !COMMAND_VARIABLES.has(name),
+  );
+  if (ignored.length === 0) return undefined;
+  const bare = (name: string): string => name.replaceAll('_', '');
+  const meant = ENV_NAMES.filter((option) => ignored.some((name) => bare(name) === bare(option)));
+  const advice = meant.length === 0 ? '' : `; did you mean ${meant.join(', ')}?`;
+  return `variables that are no options are ignored: ${ignored.join(', ')}${advice}`;
 }
 
 /** Where a value of every node, or of one role, belongs. */

@@ -56,6 +56,14 @@ describe('the command line', () => {
     );
   });
 
+  it('warns once of variables that are no options, where a configuration is read, and goes on', async () => {
+    const env = { TESSERA_PORT: '80', TESSERA_SERVICE_HOST: '10.0.0.1' };
+    const { status, err } = await run(['config', '--role', 'mempool,storage', '--json'], env);
+    expect([status, err.split('TESSERA_PORT').length]).toEqual([0, 2]);
+    expect(err).toContain('warning: variables that are no options are ignored: TESSERA_PORT, TESSERA_SERVICE_HOST\n');
+    expect((await run(['help'], env)).err).toBe('');
+  });
+
   it('keeps the order of a repeated flag', async () => {
     const { spec } = await loadCommand('start');
     expect(parseCommandLine(spec, ['-s', 'a=1', '--set=b=2']).values('set')).toEqual(['a=1', 'b=2']);

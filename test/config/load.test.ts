@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ConfigInput, createConfig, loadConfig } from '../../src/config/load.js';
 import { OPTIONS, PACKAGE_CONFIG_DIR } from '../../src/config/option-table.js';
 import type { ConfigProblem } from '../../src/config/problems.js';
+import { ignoredVariables } from '../../src/config/sources.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 
@@ -136,19 +137,29 @@ describe('environment', () => {
     expect(config.log.level).toBe('warn');
   });
 
-  it('leaves the service links of Kubernetes alone', () => {
-    const env = { TESSERA_API_PORT: 'tcp://10.1.2.3:3001', TESSERA_API_SERVICE_HOST: '10.1.2.3' };
-    expect(problemsOf(user({ env }))).toEqual([]);
-  });
-
-  it('refuses a mistyped variable and names the one that was meant', () => {
-    expect(problemsOf(user({ env: { TESSERA_API_PORT: '3001' } }))).toEqual([
+  it('refuses a mistyped variable of an option and names the one that was meant', () => {
+    expect(problemsOf(user({ env: { TESSERA_API__PROT: '3001' } }))).toEqual([
       {
-        option: 'TESSERA_API_PORT',
+        option: 'TESSERA_API__PROT',
         source: 'environment',
         problem: 'no option has this variable; did you mean TESSERA_API__PORT?',
       },
     ]);
+  });
+
+  it('ignores what an orchestrator sets for a service of the same name, and says so', () => {
+    const links = {
+      TESSERA_PORT: '3001',
+      TESSERA_SERVICE_HOST: '10.1.2.3',
+      TESSERA_PORT_3001_TCP: 'tcp://10.1.2.3:3001',
+    };
+    expect(problemsOf(user({ env: links }))).toEqual([]);
+    expect(ignoredVariables(links)).toBe(
+      'variables that are no options are ignored: TESSERA_PORT, TESSERA_SERVICE_HOST, TESSERA_PORT_3001_TCP',
+    );
+    expect(ignoredVariables({ TESSERA_API_PORT: '3001' })).toContain('; did you mean TESSERA_API__PORT?');
+    const known = { TESSERA_CONFIG: 'a', TESSERA_CA_FILE: 'b', TESSERA_API__PORT: '1', PATH: 'c' };
+    expect(ignoredVariables(known)).toBeUndefined();
   });
 });
 
