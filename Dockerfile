@@ -27,6 +27,10 @@ RUN npm run build \
 FROM ${NODE_IMAGE} AS production
 WORKDIR /app
 COPY package.json package-lock.json ./
+# The program has all packages in it but those of native code, so only they are installed here; npm adds the optional one.
+RUN node -e "const p = require('./package.json'); \
+  p.dependencies = Object.fromEntries(process.argv.slice(1).map((name) => [name, p.dependencies[name]])); \
+  fs.writeFileSync('package.json', JSON.stringify(p))" @node-rs/crc32 classic-level snappy
 # Types and source maps of dependencies are for those who write programs, not for those who run them; and the image is of one
 # platform.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \

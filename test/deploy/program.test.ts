@@ -5,14 +5,26 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/program', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PROGRAM = join(ROOT, 'dist/program');
 /** Packages of native code, which are not copied into the program; sodium-native is loaded by `require`. */
 const NATIVE = ['@node-rs/crc32', 'classic-level', 'snappy'];
 /** `import … from "x"`, `export … from "x"` and `import "x"`; not `import(…)`. */
 const STATIC_IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)? "([^"]+)";/gm;
+/** In sources: `import … from 'x'`, `export … from 'x'`, `import 'x'` and `import('x')`; not `import type`. */
+const VALUE_IMPORT = /(?:^(?:import|export)(?! type\b)(?:[^'";]*?\bfrom)? |\bimport\()'([^']+)'/gm;
 
-/** The same in what tsc writes, and `import(…)`. */
-const ANY_IMPORT = /(?:\bfrom|\bimport) ?\(?['"]([^'"]+)['"]/g;
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version?: string; readonly dev?: boolean }>>;
+}
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+const manifest = (): Manifest => JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const licensesOf = (folder: string): string => readFileSync(join(ROOT, 'dist', folder, 'LICENSES.txt'), 'utf8');
 
 /** The files of the program that these load, and the packages, before any of their functions is called. */
 function loadedBy(...entries: readonly string[]): {
@@ -57,38 +69,53 @@ describe('the built program', () => {
     ['program', ['fastify', 'ajv', '@noble/curves', '@sinclair/typebox', 'pino', 'ws']],
     ['web', ['preact', 'qr']],
   ])('carries the licenses of what it has copied into %s', (folder, names) => {
-    const licenses = readFileSync(join(PROGRAM, '..', folder, 'LICENSES.txt'), 'utf8');
-    const [, ...parts] = licenses.split(/^## (?=\S+ - [0-9])/m);
+    const [, ...parts] = licensesOf(folder).split(/^## (?=\S+ - [0-9])/m);
     for (const name of names) expect(parts.some((part) => part.startsWith(`${name} - `))).toBe(true);
     // None is a heading alone.
     expect(parts.filter((part) => part.length < 500)).toEqual([]);
   });
 
-  it('needs no more than the package depends on, and the package depends on no more', () => {
-    const root = join(PROGRAM, '..', '..');
-    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    const needed = new Set<string>();
-    for (const name of readdirSync(PROGRAM).filter((file) => file.endsWith('.js')))
-      for (const one of loadedBy(name).packages) needed.add(one);
-    const seen = new Set<string>();
-    const visit = (file: string): void => {
-      if (seen.has(file)) return;
-      seen.add(file);
-      for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(ANY_IMPORT)) {
-        if (name.startsWith('.')) visit(join(dirname(file), name));
-        else if (/^(?:@[a-z-]+\/)?[a-z]/.test(name) && !name.startsWith('node:'))
-          needed.add(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name);
+  it('depends on each package that its code and its pages import, and on no other', () => {
+    const imported = new Set<string>();
+    for (const folder of ['src', 'web'])
+      for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })) {
+        if (!/\.tsx?$/.test(name) || name.endsWith('vite.config.ts')) continue;
+        for (const [, found = ''] of readFileSync(join(ROOT, folder, name), 'utf8').matchAll(VALUE_IMPORT))
+          if (!/^(?:\.|node:)/.test(found)) imported.add(/^(?:@[^/]+\/)?[^/]+/.exec(found)?.[0] ?? found);
       }
-    };
-    const modules = Object.values<{ default?: string }>(manifest.exports).flatMap((one) => one.default ?? []);
-    expect(modules).toHaveLength(3);
-    const files = [...modules, ...Object.values<string>(manifest.browser), 'deploy/healthcheck.js'];
-    for (const file of files) visit(join(root, file));
-    expect(Object.keys(manifest.dependencies).sort()).toEqual([...needed].sort());
-    expect(Object.keys(manifest.optionalDependencies)).toEqual(['sodium-native']);
+    const { dependencies, optionalDependencies } = manifest();
+    expect(Object.keys(dependencies).sort()).toEqual([...imported].sort());
+    expect(Object.keys(optionalDependencies)).toEqual(['sodium-native']);
+  });
+
+  it('names first what it is built on; npm sorts them when it adds one', () => {
+    expect(Object.keys(manifest().dependencies).slice(0, 4)).toEqual(['fastify', '@sinclair/typebox', 'pino', 'level']);
+  });
+
+  it('has copied nothing that package-lock.json takes for a tool of the developers', () => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+    const installed = new Set(
+      Object.entries(packages).flatMap(([place, { version, dev }]) =>
+        dev === true ? [] : `${place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`,
+      ),
+    );
+    const copied = ['program', 'web'].flatMap((folder) =>
+      [...licensesOf(folder).matchAll(/^## (\S+) - (\d\S*) \(/gm)].map(([, name, version]) => `${name}@${version}`),
+    );
+    expect(copied.length).toBeGreaterThan(70);
+    expect(copied.filter((one) => !installed.has(one))).toEqual([]);
+  });
+
+  it('has those of native code beside it in the image, and no other', () => {
+    const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+    const [, names = ''] = /JSON\.stringify\(p\)\)" (.+)$/m.exec(dockerfile) ?? [];
+    const needed = readdirSync(PROGRAM)
+      .filter((file) => file.endsWith('.js'))
+      .flatMap((file) => loadedBy(file).packages);
+    expect(names.split(' ')).toEqual([...new Set(needed)].sort());
   });
 
   it('carries the license that a part of a package has of its own', () => {
-    expect(readFileSync(join(PROGRAM, 'LICENSES.txt'), 'utf8')).toContain('Copyright 2008 Google Inc.');
+    expect(licensesOf('program')).toContain('Copyright 2008 Google Inc.');
   });
 });
