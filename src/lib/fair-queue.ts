@@ -31,6 +31,18 @@ export class FairQueue<T> {
     return undefined;
   }
 
+  /** The last of the party that has most; of those with as many, the one whose turn is farthest. */
+  drop(): T | undefined {
+    const [most] = [...this.#queues]
+      .reverse()
+      .sort(([, a], [, b]) => b.items.length - b.head - (a.items.length - a.head));
+    if (most === undefined) return undefined;
+    const [party, line] = most;
+    this.#length -= 1;
+    if (line.items.length - line.head === 1) this.#queues.delete(party);
+    return line.items.pop();
+  }
+
   /** As many of the next as there are, up to `count`. */
   take(count: number): T[] {
     const taken: T[] = [];

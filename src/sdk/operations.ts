@@ -385,7 +385,7 @@ export interface ChainTransaction {
   readonly version: bigint;
   /** Index of the first input listed. */
   readonly first_input: bigint;
-  /** At most 500, from `first_input` on. */
+  /** At most 500, from `first_input` on; fewer when what they spend is large. */
   readonly inputs: readonly ({
     /** The output that it spends; null for what creates: coinbases, issuances, items. */
     readonly source: {

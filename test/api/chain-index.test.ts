@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { createChecker } from '../../src/api/http/validator.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import { transactionHash } from '../../src/chain/hash.js';
+import type { ChainIndexService } from '../../src/storage/chain-index/service.js';
 import { openApp, send } from '../support/api/app.js';
 import { IndexedChain, type IndexSetup } from '../support/storage/indexed-chain.js';
 import { ADDRESS, createTestChain, itemCreation, MINER, payment } from '../support/storage/test-chain.js';
@@ -66,6 +67,30 @@ describe('the routes of the index', () => {
       const sent = await send(app, { url: `/v1/chain/addresses/${'0'.repeat(64)}/${list}?cursor=0.5` });
       expect([list, sent.status, sent.body.code]).toEqual([list, 400, 'invalid_request']);
     }
+  });
+
+  it('are asked by the address of the client, for the turns of long answers', async () => {
+    const { chain } = await setup();
+    const senders: (string | undefined)[] = [];
+    const { index } = chain;
+    const chainIndex: ChainIndexService = {
+      status: () => index.status(),
+      at: (read, sender) => {
+        senders.push(sender);
+        return index.at(read, sender);
+      },
+    };
+    const app = await openApp('storage', { modules: { chainIndex } });
+    const paths = [
+      'blocks',
+      'blocks/5',
+      'blocks/5/transactions',
+      `transactions/${HASH}`,
+      'outputs/000001/3',
+      'search?q=5',
+    ];
+    for (const path of paths) await send(app, { url: `/v1/chain/${path}` });
+    expect(senders).toEqual(paths.map(() => '127.0.0.1'));
   });
 
   it('promise nothing for ever on a network that reverts', async () => {

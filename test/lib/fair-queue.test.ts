@@ -13,6 +13,15 @@ describe('a fair queue', () => {
     expect(queue.shift()).toBeUndefined();
   });
 
+  it('drops the last of the party that has most, and of those with as many the one whose turn is farthest', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a1', 'a2', 'b1', 'b2', 'b3', 'c1', 'c2']) queue.push(item.slice(0, 1), item);
+    expect(queue.shift()).toBe('a1');
+    expect([queue.drop(), queue.drop(), queue.drop(), queue.length]).toEqual(['b3', 'c2', 'b2', 3]);
+    expect(queue.take(9)).toEqual(['b1', 'c1', 'a2']);
+    expect(queue.drop()).toBeUndefined();
+  });
+
   test.prop([fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.boolean()), { maxLength: 60 })])(
     'gives everything back once, and no party waits for more than one item of each of the others',
     (steps) => {

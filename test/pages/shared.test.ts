@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DISPLAY_UNIT, U64_MAX } from '../../src/chain/constants.js';
 import { expandCompact } from '../../src/chain/pow.js';
 import { stringifyExact as nodeJson } from '../../src/lib/json.js';
-import type { Block } from '../../web/explorer/chain/views.js';
-import { expectedHashes, intervals, percentIssued, throughput } from '../../web/explorer/figures.js';
+import type { Block, Transaction } from '../../web/explorer/chain/views.js';
+import { expectedHashes, intervals, nextPart, percentIssued, throughput } from '../../web/explorer/figures.js';
 import { grouped, parseTokens, tokenText } from '../../web/shared/amounts.js';
 import { parseExact, stringifyExact } from '../../web/shared/json.js';
 import { matchPath } from '../../web/shared/match-path.js';
@@ -128,5 +128,25 @@ describe('figures', () => {
     expect(throughput(blocks)).toBe((4 + 2) / 20);
     expect(throughput([block(1, 1_000, 9), block(0, 0, 2)])).toBeUndefined();
     expect(percentIssued(90_090_000_000_000_000n)).toBe('25.000 %');
+  });
+});
+
+describe('the parts of a transaction', () => {
+  const shown = (first: number, inputs: number, outputs: number, counts: readonly [number, number]) =>
+    nextPart({
+      first_input: first,
+      inputs: Array.from({ length: inputs }),
+      input_count: counts[0],
+      first_output: first,
+      outputs: Array.from({ length: outputs }),
+      output_count: counts[1],
+    } as unknown as Transaction);
+
+  it('go on behind the list that ends first, also where the node lists fewer inputs than it could', () => {
+    expect(shown(0, 2, 3, [2, 3])).toBeUndefined();
+    expect(shown(0, 500, 1, [600, 1])).toBe(500);
+    expect(shown(500, 100, 0, [600, 1])).toBeUndefined();
+    expect(shown(0, 9, 500, [40, 501])).toBe(9);
+    expect(shown(36, 4, 465, [40, 501])).toBeUndefined();
   });
 });

@@ -2,14 +2,23 @@
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
+import { txOut } from '../../src/chain/builders.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
+import { parseGenesis } from '../../src/chain/genesis.js';
 import { transactionHash } from '../../src/chain/hash.js';
+import type { OutPoint, Transaction } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
+import { isTesseraError } from '../../src/lib/errors.js';
 import { ArchiveLookups } from '../../src/storage/archive/lookups.js';
 import type { TransactionRecord } from '../../src/storage/archive/records.js';
 import { readBlockToIndex } from '../../src/storage/chain-index/block-to-index.js';
 import type { BlockSummary } from '../../src/storage/chain-index/service.js';
 import { Sources } from '../../src/storage/chain-index/sources.js';
-import { TransactionReads } from '../../src/storage/chain-index/transaction-reads.js';
+import {
+  AnswerReads,
+  TransactionReads,
+  type TransactionReadsModules,
+} from '../../src/storage/chain-index/transaction-reads.js';
 import { IndexView } from '../../src/storage/chain-index/view.js';
 import { IndexedChain } from '../support/storage/indexed-chain.js';
 import { ADDRESS, createTestChain, payment, signed } from '../support/storage/test-chain.js';
@@ -24,6 +33,21 @@ const recordOf = (hash: string, size = 100): TransactionRecord => ({
   bytes: new Uint8Array(size),
   transaction: payment(1),
 });
+
+/** Reads of an archive that has every transaction, of the size that is said. */
+function readsOf(modules: Partial<TransactionReadsModules>, sizeOf: (hash: string) => number = () => 100) {
+  return new TransactionReads({
+    archive: {
+      transactions: async (hashes, turns) => {
+        const records = hashes.map((hash) => recordOf(hash, sizeOf(hash)));
+        for (const { bytes } of records) await turns?.turn(bytes.length);
+        return records;
+      },
+    },
+    slices: { turn: async () => undefined },
+    ...modules,
+  });
+}
 
 /** Counts the transactions that are read at once, by all answers. */
 function countReads() {
@@ -98,16 +122,9 @@ describe('an answer that needs many transactions', () => {
 describe('the reads of all answers', () => {
   it('take a turn for each transaction, in which no other is read, and go round between the answers', async () => {
     const happened: string[] = [];
-    const reads = new TransactionReads({
-      archive: {
-        transactions: async (hashes) => {
-          happened.push(`read ${hashes.join()}`);
-          return hashes.map((hash) => recordOf(hash));
-        },
-      },
-      slices: { turn: async () => void happened.push('turn') },
-    });
+    const all = readsOf({ slices: { turn: async () => void happened.push('turn') } });
     const answer = async (name: string) => {
+      const reads = new AnswerReads(all, '');
       const sizes: number[] = [];
       for (const n of [1, 2]) {
         sizes.push(
@@ -123,15 +140,14 @@ describe('the reads of all answers', () => {
       [100, 100],
       [100, 100],
     ]);
-    const one = (name: string) => ['turn', `read ${name}`, `pick ${name}`];
+    const one = (name: string) => ['turn', `pick ${name}`];
     expect(happened).toEqual(['a1', 'b1', 'a2', 'b2'].flatMap(one));
   });
 
   it('go on after one that is damaged', async () => {
-    const reads = new TransactionReads({
-      archive: { transactions: async (hashes) => hashes.map((hash) => (hash === 'lost' ? undefined : recordOf(hash))) },
-      slices: { turn: async () => undefined },
-    });
+    const transactions = async (hashes: readonly string[]) =>
+      hashes.map((hash) => (hash === 'lost' ? undefined : recordOf(hash)));
+    const reads = new AnswerReads(readsOf({ archive: { transactions } }), '');
     const lost = reads.pick('lost', ({ hash }) => hash);
     const next = reads.pick('there', ({ hash }) => hash);
     await expect(lost).rejects.toMatchObject({ code: 'data_corrupt' });
@@ -142,22 +158,24 @@ describe('the reads of all answers', () => {
 describe('a page of the transactions of a block', () => {
   it('ends early when they are large, and the next goes on behind it', async () => {
     const read: string[] = [];
-    const transactions = async (hashes: readonly string[]) => {
-      read.push(...hashes);
-      return hashes.map((hash) => recordOf(hash, MIB));
-    };
-    const namesAt = async (places: readonly { readonly txNum: number }[]) => places.map(({ txNum }) => `${txNum}`);
-    const view = new IndexView({
-      kv: {} as Kv,
-      archive: { namesAt } as unknown as ArchiveLookups,
-      reads: new TransactionReads({ archive: { transactions }, slices: { turn: async () => undefined } }),
-      tip: { height: 1, hash: 'b1' },
+    const all = readsOf({}, (hash) => {
+      read.push(hash);
+      return MIB;
     });
+    const namesAt = async (places: readonly { readonly txNum: number }[]) => places.map(({ txNum }) => `${txNum}`);
     const block = { height: 1, time: 1n, transactions: 10 } as BlockSummary;
     const pages: string[][] = [];
     let cursor: string | undefined;
     do {
+      const reads = new AnswerReads(all, '');
+      const view = new IndexView({
+        kv: {} as Kv,
+        archive: { namesAt } as unknown as ArchiveLookups,
+        reads,
+        tip: { height: 1, hash: 'b1' },
+      });
       const page = await view.blockTransactions(block, { limit: 100, cursor });
+      reads.end();
       pages.push(page.entries.map(({ hash }) => hash));
       cursor = page.next ?? undefined;
     } while (cursor !== undefined);
@@ -166,6 +184,99 @@ describe('a page of the transactions of a block', () => {
       ['4', '5', '6', '7'],
       ['8', '9'],
     ]);
-    expect(read).toHaveLength(10);
+    // The first of each page once more, when its answer has the place of long ones.
+    expect(read).toHaveLength(13);
+  });
+});
+
+describe('an answer that needs large transactions', () => {
+  const LARGE = 12;
+  const OUTPUTS = 5_000;
+  const funds = Array.from({ length: LARGE + 1 }, () => ({ address: ADDRESS, amount: OUTPUTS, locktime: 0 }));
+  const genesis = parseGenesis({
+    mempool_seed_utxo: { '000001': funds },
+    mempool_genesis_tx_in: 'large ones',
+    initial_issuances: [],
+  });
+  const paying = (amount: number) => txOut(tokenAsset(BigInt(amount)), ADDRESS);
+  const large = Array.from({ length: LARGE }, (_, n) =>
+    signed(
+      [{ tHash: '000001', n }],
+      Array.from({ length: OUTPUTS }, () => paying(1)),
+    ),
+  );
+  const inputs = large.map((tx) => ({ tHash: transactionHash(tx), n: 7 }));
+  const dear = signed(inputs, [paying(LARGE)]);
+  const cheap = signed([{ tHash: '000001', n: LARGE }], [paying(OUTPUTS)]);
+  const whole = { firstInput: 0, firstOutput: 0 };
+
+  async function stored(): Promise<IndexedChain> {
+    const chain = createTestChain(0, genesis);
+    for (const transactions of [[], large, [dear, cheap]]) chain.add(transactions);
+    const indexed = await IndexedChain.open({}, { genesis, activationHeight: 3 });
+    await indexed.store(chain.blocks);
+    await indexed.caughtUp();
+    return indexed;
+  }
+
+  it('ends its list of inputs after 4 MiB of them, and the next goes on behind it', async () => {
+    const { index } = await stored();
+    const lists: (OutPoint | undefined)[][] = [];
+    for (let firstInput = 0; firstInput < LARGE; firstInput += lists.at(-1)?.length ?? LARGE) {
+      const shown = await index.at((view) => view.transaction(transactionHash(dear), { ...whole, firstInput }));
+      lists.push(shown?.inputList.map(({ source }) => source?.outPoint) ?? []);
+    }
+    const each = encodeTransaction(large[0] as Transaction).length;
+    expect(lists.flat()).toEqual(inputs);
+    expect(lists[0]?.length).toBe(Math.ceil((4 * MIB - encodeTransaction(dear).length) / each));
+  });
+
+  it('keeps none waiting that needs little, whoever asks for them', async () => {
+    const { index } = await stored();
+    const read = ArchiveLookups.prototype.transactions;
+    let decoded = 0;
+    const spy = vi.spyOn(ArchiveLookups.prototype, 'transactions').mockImplementation(async function (
+      this: ArchiveLookups,
+      hashes,
+      slices,
+    ) {
+      const records = await read.call(this, hashes, slices);
+      for (const record of records) if (record !== undefined && record.bytes.length > MIB / 4) decoded++;
+      return records;
+    });
+    onTestFinished(() => spy.mockRestore());
+    const many = Array.from({ length: 8 }, () => index.at((view) => view.transaction(transactionHash(dear), whole)));
+    const shown = await index.at((view) => view.transaction(transactionHash(cheap), whole));
+    expect([shown?.inputList.length, decoded < many.length]).toEqual([1, true]);
+    await Promise.all(many);
+    expect(decoded).toBeGreaterThan(many.length);
+  });
+
+  it('waits for its turn among the senders; who has most waiting is refused more', async () => {
+    const all = readsOf({}, () => MIB);
+    const made: string[] = [];
+    const answer = async (sender: string): Promise<void> => {
+      const reads = new AnswerReads(all, sender);
+      try {
+        await reads.pick('a large one', () => undefined);
+        made.push(sender);
+      } catch (error) {
+        made.push(isTesseraError(error, 'overloaded') ? `${sender} refused` : 'failed');
+      } finally {
+        reads.end();
+      }
+    };
+    const asked = [...Array.from({ length: 34 }, () => 'flood'), 'one', 'flood', 'two'].map(answer);
+    await Promise.all(asked);
+    const refused = made.filter((name) => name.endsWith('refused'));
+    expect(refused).toEqual(Array.from({ length: 4 }, () => 'flood refused'));
+    expect(made.filter((name) => name !== 'flood refused').slice(0, 5)).toEqual([
+      'flood',
+      'flood',
+      'one',
+      'two',
+      'flood',
+    ]);
+    expect(made).toHaveLength(asked.length);
   });
 });

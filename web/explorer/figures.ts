@@ -2,7 +2,7 @@
 
 import { TOTAL_TOKENS } from '../../src/chain/constants.js';
 import type { ExactInteger } from '../shared/node-api.js';
-import type { Block } from './chain/views.js';
+import type { Block, Transaction } from './chain/views.js';
 
 const HASHES = 1n << 256n;
 /** Hashes of one block at the fixed difficulty: one of 256 begins with a zero byte. */
@@ -73,4 +73,14 @@ export function short(value: number): string {
 export function byteSize(bytes: number): string {
   if (bytes < 1_024) return `${bytes} bytes`;
   return bytes < 1_048_576 ? `${(bytes / 1_024).toPrecision(3)} KiB` : `${(bytes / 1_048_576).toPrecision(3)} MiB`;
+}
+
+/** Where the next part of a transaction begins, behind the list that ends first; undefined at the end of both. */
+export function nextPart({ first_input, inputs, input_count, first_output, outputs, output_count }: Transaction) {
+  const ends = [
+    [first_input + inputs.length, input_count],
+    [first_output + outputs.length, output_count],
+  ] as const;
+  const open = ends.flatMap(([end, count]) => (end < count ? [end] : []));
+  return open.length === 0 ? undefined : Math.min(...open);
 }

@@ -3,9 +3,8 @@
 import type { Kv } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { fromUtf8 } from '../../lib/bytes.js';
-import type { TimeSlices } from '../../lib/time-slices.js';
 import { blockKey, transactionKey } from './layout.js';
-import { type ArchiveReader, present } from './reader.js';
+import { type ArchiveReader, type DecodingTurns, present } from './reader.js';
 import type { BlockRecord, ItemRecord, TransactionRecord } from './records.js';
 
 /** A block that is on disk now, as it was verified. */
@@ -42,14 +41,11 @@ export class ArchiveLookups {
   }
 
   /**
-   * In the order of the hashes; undefined for what is not stored. A few at a time: they are decoded without a pause, or with `slices`
+   * In the order of the hashes; undefined for what is not stored. A few at a time: they are decoded without a pause, or with `turns`
    * each in a turn of its own.
    */
-  transactions(
-    hashes: readonly string[],
-    slices?: Pick<TimeSlices, 'turn'>,
-  ): Promise<(TransactionRecord | undefined)[]> {
-    return this.#guard(() => this.#reader.transactions(hashes, slices));
+  transactions(hashes: readonly string[], turns?: DecodingTurns): Promise<(TransactionRecord | undefined)[]> {
+    return this.#guard(() => this.#reader.transactions(hashes, turns));
   }
 
   /** How an item was created. */

@@ -3,7 +3,6 @@
 import { encodeHeader, joinFullBlock } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
-import type { TimeSlices } from '../../lib/time-slices.js';
 import {
   blockAtKey,
   blockKey,
@@ -35,6 +34,11 @@ const READ_CHUNK = 500;
 
 /** Where the records are: the archive's database, or what can be read of a damaged one. */
 export type ArchiveRecords = Pick<Kv, 'get' | 'getMany' | 'entries'>;
+
+/** Turns of the event loop, such as `TimeSlices`, for the decoding of so many bytes. */
+export interface DecodingTurns {
+  turn(bytes: number): Promise<void>;
+}
 
 interface TransactionPlace {
   readonly height: number;
@@ -169,11 +173,8 @@ export class ArchiveReader {
     this.#genesisNames = names;
   }
 
-  /** In the order of the hashes; undefined for what is not stored. With `slices` each is decoded in a turn of its own. */
-  async transactions(
-    hashes: readonly string[],
-    slices?: Pick<TimeSlices, 'turn'>,
-  ): Promise<(TransactionRecord | undefined)[]> {
+  /** In the order of the hashes; undefined for what is not stored. With `turns` each is decoded in a turn of its own. */
+  async transactions(hashes: readonly string[], turns?: DecodingTurns): Promise<(TransactionRecord | undefined)[]> {
     const names = await this.namesOfGenesis();
     const found: (TransactionRecord | undefined)[] = [];
     for (let from = 0; from < hashes.length; from += READ_CHUNK) {
@@ -181,7 +182,7 @@ export class ArchiveReader {
       const records = await this.#kv.getMany(chunk.map(transactionKey));
       for (const [i, hash] of chunk.entries()) {
         const record = records[i];
-        await slices?.turn();
+        await turns?.turn(record?.length ?? 0);
         found.push(record && readTransactionRecord(hash, record, names));
       }
     }

@@ -21,7 +21,7 @@ import { EMPTY_TIP, type IndexTip, readBlock, readTip } from './records.js';
 import type { ChainIndexService, ChainView, IndexStatus } from './service.js';
 import { Sources } from './sources.js';
 import { IndexStep } from './step.js';
-import { TransactionReads } from './transaction-reads.js';
+import { AnswerReads, TransactionReads } from './transaction-reads.js';
 import { IndexView } from './view.js';
 import { Waiting } from './waiting.js';
 
@@ -164,7 +164,16 @@ export class ChainIndex implements ChainIndexService, Service {
     return { state, height: next === 0 ? null : next - 1, blocks, problem: this.#problem };
   }
 
-  async at<T>(read: (chain: ChainView) => Promise<T>): Promise<T> {
+  async at<T>(read: (chain: ChainView) => Promise<T>, sender = ''): Promise<T> {
+    const reads = new AnswerReads(this.#reads, sender);
+    try {
+      return await this.#at(reads, read);
+    } finally {
+      reads.end();
+    }
+  }
+
+  async #at<T>(reads: AnswerReads, read: (chain: ChainView) => Promise<T>): Promise<T> {
     const { lookups: archive, nextHeight: target } = this.#modules.archive;
     const limit = this.#modules.clock.monotonic() + MAX_WAIT_MS;
     for (let reading = 1; ; reading++) {
@@ -173,7 +182,8 @@ export class ChainIndex implements ChainIndexService, Service {
       const last = tip.hash === null ? undefined : { height: tip.next - 1, hash: tip.hash };
       const isSame = (): boolean => generation % 2 === 0 && generation === this.#generation;
       try {
-        const answer = await read(new IndexView({ kv, archive, reads: this.#reads, tip: last }));
+        reads.restart();
+        const answer = await read(new IndexView({ kv, archive, reads, tip: last }));
         if (isSame() || reading === READINGS) return answer;
       } catch (error) {
         if (this.#opened?.kv !== kv) throw this.#incomplete(null);

@@ -4,7 +4,7 @@ import type { Kv } from '../../db/kv.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { addressesFrom, addressKey, addressOfKey, itemKey } from './layout.js';
 import type { ChainView, Found } from './service.js';
-import type { TransactionReads } from './transaction-reads.js';
+import type { AnswerReads } from './transaction-reads.js';
 
 const NUMBER = /^\d{1,15}$/;
 const HEX = /^[0-9a-f]{1,64}$/;
@@ -16,7 +16,7 @@ const MAX_FOUND = 8;
 interface SearchModules {
   readonly kv: Kv;
   readonly archive: ArchiveLookups;
-  readonly reads: TransactionReads;
+  readonly reads: AnswerReads;
   readonly view: Pick<ChainView, 'block'>;
   /** Number of blocks indexed. */
   readonly next: number;
@@ -54,7 +54,7 @@ async function transactionsNamed(text: string, { archive, reads, next }: SearchM
   const names = text.length < LEAST_TEXT ? [text] : await archive.transactionsFrom(text, MAX_FOUND);
   const found: Extract<Found, { readonly kind: 'transaction' }>[] = [];
   for (const hash of names) {
-    const height = await reads.find(hash, (record) => record.height);
+    const height = await reads.find(hash, (record) => record?.height);
     if (height !== undefined && height < next) found.push({ kind: 'transaction', hash, height });
   }
   return found;

@@ -196,6 +196,7 @@ export interface ChainView {
   block(name: number | string): Promise<BlockSummary | undefined>;
   /** In order. */
   blockTransactions(block: BlockSummary, query: PageQuery): Promise<Page<TransactionSummary>>;
+  /** Its list of inputs ends early when what they spend is large. */
   transaction(hash: string, part: TransactionPart): Promise<IndexedTransaction | undefined>;
   output(outPoint: OutPoint): Promise<(IndexedOutput & { readonly height: number }) | undefined>;
   address(address: string): Promise<AddressSummary>;
@@ -223,9 +224,10 @@ export interface ChainIndexService {
   status(): IndexStatus;
   /**
    * What `read` makes of the chain after the last block that is stored now, or a later one. Throws `index_incomplete` while the index is
-   * more than a little behind, or cannot be read now.
+   * more than a little behind, or cannot be read now, and `overloaded` when too many long answers wait, most of them of this `sender`: they
+   * are made one at a time, those of different senders in turn.
    */
-  at<T>(read: (chain: ChainView) => Promise<T>): Promise<T>;
+  at<T>(read: (chain: ChainView) => Promise<T>, sender?: string): Promise<T>;
 }
 
 /** Inputs and outputs of a transaction in one answer, of each. */

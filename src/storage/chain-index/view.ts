@@ -13,6 +13,7 @@ import {
   blockKey,
   blocksBelow,
   heightOfBlockKey,
+  type Place,
   placeAtEnd,
   spentKey,
   tradeKey,
@@ -38,18 +39,14 @@ import {
   type TransactionPart,
   type TransactionSummary,
 } from './service.js';
-import type { TransactionReads } from './transaction-reads.js';
-
-/** Bytes of transactions after which a page of them ends early. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+import type { AnswerReads } from './transaction-reads.js';
 
 type Output = Omit<IndexedOutput, 'spender'>;
 
 export interface IndexViewModules {
   readonly kv: Kv;
   readonly archive: ArchiveLookups;
-  /** Of all views. */
-  readonly reads: TransactionReads;
+  readonly reads: AnswerReads;
   readonly tip: ChainTip | undefined;
 }
 
@@ -57,7 +54,7 @@ export class IndexView extends Holdings implements ChainView {
   readonly tip: ChainTip | undefined;
   readonly #kv: Kv;
   readonly #archive: ArchiveLookups;
-  readonly #reads: TransactionReads;
+  readonly #reads: AnswerReads;
 
   constructor({ kv, archive, reads, tip }: IndexViewModules) {
     super(kv, archive);
@@ -91,11 +88,10 @@ export class IndexView extends Holdings implements ChainView {
     const places = Array.from({ length: Math.max(end - first, 0) }, (_, i) => ({ height, txNum: first + i }));
     const hashes = await this.#archive.namesAt(places);
     const entries: TransactionSummary[] = [];
-    for (let bytes = 0; entries.length < hashes.length && bytes < MAX_PAGE_BYTES; ) {
+    while (entries.length < hashes.length && !this.#reads.isUsedUp) {
       const txNum = first + entries.length;
-      const summary = await this.#reads.pick(hashes[entries.length] ?? '', (record) => summaryOf(block, txNum, record));
-      bytes += summary.bytes;
-      entries.push(summary);
+      const hash = hashes[entries.length] ?? '';
+      entries.push(await this.#reads.pick(hash, (record) => summaryOf(block, txNum, record)));
     }
     const shown = first + entries.length;
     const next = shown < transactions ? cursorOf(transactionKey({ height, txNum: shown - 1 })) : null;
@@ -103,7 +99,7 @@ export class IndexView extends Holdings implements ChainView {
   }
 
   async transaction(hash: string, part: TransactionPart): Promise<IndexedTransaction | undefined> {
-    const [record] = await this.#archive.transactions([hash]);
+    const record = await this.#reads.find(hash, (found) => found);
     const block = record && (await this.block(record.height));
     if (record === undefined || block === undefined) return undefined;
     const { transaction } = record;
@@ -126,11 +122,14 @@ export class IndexView extends Holdings implements ChainView {
   }
 
   async output(outPoint: OutPoint): Promise<(IndexedOutput & { readonly height: number }) | undefined> {
-    const [record] = await this.#archive.transactions([outPoint.tHash]);
-    const txOut = record && createdOutput(record.transaction, outPoint.n);
-    if (record === undefined || txOut === undefined || record.height >= this.#next) return undefined;
-    const [output] = await this.#outputs(record, [outputOf(record.transaction, outPoint, txOut)]);
-    return output && { ...output, height: record.height };
+    const found = await this.#reads.find(outPoint.tHash, (record) => {
+      const txOut = record && createdOutput(record.transaction, outPoint.n);
+      if (record === undefined || txOut === undefined) return undefined;
+      return { height: record.height, txNum: record.txNum, output: outputOf(record.transaction, outPoint, txOut) };
+    });
+    if (found === undefined || found.height >= this.#next) return undefined;
+    const [output] = await this.#outputs(found, [found.output]);
+    return output && { ...output, height: found.height };
   }
 
   search(text: string): Promise<readonly Found[]> {
@@ -152,6 +151,7 @@ export class IndexView extends Holdings implements ChainView {
     }
     const sources = new Map<OutPoint, IndexedInput['source']>();
     for (const [hash, outPoints] of spent) {
+      if (this.#reads.isUsedUp) break;
       await this.#reads.pick(hash, ({ transaction, height }) => {
         for (const outPoint of outPoints) {
           const txOut = present(createdOutput(transaction, outPoint.n), `output ${outPoint.n} of ${hash}`);
@@ -159,13 +159,14 @@ export class IndexView extends Holdings implements ChainView {
         }
       });
     }
-    return inputs.map(({ previousOut, script }) => {
+    const end = inputs.findIndex(({ previousOut }) => previousOut !== null && !sources.has(previousOut));
+    return inputs.slice(0, end < 0 ? undefined : end).map(({ previousOut, script }) => {
       return { script, source: previousOut && (sources.get(previousOut) ?? null) };
     });
   }
 
-  async #outputs(record: TransactionRecord, outputs: readonly Output[]): Promise<IndexedOutput[]> {
-    const records = await this.#kv.getMany(outputs.map(({ outPoint }) => spentKey(record, outPoint.n)));
+  async #outputs(place: Place, outputs: readonly Output[]): Promise<IndexedOutput[]> {
+    const records = await this.#kv.getMany(outputs.map(({ outPoint }) => spentKey(place, outPoint.n)));
     const spent = records.map((one) => one && readSpent(one));
     const names = await this.#archive.namesAt(spent.flatMap((one) => one?.place ?? []));
     let named = 0;

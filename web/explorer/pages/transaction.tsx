@@ -15,7 +15,7 @@ import { useResource } from '../../shared/use-resource.js';
 import { readerOf } from '../chain/reader.js';
 import { useChain, useThrottled } from '../chain/use-chain.js';
 import type { Transaction } from '../chain/views.js';
-import { byteSize } from '../figures.js';
+import { byteSize, nextPart } from '../figures.js';
 import { InputView, OutputView } from '../in-out.js';
 import { Missing } from '../missing.js';
 import { AddressLink, Asset, BlockLink, ItemLink, Kind, NeedsIndex, TransactionLink } from '../parts.js';
@@ -86,7 +86,7 @@ function TransactionView({ transaction, height, first, onPart }: TransactionView
   const { tx_hash, block_num, kind, time, tokens, bytes, version, inputs, outputs, trade } = transaction;
   const { source } = useChain();
   const confirmations = Math.max(transaction.confirmations ?? 1, (height ?? block_num) - block_num + 1);
-  const last = Math.max(transaction.input_count, transaction.output_count);
+  const next = nextPart(transaction);
   return (
     <>
       {source === 'stored' && <NeedsIndex what="What the inputs were worth, and by what the outputs are spent," />}
@@ -135,16 +135,16 @@ function TransactionView({ transaction, height, first, onPart }: TransactionView
           </ol>
         </section>
       </div>
-      {source === 'index' && last > LISTED && (
+      {(first > 0 || next !== undefined) && (
         <nav class="neighbours" aria-label="Parts of the transaction">
           {first > 0 && (
             <button type="button" class="button" onClick={() => onPart(Math.max(0, first - LISTED))}>
-              ← The {LISTED} before
+              ← Those before
             </button>
           )}
-          {first + LISTED < last && (
-            <button type="button" class="button" onClick={() => onPart(first + LISTED)}>
-              The next {LISTED} →
+          {next !== undefined && (
+            <button type="button" class="button" onClick={() => onPart(next)}>
+              The next ones →
             </button>
           )}
         </nav>

@@ -1,14 +1,25 @@
 /** How the routes of the index answer: with the hash of the last block as the ETag of what changes with the chain. */
 
 import type { FastifyReply } from 'fastify';
+import { addressGroup } from '../../../lib/ip-address.js';
 import { stringifyExact } from '../../../lib/json.js';
 import type { ChainIndexService, ChainView, PageQuery } from '../../../storage/chain-index/service.js';
 import type { StoredOptions } from '../../http/answers.js';
+import { clientAddress } from '../../http/client-address.js';
 import type { ExactInteger } from '../../schemas/scalars.js';
 import { DEFAULT_ENTRIES } from './parts.js';
 
 /** The ETag of answers about an empty chain. */
 const NO_BLOCK = 'none';
+
+/** What the chain says; who asks for much shares the turns of its address. */
+export function readChain<T>(
+  { request }: FastifyReply,
+  index: ChainIndexService,
+  read: (chain: ChainView) => Promise<T>,
+): Promise<T> {
+  return index.at(read, addressGroup(clientAddress(request)));
+}
 
 /** Sends what the chain says now, with the number of the block after which it says so. */
 export async function answerNow(
@@ -16,7 +27,7 @@ export async function answerNow(
   index: ChainIndexService,
   read: (chain: ChainView) => Promise<object>,
 ): Promise<FastifyReply> {
-  const { answer, etag } = await index.at(async (chain) => {
+  const { answer, etag } = await readChain(reply, index, async (chain) => {
     const { tip } = chain;
     return { answer: { ...(await read(chain)), as_of_block: tip?.height ?? null }, etag: tip?.hash ?? NO_BLOCK };
   });

@@ -5,7 +5,7 @@ import { TesseraError } from '../../../lib/errors.js';
 import type { ChainView } from '../../../storage/chain-index/service.js';
 import { addRoutes } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
-import { answerNow, pageOf, safe, sendAnswer } from './answer.js';
+import { answerNow, pageOf, readChain, safe, sendAnswer } from './answer.js';
 import { chainOperations } from './operations.js';
 import { DEFAULT_BLOCKS } from './schemas.js';
 import * as views from './views.js';
@@ -33,7 +33,7 @@ export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>
     },
 
     async getChainBlock({ params }, reply) {
-      const block = await services.chainIndex.at((chain) => blockNamed(chain, params.block));
+      const block = await readChain(reply, services.chainIndex, (chain) => blockNamed(chain, params.block));
       return sendAnswer(reply, views.blockView(block), {
         etag: block.hash,
         immutable: isForEver(params.block, block.hash),
@@ -41,7 +41,7 @@ export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>
     },
 
     async getBlockTransactions({ params, query }, reply) {
-      const { block, page } = await services.chainIndex.at(async (chain) => {
+      const { block, page } = await readChain(reply, services.chainIndex, async (chain) => {
         const found = await blockNamed(chain, params.block);
         return { block: found, page: await chain.blockTransactions(found, pageOf(query)) };
       });
@@ -66,8 +66,8 @@ export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>
       });
     },
 
-    async searchChain({ query }) {
-      const found = await services.chainIndex.at((chain) => chain.search(query.q));
+    async searchChain({ query }, reply) {
+      const found = await readChain(reply, services.chainIndex, (chain) => chain.search(query.q));
       return { found: found.map(views.foundView) };
     },
   });

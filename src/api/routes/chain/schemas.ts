@@ -192,7 +192,9 @@ export const ChainTransaction = Type.Object(
     confirmations: Count('Blocks from its own to the last one: 1 in the last block.'),
     version: Uint64({ description: 'Version of the format.', examples: [6] }),
     first_input: Count('Index of the first input listed.'),
-    inputs: Type.Array(Input, { description: `At most ${MAX_LISTED}, from \`first_input\` on.` }),
+    inputs: Type.Array(Input, {
+      description: `At most ${MAX_LISTED}, from \`first_input\` on; fewer when what they spend is large.`,
+    }),
     first_output: Count('Index of the first output listed.'),
     outputs: Type.Array(Type.Object({ ...OUTPUT, spent_by: SpentBy }), {
       description: `Outputs, then fees; at most ${MAX_LISTED}, from \`first_output\` on.`,
