@@ -50,10 +50,13 @@ export class WalletRole implements Role {
 
   readiness(): readonly string[] {
     const { user } = this.services;
-    if (![...this.#links].some(({ role }) => role === 'mempool')) return ['no mempool node is linked'];
+    const isLinked = [...this.#links].some(({ role }) => role === 'mempool');
+    // A node that the wallet has left has no link any more: what was wrong with it is still the reason.
+    const problem = user?.problem ?? null;
+    if (!isLinked) return ['no mempool node is linked', ...(problem === null ? [] : [problem])];
     if (user === undefined || user.inStep) return [];
     const progress = this.#reading.current ?? this.#refreshing.current;
-    return [user.problem ?? progress ?? 'the wallet is catching up with the chain'];
+    return [problem ?? progress ?? 'the wallet is catching up with the chain'];
   }
 }
 

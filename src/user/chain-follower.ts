@@ -75,6 +75,7 @@ export class ChainFollower {
   #stopFollowing = (): void => undefined;
   #current: Link | undefined;
   #inStep = false;
+  #problem: string | null = null;
   /** True when blocks came faster than a synchronization could apply them. */
   #blocksDropped = false;
   #retry: Timer | undefined;
@@ -111,6 +112,11 @@ export class ChainFollower {
   /** The link over which payments can be sent; undefined until the wallet is in step. */
   get link(): Link | undefined {
     return this.#inStep ? this.#current : undefined;
+  }
+
+  /** Why the wallet did not get into step when it tried last, and has not come further since; null when it did. */
+  get problem(): string | null {
+    return this.#problem ?? this.#choice.problem;
   }
 
   /** A mempool node has answered that it takes no transactions now: another one may. */
@@ -209,9 +215,10 @@ export class ChainFollower {
         this.ready.emit(link);
       } catch (error) {
         if (this.#stopping.signal.aborted || link !== this.#current) return;
-        logger.warn({ link: link.id, error: errorMessage(error) }, 'the wallet could not be refreshed; trying again');
+        this.#problem = errorMessage(error);
+        logger.warn({ link: link.id, error: this.#problem }, 'the wallet could not be refreshed; trying again');
         // Another configured node may be honest.
-        if (isTesseraError(error, 'protocol_violation')) return link.close(errorMessage(error));
+        if (isTesseraError(error, 'protocol_violation')) return link.close(this.#problem);
         this.#retry = clock.after(RETRY_AFTER, () => this.#synchronize(link));
       }
     });
@@ -236,6 +243,7 @@ export class ChainFollower {
     } while (this.#blocksDropped);
     // In the same turn as the check of waiting blocks, so that none is left waiting.
     this.#inStep = true;
+    this.#problem = null;
   }
 
   /**
@@ -325,11 +333,19 @@ export class ChainFollower {
       wallet,
       clock,
       signal,
-      reach: (point) => missed.reach(point, signal),
-      onProgress: onRefresh,
+      reach: async (point) => this.#cameFurther(await missed.reach(point, signal)),
+      onProgress: (done, total) => {
+        this.#cameFurther(done > 0);
+        onRefresh?.(done, total);
+      },
       onPage: (utxos) => evidence.note(utxos),
       onUnproven: proofs && ((utxos, height) => proofs.note(link, utxos, height)),
     });
+  }
+
+  #cameFurther(isFurther: boolean): boolean {
+    if (isFurther) this.#problem = null;
+    return isFurther;
   }
 
   async #onBlock(link: Link, attachment: Uint8Array, body: MessageBody<'block.mined'>): Promise<void> {

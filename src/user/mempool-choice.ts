@@ -49,6 +49,7 @@ export class MempoolChoice {
   readonly #unsubscribe: (() => void)[] = [];
   readonly #believed = new Set<Link>();
   #current: Link | undefined;
+  #distrust: string | null = null;
   #nextLook: Timer | undefined;
   #looking: Promise<void> | undefined;
   #endPause = (): void => undefined;
@@ -82,6 +83,11 @@ export class MempoolChoice {
   /** The link that the wallet follows. */
   get current(): Link | undefined {
     return this.#current;
+  }
+
+  /** Why the mempool node that was linked last is not followed; null while one is. */
+  get problem(): string | null {
+    return this.#current === undefined ? this.#distrust : null;
   }
 
   /** Asks the followed node at once whether it takes transactions: it has answered that it does not. */
@@ -119,7 +125,8 @@ export class MempoolChoice {
     } catch (error) {
       if (this.#stopping.signal.aborted) return false;
       const reason = errorMessage(error);
-      logger.warn({ link: link.id, peer: link.address }, `this mempool node is not trusted: ${reason}`);
+      this.#distrust = `the mempool node ${link.address} is not trusted: ${reason}`;
+      logger.warn({ link: link.id, peer: link.address }, this.#distrust);
       link.close(reason);
       return false;
     }

@@ -6,7 +6,7 @@
 
 import type { Producers } from '../chain/certificate.js';
 import type { Clock } from '../lib/clock.js';
-import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { TimeSlices } from '../lib/time-slices.js';
 import type { PeerNetwork } from '../peers/network.js';
@@ -36,7 +36,6 @@ export interface MissedBlocksModules {
 export class MissedBlocks {
   readonly #modules: MissedBlocksModules;
   readonly #source: BlockSource | undefined;
-  #problem: string | null = null;
 
   constructor({ storages, producers }: MissedBlocksOptions, modules: MissedBlocksModules) {
     const { wallet, network, clock, logger } = modules;
@@ -50,11 +49,6 @@ export class MissedBlocks {
     logger.info({}, `${why}: what comes while this node is away will have neither block nor sender in the history`);
   }
 
-  /** Why the blocks that were missed cannot be read; null when they can, or none are missing. */
-  get problem(): string | null {
-    return this.#problem;
-  }
-
   /**
    * Takes in the blocks up to the one that is named; true when there were any. Throws `peer_unreachable` when no storage
    * node gives them.
@@ -66,12 +60,10 @@ export class MissedBlocks {
     if (wallet.height >= 0 && wallet.tipHash === undefined) return false;
     try {
       await this.#takeIn(this.#source, point.height, signal);
-      this.#problem = null;
       return true;
     } catch (error) {
       // Nobody has signed the last block that the wallet knows, and it is none of the chain: the refresh replaces it.
       if (isLinkFault(error) && wallet.height >= 0 && !wallet.isTipCertified) return false;
-      if (!signal.aborted) this.#problem = errorMessage(error);
       throw error;
     }
   }

@@ -58,7 +58,6 @@ export interface UserServiceModules {
 /** The implementation of `UserService` that the node runs. */
 export class RunningUserService implements UserService, Service {
   readonly #wallet: Wallet;
-  readonly #missed: MissedBlocks;
   readonly #proofs: OutputProofs | undefined;
   readonly #follower: ChainFollower;
   readonly #peers: PeerPayments;
@@ -74,10 +73,10 @@ export class RunningUserService implements UserService, Service {
     const { donationsPerDay = DEFAULT_DONATIONS_PER_DAY } = options;
     this.#wallet = modules.wallet;
     const { mempools, storages = [], producers } = options;
-    this.#missed = new MissedBlocks({ storages, producers }, modules);
+    const missed = new MissedBlocks({ storages, producers }, modules);
     const canProve = storages.length > 0 && producers !== undefined;
     this.#proofs = canProve ? new OutputProofs({ storages, producers }, modules) : undefined;
-    const chain = { missed: this.#missed, proofs: this.#proofs };
+    const chain = { missed, proofs: this.#proofs };
     this.#follower = new ChainFollower({ mempools, producers }, { ...modules, ...chain });
     this.#peers = new PeerPayments({ ...options, donationsPerDay }, modules);
     this.#sender = new Sender({
@@ -103,7 +102,7 @@ export class RunningUserService implements UserService, Service {
 
   /** Why the wallet does not get into step; null when nothing is known to be wrong. */
   get problem(): string | null {
-    return this.#missed.problem;
+    return this.#follower.problem;
   }
 
   /** Outputs that a mempool node has named and no block has shown yet: they are not counted. */

@@ -26,9 +26,10 @@ async function start(
   role: NodeRole,
   peers: Peers = {},
   options: Readonly<Record<string, unknown>> = {},
+  folder?: string,
 ): Promise<Node> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'tessera-test-'));
-  folders.push(dataDir);
+  const dataDir = folder ?? (await mkdtemp(join(tmpdir(), 'tessera-test-')));
+  if (folder === undefined) folders.push(dataDir);
   const flags = Object.entries(options).map(([option, value]) => ({ option, value, flag: IN_CODE }));
   const node = await Node.create(devConfig(role, { dataDir, ports: 'any', peers, flags }), { logger });
   nodes.push(node);
@@ -84,6 +85,32 @@ describe('/readyz', () => {
 
   it.each(['miner', 'user'] as const)('of a %s node asks for a mempool node', async (role) => {
     expect(await readyz(await start(role))).toEqual({ status: 503, reasons: ['no mempool node is linked'] });
+  });
+
+  it('of a user node says what is wrong with the mempool node that its wallet does not believe', async () => {
+    const chain = async (): Promise<Node> => {
+      const storage = await start('storage');
+      const mempool = await start('mempool', { storage: [storage.peerAddress] });
+      await start('miner', { mempool: [mempool.peerAddress] });
+      await isReady(mempool);
+      return mempool;
+    };
+    const mempool = await chain();
+    const user = await start('user', { mempool: [mempool.peerAddress] });
+    const folder = folders.at(-1);
+    await isReady(user);
+    await until('a block', async () => ((user.services.wallet?.height ?? -1) >= 0 ? true : undefined));
+    await user.stop();
+    const startAt = ({ peerAddress }: Node): Promise<Node> => start('user', { mempool: [peerAddress] }, {}, folder);
+
+    const behind = await startAt(await start('mempool'));
+    await saysOnly(behind, /^the mempool node is behind block \d+ of this wallet: .*tessera rebuild/);
+    await behind.stop();
+    const elsewhere = await startAt(await chain());
+    await until('both reasons', async () => {
+      const [link, reason = ''] = (await readyz(elsewhere)).reasons;
+      return link === 'no mempool node is linked' && /block 0 is/.test(reason) ? true : undefined;
+    });
   });
 
   it('of a storage node that catches up says how far it is, and so do its metrics', async () => {

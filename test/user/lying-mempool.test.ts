@@ -138,6 +138,16 @@ describe('a mempool node that lies about unspent outputs', () => {
     expect(victim.wallet.tipHash).toBe(honest);
   });
 
+  it('is the reason why a wallet is not in step, also when it has no link any more', async () => {
+    const { folder } = victim;
+    await victim.stop();
+    const { header } = block(1, []).full.block;
+    net.mempool.pretend(blockHash(withProofOfWork({ ...header, timestamp: 7n })));
+    const again = await net.user({ folder });
+    await next(again.network.linkDown);
+    expect(again.user.problem).toMatch(/block 1 is/);
+  });
+
   it('does not continue pages where nothing was asked for', async () => {
     net.mempool.loop = true;
     const down = next(victim.network.linkDown);
@@ -231,6 +241,7 @@ describe('a mempool node that lies to a wallet of a network with producers (deci
     const other = await net.user({ mempools: [impostor.address] });
     expect((await next(other.network.linkDown)).reason).toMatch(/not one for node/);
     expect(other.user.inStep).toBe(false);
+    expect(other.user.problem).toMatch(/ is not trusted: .*not one for node/);
   });
 });
 
