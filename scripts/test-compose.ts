@@ -3,7 +3,7 @@
  * and takes it down with everything it kept. Where no engine answers it says so and ends with 0.
  *
  *   npm run test:compose -- --profile ha                                another network: small or ha
- *   npm run test:compose -- --transcript docs/results/compose-DATE.md   writes down what was run and answered
+ *   npm run test:compose -- --transcript docs/results/compose.md   writes down what was run and answered
  *   npm run test:compose -- --no-build                                  with the image that is there
  *   DOCKER_BUILD_FLAGS='--network host' npm run test:compose            flags for `docker build`
  *   PROMETHEUS_IMAGE=… ETCD_IMAGE=… HAPROXY_IMAGE=… npm run test:compose    other images

@@ -199,11 +199,15 @@ export class Session {
 
   async saveTranscript(file: string, command: string): Promise<void> {
     const engine = (await this.run('docker', ['version', '--format', '{{.Server.Version}}'])).trim();
+    const commit = (await this.run('git', ['rev-parse', '--short', 'HEAD'])).trim();
     const head = [
       '# The compose network, run for real',
       '',
-      `Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, Docker ${engine},`,
-      `${this.#compose.join(' ')}. Long answers are cut.`,
+      '| command | commit | date |',
+      '|---|---|---|',
+      `| \`${command}\` | ${commit} | ${new Date().toISOString().slice(0, 10)} |`,
+      '',
+      `Docker ${engine}, ${this.#compose.join(' ')}. Long answers are cut.`,
     ];
     writeFileSync(new URL(file, ROOT), `${[...head, ...this.#transcript].join('\n').trimEnd()}\n`);
     this.say(`transcript: ${file}`);

@@ -38,7 +38,7 @@ const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
 /**
  * Of databases to which each payment is written. LevelDB merges what it gathers into what it has, again and again: with four times as much
- * at once that took half the processor time (docs/results/catch-up-2026-11-23.md).
+ * at once that took half the processor time (docs/results/catch-up.md).
  */
 const LARGE = { writeBufferBytes: 16 * 1024 * 1024 } as const;
 
