@@ -1,6 +1,8 @@
 /** Long answers are made in slices, a few at a time. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { IdempotencyCache } from '../../src/api/routes/envelope/idempotency.js';
+import { createDeferred } from '../../src/lib/deferred.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import type { Holding, MempoolService } from '../../src/mempool/service.js';
 import type { StoredEntry } from '../../src/storage/service.js';
@@ -15,6 +17,7 @@ import {
   TX_ENTRY,
   transactionBody,
 } from '../support/api/fakes.js';
+import { processorClock } from '../support/processor-clock.js';
 
 const OUTPUTS = 12_000;
 
@@ -194,6 +197,36 @@ describe('many entries', () => {
   });
 });
 
+it('answers to clients that are gone do not count as unread ones (rule P6)', async () => {
+  const json = Buffer.alloc(16 * 1024 * 1024 - 8, 0x20);
+  let [asked, gate] = [createDeferred<void>(), createDeferred<void>()];
+  const entry = async () => {
+    asked.resolve();
+    await gate.promise;
+    return { ...TX_ENTRY, json };
+  };
+  const app = await openApp('storage', { modules: { storage: { ...fakeStorage(), entry } } });
+  const url = `${await app.listen()}/v1/blockchain-entries/query`;
+  const request = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: stringifyExact({ keys: [`g${'0'.repeat(31)}`, `g${'1'.repeat(31)}`] }),
+  };
+  // Nine answers of 32 MiB are more than may wait for their readers.
+  for (let i = 0; i < 9; i++) {
+    const [closed, leaving] = [createDeferred<void>(), new AbortController()];
+    app.server.once('request', ({ socket }) => socket.once('close', () => closed.resolve()));
+    const answer = fetch(url, { ...request, signal: leaving.signal }).catch(() => 'gone');
+    await asked.promise;
+    leaving.abort();
+    await Promise.all([answer, closed.promise]);
+    gate.resolve();
+    [asked, gate] = [createDeferred(), createDeferred()];
+  }
+  gate.resolve();
+  expect((await fetch(url, request)).status).toBe(200);
+});
+
 describe('1,000 transactions in one body', () => {
   const list = stringifyExact(Array.from({ length: 1_000 }, (_, i) => transactionBody(i + 1)));
 
@@ -216,5 +249,42 @@ describe('1,000 transactions in one body', () => {
     expect((await send(app, { method: 'POST', url, payload })).status).toBe(expected);
     expect(submitted).toBe(1_000);
     expect(turns).toBeGreaterThan(30);
+  });
+});
+
+describe('the answer to what has been taken', () => {
+  const payload = stringifyExact(Array.from({ length: 200 }, (_, i) => transactionBody(i + 1)));
+
+  it('is never refused, however many long answers are made (rule P6)', async () => {
+    const { mempool } = mempoolWithManyOutputs();
+    const app = await openApp('mempool', { modules: { mempool } });
+    const reads = Array.from({ length: 20 }, () => send(app, { url: `/v1/balances?address=${ADDRESS}` }));
+    const posts = Array.from({ length: 20 }, () => send(app, { method: 'POST', url: '/create_transactions', payload }));
+    expect((await Promise.all(posts)).map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect((await Promise.all(reads)).filter(({ status }) => status === 503)).toHaveLength(12);
+  });
+
+  it('is made to its end when its client has gone: another may wait for it with the same x-cache-id', async () => {
+    const [submitted, gone, gate] = [createDeferred<void>(), createDeferred<void>(), createDeferred<void>()];
+    const submit: MempoolService['submit'] = async (transactions) => {
+      submitted.resolve();
+      await gate.promise;
+      return fakeMempool().submit(transactions);
+    };
+    const keptAnswers = IdempotencyCache.of({ cacheEntries: 10, cacheTtlSeconds: 60 }, { clock: processorClock });
+    const asks = vi.spyOn(keptAnswers, 'run');
+    const app = await openApp('mempool', { modules: { mempool: { ...fakeMempool(), submit }, keptAnswers } });
+    app.server.once('request', ({ socket }) => socket.once('close', () => gone.resolve()));
+    const headers = { 'content-type': 'application/json', 'x-cache-id': 'a1d46199e5c89b00509e118f5af83172' };
+    const leaving = new AbortController();
+    const url = `${await app.listen()}/create_transactions`;
+    const first = fetch(url, { method: 'POST', headers, body: payload, signal: leaving.signal }).catch(() => 'gone');
+    await submitted.promise;
+    leaving.abort();
+    await Promise.all([first, gone.promise]);
+    const second = send(app, { method: 'POST', url: '/create_transactions', payload, headers });
+    await expect.poll(() => asks.mock.calls.length, { timeout: 60_000 }).toBe(2);
+    gate.resolve();
+    expect((await second).status).toBe(200);
   });
 });

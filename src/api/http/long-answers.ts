@@ -49,13 +49,16 @@ export class LongAnswers {
 
   /**
    * The JSON of a value: at once if it is short, else a promise. Throws `overloaded`, and `aborted` when the client
-   * disconnects.
+   * disconnects; not when something `isDone`: its answer is as large as its body, of which there are only so many
+   * (`body-budget.ts`), and another request may wait for it.
    */
-  json(value: unknown, reply: FastifyReply): string | Promise<Buffer> {
+  json(value: unknown, reply: FastifyReply, isDone = false): string | Promise<Buffer> {
     if (value instanceof PlannedAnswer) return this.#planned(value, reply);
     const parts = partsOf(value, LEVELS);
     const text = nextSlice(parts);
-    return text.length < SLICE_CHARS ? text : this.make(() => this.#inSlices(text, parts, reply));
+    if (text.length < SLICE_CHARS) return text;
+    const inSlices = () => this.#inSlices(text, parts, reply, isDone);
+    return isDone ? inSlices() : this.make(inSlices);
   }
 
   /** Runs a task that makes a long answer; throws `overloaded` when there are too many, or readers have not taken them. */
@@ -73,7 +76,8 @@ export class LongAnswers {
 
   /** Counts the bytes of an answer until they are sent, and closes the connection of a reader who is too slow. */
   watch(bytes: number, reply: FastifyReply): void {
-    if (bytes < SLICE_CHARS) return;
+    // That of a client who is gone has been closed, and says so no more.
+    if (bytes < SLICE_CHARS || reply.raw.destroyed) return;
     this.#unsentBytes += bytes;
     const timer = this.#clock.after(SEND_MS, () => reply.raw.destroy());
     reply.raw.once('close', () => {
@@ -86,15 +90,15 @@ export class LongAnswers {
     return this.make(async () => {
       await this.#turns.next();
       const value = answer.make();
-      return this.#inSlices('', partsOf(value, LEVELS), reply);
+      return this.#inSlices('', partsOf(value, LEVELS), reply, false);
     });
   }
 
-  async #inSlices(begun: string, parts: Generator<string>, reply: FastifyReply): Promise<Buffer> {
+  async #inSlices(begun: string, parts: Generator<string>, reply: FastifyReply, isDone: boolean): Promise<Buffer> {
     const chunks = [Buffer.from(begun, 'utf8')];
     for (;;) {
       await this.#turns.next();
-      if (reply.raw.destroyed) throw new TesseraError('aborted', 'The client has disconnected.');
+      if (reply.raw.destroyed && !isDone) throw new TesseraError('aborted', 'The client has disconnected.');
       const text = nextSlice(parts);
       if (text === '') break;
       chunks.push(Buffer.from(text, 'utf8'));

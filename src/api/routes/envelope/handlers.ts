@@ -90,7 +90,7 @@ function addRoute(
       const answer = async () => {
         const content = await contentOf(request.body, addressGroup(clientAddress(request)));
         const whole = content instanceof PlannedAnswer ? content.within(envelope) : envelope(content);
-        return app.longAnswers.json(whole, reply);
+        return app.longAnswers.json(whole, reply, !operation.long);
       };
       const body = id === '' ? '' : sha3Hex(request.rawBody ?? '');
       const json = id === '' ? await answer() : await cache.run(id, name, body, answer);

@@ -102,6 +102,7 @@ export const postBlockchainEntry = defineOperation({
       examples: [EXAMPLE_BLOCK_HASH],
     }),
   },
+  long: true,
   success: { 200: { description: 'Found.', schema: envelope(Any) } },
   errors: ['entry_not_found', 'archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],
 });
@@ -120,6 +121,7 @@ export const postFetchBalance = defineOperation({
       { examples: [[EXAMPLE_ADDRESS]] },
     ),
   },
+  long: true,
   success: {
     200: {
       description: 'Outputs and totals.',
@@ -251,6 +253,7 @@ export const postLatestBlock = defineOperation({
   roles: storage,
   tag,
   summary: 'The latest stored block',
+  long: true,
   success: { 200: { description: 'The block.', schema: envelope(BlockContent) } },
   errors: ['no_blocks', 'archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],
 });
@@ -265,6 +268,7 @@ export const postBlockByNum = defineOperation({
   summary: 'Blocks by number',
   description: 'Numbers without a block are left out.',
   body: { schema: Type.Array(Int64(), { minItems: 1, examples: [[0, 1]] }) },
+  long: true,
   success: {
     200: {
       description: 'The blocks.',
