@@ -1,10 +1,20 @@
-/** Calls that stream both ways, against a server of gRPC in this process. */
+/** Tokens, and calls that stream both ways, against a server of gRPC in this process. */
 
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { create, type DescMethodUnary, fromBinary, toBinary } from '@bufbuild/protobuf';
+import {
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type ServiceError,
+  type sendUnaryData,
+  status,
+} from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
 import {
+  Auth,
+  KV,
   Lease,
   type LeaseKeepAliveRequest,
   type LeaseKeepAliveResponse,
@@ -21,12 +31,14 @@ afterEach(() => {
 type Handler<I, O> = (stream: ServerDuplexStream<I, O>, request: I) => void;
 
 interface Handlers {
+  /** The answer to a call with this token, by the name of its method; an error with a `code` is one of gRPC. */
+  readonly unary?: (method: string, token: string) => Record<string, unknown>;
   readonly keepAlive?: Handler<LeaseKeepAliveRequest, LeaseKeepAliveResponse>;
   readonly watch?: Handler<WatchRequest, WatchResponse>;
 }
 
 /** A client of a server that calls these for each request. */
-async function clientOf({ keepAlive, watch }: Handlers): Promise<EtcdClient> {
+async function clientOf({ unary, keepAlive, watch }: Handlers): Promise<EtcdClient> {
   const server = new Server();
   const add = <I, O>(name: string, method: typeof Lease.method.leaseKeepAlive, handler?: Handler<I, O>): void => {
     const path = `/${method.parent.typeName}/${method.name}`;
@@ -46,6 +58,27 @@ async function clientOf({ keepAlive, watch }: Handlers): Promise<EtcdClient> {
     };
     server.addService({ [name]: { ...streams, ...request, ...response } } as never, { [name]: onCall } as never);
   };
+  for (const method of [Auth.method.authenticate, KV.method.range] as readonly DescMethodUnary[]) {
+    const path = `/${method.parent.typeName}/${method.name}`;
+    const answer = (call: ServerUnaryCall<object, object>, callback: sendUnaryData<object>): void => {
+      try {
+        callback(null, unary?.(method.name, String(call.metadata.get('token')[0] ?? '')) ?? {});
+      } catch (error) {
+        callback(error as ServiceError);
+      }
+    };
+    const definition = {
+      path,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: () => Buffer.alloc(0),
+      requestDeserialize: (bytes: Buffer) => fromBinary(method.input, bytes),
+      responseSerialize: (value: object) =>
+        Buffer.from(toBinary(method.output, create(method.output, value as Record<string, unknown>))),
+      responseDeserialize: (bytes: Buffer) => fromBinary(method.output, bytes),
+    };
+    server.addService({ [method.name]: definition }, { [method.name]: answer });
+  }
   add('keepAlive', Lease.method.leaseKeepAlive, keepAlive);
   add('watch', Watch.method.watch as never, watch);
   const port = await new Promise<number>((resolve, reject) => {
@@ -53,7 +86,8 @@ async function clientOf({ keepAlive, watch }: Handlers): Promise<EtcdClient> {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), bound);
   });
   closing.push(() => server.forceShutdown());
-  const client = new EtcdClient({ endpoints: [`http://127.0.0.1:${port}`], callTimeout: 1_000 });
+  const user = unary && { name: 'root', password: 'a password' };
+  const client = new EtcdClient({ endpoints: [`http://127.0.0.1:${port}`], callTimeout: unary ? 60_000 : 1_000, user });
   closing.push(() => client.close());
   return client;
 }
@@ -61,7 +95,45 @@ async function clientOf({ keepAlive, watch }: Handlers): Promise<EtcdClient> {
 const answerTo = ({ ID }: LeaseKeepAliveRequest, TTL: bigint): LeaseKeepAliveResponse =>
   create(Lease.method.leaseKeepAlive.output, { ID, TTL });
 
+/** Members of etcd whose token is that of the last `authenticate`; `refuse` makes all of them worthless. */
+function tokens() {
+  let given = 0;
+  let valid = '';
+  let refusal = { code: status.UNAUTHENTICATED, details: 'etcdserver: invalid auth token' };
+  const unary = (method: string, token: string): Record<string, unknown> => {
+    if (method === 'Authenticate') {
+      given += 1;
+      valid = `token ${given}`;
+      return { token: valid };
+    }
+    if (token !== valid) throw Object.assign(new Error(refusal.details), refusal);
+    return { count: 7n };
+  };
+  const refuse = (code: number, details: string): void => {
+    refusal = { code, details };
+    valid = 'none';
+  };
+  return { unary, refuse, given: () => given };
+}
+
 describe('the client of etcd', () => {
+  it.each([
+    [status.UNAUTHENTICATED, 'etcdserver: invalid auth token'],
+    // Of a token that was given before users or roles changed, and of a call without one.
+    [status.INVALID_ARGUMENT, 'etcdserver: revision of auth store is old'],
+    [status.INVALID_ARGUMENT, 'etcdserver: user name is empty'],
+  ])('gets one more token for all calls that are refused with %i %s, and repeats them', async (code, details) => {
+    const { unary, refuse, given } = tokens();
+    const client = await clientOf({ unary });
+    const ask = () => client.call(KV.method.range, { key: new Uint8Array(1) });
+    const askMany = () => Promise.all(Array.from({ length: 20 }, ask));
+    for (const answer of await askMany()) expect(answer.count).toBe(7n);
+    expect(given()).toBe(1);
+    refuse(code, details);
+    for (const answer of await askMany()) expect(answer.count).toBe(7n);
+    expect(given()).toBe(2);
+  });
+
   it('gives the first answer of a stream, and ends it', async () => {
     const ended: boolean[] = [];
     const client = await clientOf({

@@ -14,7 +14,7 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { NODE_CERT, NODE_TLS_KEY } from '../support/certificates.js';
-import { type Etcd, hasEtcd, startEtcd } from '../support/etcd.js';
+import { type Etcd, hasEtcd, post, startEtcd } from '../support/etcd.js';
 import { LosingProxy } from '../support/losing-proxy.js';
 import { removeFolders, temporaryFolder } from '../support/wallet-fixtures.js';
 import { journalContract } from './journal-contract.js';
@@ -350,6 +350,39 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     await append(journal, 'entry 1');
     await expect.poll(() => read).toEqual(texts(0, 2));
     await Promise.all([before.close(), journal.close()]);
+    await own.dispose();
+    await removeFolders();
+  });
+
+  it('loses no entry while users and roles change, and while etcd asks for none', async () => {
+    const folder = await temporaryFolder();
+    const key = join(folder, 'key');
+    await writeFile(key, systemRandom.bytes(64));
+    // Such a token names the revision of the users that it was given at: each change makes it old.
+    const own = await startEtcd(['--auth-token', `jwt,priv-key=${key},sign-method=HS256,ttl=10m`]);
+    const user = { name: 'root', password: 'the password of etcd' };
+    await own.demandPassword(user, {});
+    const manage = async (what: string, body = {}): Promise<void> => {
+      const { token } = (await post(`${own.endpoint}/v3/auth/authenticate`, user)) as { readonly token: string };
+      await post(`${own.endpoint}/v3/auth/${what}`, body, { headers: { authorization: token } });
+    };
+    const journal = await open('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 60_000, user } });
+    await append(journal, 'entry 0');
+    await manage('user/add', { name: 'another', password: 'another' });
+    await append(journal, 'entry 1');
+    await manage('role/add', { name: 'another' });
+    expect(await journal.sync()).toBe(journal.head);
+    await manage('user/grant', { user: 'another', role: 'another' });
+    const many = texts(2, 40).map((text) => append(journal, text));
+    await Promise.all([...many, manage('user/delete', { name: 'another' })]);
+    await manage('disable');
+    const late = await open('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 60_000, user } });
+    await append(late, 'entry 40');
+    await post(`${own.endpoint}/v3/auth/enable`, {});
+    await append(journal, 'entry 41');
+    await append(late, 'entry 42');
+    expect(await textsOf(late, 43)).toEqual(texts(0, 43));
+    await Promise.all([journal.close(), late.close()]);
     await own.dispose();
     await removeFolders();
   });

@@ -43,7 +43,31 @@ export class EtcdError extends Error {
   get isRefusal(): boolean {
     return this.status === status.INVALID_ARGUMENT;
   }
+
+  /** Whether etcd has said that it has done nothing. One that is full may have done what filled it. */
+  get hasDoneNothing(): boolean {
+    return DONE_NOTHING.has(this.status);
+  }
 }
+
+const DONE_NOTHING: ReadonlySet<number> = new Set([
+  status.INVALID_ARGUMENT,
+  status.UNAUTHENTICATED,
+  status.PERMISSION_DENIED,
+  status.FAILED_PRECONDITION,
+]);
+
+/** The watch was asked for what etcd's history does not have any more. */
+export class Compacted extends Error {}
+
+/** In place of a token, while etcd asks for no users: it refuses every token then. */
+const NO_USERS = '';
+
+/**
+ * What etcd calls an invalid argument although a new token changes it: the token is older than the last change of users and roles, or
+ * there was none because etcd asked for none.
+ */
+const TOKEN_REFUSED = /revision of auth store is old|user name is empty/;
 
 /** After these the next member is tried. */
 const MEMBER_FAILS: ReadonlySet<number> = new Set([
@@ -66,7 +90,7 @@ const CHANNEL_OPTIONS = {
 export interface EtcdWatch {
   /** The first answer, which says that etcd watches. */
   readonly created: WatchResponse;
-  /** Those after it, as they come. Throws `EtcdError` when the member is gone or has no leader. */
+  /** Those after it, as they come. Throws `EtcdError` when the member is gone or has no leader, and `Compacted`. */
   readonly responses: AsyncIterable<WatchResponse>;
   cancel(): void;
 }
@@ -76,7 +100,7 @@ export class EtcdClient {
   readonly #members: readonly Client[];
   #current = 0;
   #token: string | undefined;
-  #authenticating: Promise<void> | undefined;
+  #authenticating: Promise<string> | undefined;
 
   constructor(options: EtcdOptions) {
     this.#options = options;
@@ -87,60 +111,58 @@ export class EtcdClient {
   }
 
   /** The answer of one member. Throws `EtcdError`. */
-  async call<I extends DescMessage, O extends DescMessage>(
+  call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
   ): Promise<MessageShape<O>> {
-    try {
-      return await this.#callOnce(method, request);
-    } catch (error) {
-      if (!(error instanceof EtcdError) || error.status !== status.UNAUTHENTICATED || this.#token === undefined)
-        throw error;
-      // The token was too old.
-      this.#token = undefined;
-      return this.#callOnce(method, request);
-    }
+    return this.#withToken((metadata) => this.#unary(method, request, metadata));
   }
 
-  /** Begins a watch. Throws `EtcdError`. */
-  async watch(request: MessageInitShape<typeof WatchRequestSchema>): Promise<EtcdWatch> {
-    const metadata = await this.#metadata();
-    // A member that is cut off from the others ends the watch, instead of telling nothing for ever.
-    metadata.set('hasleader', 'true');
-    const { first, responses, cancel } = await this.#stream(Watch.method.watch, request, metadata);
-    return { created: first, responses, cancel };
+  /** Begins a watch. Throws `EtcdError`, and `Compacted`. */
+  watch(request: MessageInitShape<typeof WatchRequestSchema>): Promise<EtcdWatch> {
+    return this.#withToken(async (metadata) => {
+      // A member that is cut off from the others ends the watch, instead of telling nothing for ever.
+      metadata.set('hasleader', 'true');
+      const { first, responses, cancel } = await this.#stream(Watch.method.watch, request, metadata);
+      try {
+        assertWatches(first);
+      } catch (error) {
+        cancel();
+        throw error;
+      }
+      return { created: first, responses: stillWatching(responses), cancel };
+    });
   }
 
   /** The first answer of a call that streams both ways. Throws `EtcdError`. */
-  async exchange<I extends DescMessage, O extends DescMessage>(
+  exchange<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,
     request: MessageInitShape<I>,
   ): Promise<MessageShape<O>> {
-    try {
-      const { first, cancel } = await this.#stream(method, request, await this.#metadata());
+    return this.#withToken(async (metadata) => {
+      const { first, cancel } = await this.#stream(method, request, metadata);
       cancel();
       return first;
-    } catch (error) {
-      // The token was too old; the next call gets another.
-      if (error instanceof EtcdError && error.status === status.UNAUTHENTICATED) this.#token = undefined;
-      throw error;
-    }
-  }
-
-  /** The next call asks for a new token: tokens are of one member, and end. */
-  forgetToken(): void {
-    this.#token = undefined;
+    });
   }
 
   close(): void {
     for (const member of this.#members) member.close();
   }
 
-  async #callOnce<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    request: MessageInitShape<I>,
-  ): Promise<MessageShape<O>> {
-    return this.#unary(method, request, await this.#metadata());
+  /** What the attempt comes to; once more when etcd does not take the token any more, which says that it has done nothing. */
+  async #withToken<T>(attempt: (metadata: Metadata) => Promise<T>): Promise<T> {
+    const { user } = this.#options;
+    if (user === undefined) return attempt(new Metadata());
+    const token = await this.#tokenFor(user);
+    try {
+      return await attempt(metadataWith(token));
+    } catch (error) {
+      if (!(error instanceof EtcdError) || error.status !== status.UNAUTHENTICATED) throw error;
+    }
+    // Another call may have got a new one meanwhile.
+    if (this.#token === token) this.#token = undefined;
+    return attempt(metadataWith(await this.#tokenFor(user)));
   }
 
   /** Sends the request and waits for the first answer. */
@@ -215,33 +237,51 @@ export class EtcdClient {
     const { code = status.UNKNOWN, details, message } = cause as Partial<ServiceError>;
     if (MEMBER_FAILS.has(code) && member === this.#current) this.#current = (member + 1) % this.#members.length;
     const endpoint = this.#options.endpoints[member] ?? '';
-    return new EtcdError(code, `etcd at ${endpoint}: ${details || message || 'no answer'}`, cause);
+    const text = details || message || 'no answer';
+    const isToken = code === status.INVALID_ARGUMENT && TOKEN_REFUSED.test(text);
+    return new EtcdError(isToken ? status.UNAUTHENTICATED : code, `etcd at ${endpoint}: ${text}`, cause);
   }
 
-  async #metadata(): Promise<Metadata> {
-    const metadata = new Metadata();
-    const { user } = this.#options;
-    if (user === undefined) return metadata;
-    if (this.#token === undefined) {
-      this.#authenticating ??= this.#authenticate(user).finally(() => {
-        this.#authenticating = undefined;
-      });
-      await this.#authenticating;
-    }
-    metadata.set('token', this.#token ?? '');
-    return metadata;
+  async #tokenFor(user: NonNullable<EtcdOptions['user']>): Promise<string> {
+    if (this.#token !== undefined) return this.#token;
+    this.#authenticating ??= this.#authenticate(user).finally(() => {
+      this.#authenticating = undefined;
+    });
+    this.#token = await this.#authenticating;
+    return this.#token;
   }
 
-  async #authenticate({ name, password }: NonNullable<EtcdOptions['user']>): Promise<void> {
+  async #authenticate({ name, password }: NonNullable<EtcdOptions['user']>): Promise<string> {
     try {
-      const { token } = await this.#unary(Auth.method.authenticate, { name, password }, new Metadata());
-      this.#token = token;
+      return (await this.#unary(Auth.method.authenticate, { name, password }, new Metadata())).token;
     } catch (error) {
-      if (!(error instanceof EtcdError) || !error.isRefusal) throw error;
+      if (!(error instanceof EtcdError)) throw error;
+      if (error.status === status.FAILED_PRECONDITION) return NO_USERS;
       // etcd calls a wrong password an invalid argument; who waits for the right one need not start again.
-      throw new EtcdError(status.UNAUTHENTICATED, error.message, error);
+      throw error.isRefusal ? new EtcdError(status.UNAUTHENTICATED, error.message, error) : error;
     }
   }
+}
+
+function metadataWith(token: string): Metadata {
+  const metadata = new Metadata();
+  if (token !== NO_USERS) metadata.set('token', token);
+  return metadata;
+}
+
+async function* stillWatching(responses: AsyncIterable<WatchResponse>): AsyncGenerator<WatchResponse> {
+  for await (const response of responses) {
+    assertWatches(response);
+    yield response;
+  }
+}
+
+/** Throws for a watch that was refused or has ended. */
+function assertWatches({ canceled, compactRevision, cancelReason }: WatchResponse): void {
+  if (!canceled) return;
+  if (compactRevision > 0n) throw new Compacted();
+  // etcd says the same of a token that the member does not know and of a user who may not read this.
+  throw new EtcdError(status.UNAUTHENTICATED, `etcd has ended the watch: ${cancelReason}`, undefined);
 }
 
 function channelCredentials(protocol: string, tls: EtcdOptions['tls']): ChannelCredentials {

@@ -3,13 +3,12 @@
  * still there as keys, so a reader that is further behind lists those first.
  */
 
-import { status } from '@grpc/grpc-js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { forgotten, type JournalEntry } from '../journal.js';
 import { decodeGroup, endOf, MAX_VALUE_BYTES, type Names, partName, partsOf, revisionOf, seqOf } from './entries.js';
-import { type EtcdClient, EtcdError, type EtcdWatch } from './etcd-client.js';
+import { Compacted, type EtcdClient, EtcdError, type EtcdWatch } from './etcd-client.js';
 import { type KeyValue, KV, type RangeResponse, type WatchResponse } from './generated/etcd-pb.js';
 import { logKeys } from './log-keys.js';
 import type { Patience } from './patience.js';
@@ -32,9 +31,6 @@ export interface EtcdReaderModules {
 }
 
 type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
-
-/** The watch was asked for what etcd's history does not have any more. */
-class Compacted extends Error {}
 
 export class EtcdReader {
   readonly #modules: EtcdReaderModules;
@@ -141,7 +137,6 @@ export class EtcdReader {
       },
     });
     try {
-      assertWatches(watch.created, client);
       await this.#assertNotOlder(watch.created);
       return watch;
     } catch (error) {
@@ -157,7 +152,6 @@ export class EtcdReader {
       if (this.#stopped) return;
       for await (const response of responses) {
         if (this.#stopped) return;
-        assertWatches(response, this.#modules.client);
         for (const { kv } of response.events) if (kv !== undefined) await this.#take(kv);
       }
     } finally {
@@ -238,13 +232,4 @@ export class EtcdReader {
     }
     return { seq: seqOf(createRevision, 0), id, payload: Buffer.concat(payloads) };
   }
-}
-
-/** Throws `Compacted`, or an `EtcdError` for a watch that was refused or ended: it is begun again. */
-function assertWatches({ canceled, compactRevision, cancelReason }: WatchResponse, client: EtcdClient): void {
-  if (!canceled) return;
-  if (compactRevision > 0n) throw new Compacted();
-  // The reason may be a token that this member does not know or has forgotten.
-  client.forgetToken();
-  throw new EtcdError(status.UNAVAILABLE, `etcd has ended the watch: ${cancelReason}`, undefined);
 }

@@ -6,7 +6,7 @@
 import { utf8 } from '../../lib/bytes.js';
 import type { Timer } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
-import { TesseraError } from '../../lib/errors.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { Appended } from '../journal.js';
 import {
@@ -20,7 +20,7 @@ import {
   seqOf,
   sizeInGroup,
 } from './entries.js';
-import type { EtcdClient } from './etcd-client.js';
+import { type EtcdClient, EtcdError } from './etcd-client.js';
 import { KV } from './generated/etcd-pb.js';
 import { Patience, type PatienceModules } from './patience.js';
 
@@ -121,11 +121,7 @@ export class EtcdWriter {
 
   #tooLate(): TesseraError {
     const why = this.problem ?? 'etcd is slow';
-    return new TesseraError(
-      'mempool_unreachable',
-      `the journal has not confirmed this within ${this.#options.timeout} ms (${why}): it may be taken yet`,
-      { details: { mayBeTaken: true } },
-    );
+    return mayBeTaken(`the journal has not confirmed this within ${this.#options.timeout} ms (${why})`);
   }
 
   async #commitAll(): Promise<void> {
@@ -161,11 +157,19 @@ export class EtcdWriter {
     this.#oldest = first;
     const id = entryId(this.#options.process, first.count);
     const key = utf8(`${this.#modules.names.log}${id}`);
+    /** What etcd has said to an attempt does not tell whether it was done. */
+    let isUnknown = false;
+    const note = (error: unknown): never => {
+      isUnknown ||= !(error instanceof EtcdError && error.hasDoneNothing);
+      throw error;
+    };
     try {
       const payloads = group.map(({ payload }) => payload);
       const isLarge = sizeInGroup(first.payload) > MAX_VALUE_BYTES;
       const value = isLarge ? await this.#putParts(id, key, first.payload) : encodeGroup(key, payloads);
-      const revision = await this.#patience.until(() => this.#create(key, value, this.#headOf(group.length)));
+      const revision = await this.#patience.until(() =>
+        this.#create(key, value, this.#headOf(group.length)).catch(note),
+      );
       this.#groupEntries.observe(group.length);
       for (const [place, { durable, stopTimer }] of group.entries()) {
         stopTimer();
@@ -174,7 +178,8 @@ export class EtcdWriter {
         durable.resolve(seq);
       }
     } catch (error) {
-      for (const { durable } of group) durable.reject(error);
+      const failure = isUnknown ? mayBeTaken(errorMessage(error), error) : error;
+      for (const { durable } of group) durable.reject(failure);
     } finally {
       this.#oldest = undefined;
       for (const { timer } of group) timer.cancel();
@@ -211,4 +216,9 @@ export class EtcdWriter {
     if (found === undefined) throw new Error('broken invariant: a key of etcd that is there and is not');
     return found.createRevision;
   }
+}
+
+function mayBeTaken(why: string, cause?: unknown): TesseraError {
+  const details = { mayBeTaken: true };
+  return new TesseraError('mempool_unreachable', `${why}: it may be taken yet`, { cause, details });
 }
