@@ -96,7 +96,7 @@ describe('an index of slots', () => {
     expect(index.bytes / COUNT).toBeLessThan(10.5);
   });
 
-  it('moves no more than one bucket at a time, however large it is (docs/adr/0029-an-index-that-grows-by-a-bucket.md)', () => {
+  it('moves no more than one bucket at a time, however large it is (docs/adr/small-decisions.md#0029)', () => {
     let asked = 0;
     const index = new SlotIndex((slot) => {
       asked++;

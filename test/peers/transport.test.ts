@@ -192,7 +192,7 @@ describe('the WebSocket transport alone', () => {
     await new Promise((resolve) => mute.close(resolve));
   });
 
-  it('masks what it sends, but for large frames to a node of the same operator (docs/adr/0052-large-frames-are-not-masked.md)', async () => {
+  it('masks what it sends, but for large frames to a node of the same operator (docs/adr/small-decisions.md#0052)', async () => {
     const other = createDeferred<Connection>();
     listener = await new WebSocketTransport().listen(HERE, other.resolve);
     const said: Buffer[] = [];

@@ -48,7 +48,7 @@ export interface Connection {
   /** Until this is called, more than `GUARD_BYTES` received end the connection: a stranger gets no large buffers. */
   guard(guard: Guard): void;
   /**
-   * The other end is of the same operator: large frames need not be masked (docs/adr/0052-large-frames-are-not-masked.md). Does nothing
+   * The other end is of the same operator: large frames need not be masked (docs/adr/small-decisions.md#0052). Does nothing
    * where no frame is.
    */
   sendPlain(): void;

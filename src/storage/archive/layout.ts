@@ -13,7 +13,7 @@
  *   r                                      → of the round of the last block, where it is known: JSON with its number
  *   s                                      → the block of the unspent outputs: number (u64 be) ‖ hash
  *
- * Archives of data format 1 (docs/adr/0053-blocks-under-their-numbers.md) have the block record under `b ‖ block hash`, and the hash of
+ * Archives of data format 1 (docs/adr/small-decisions.md#0053) have the block record under `b ‖ block hash`, and the hash of
  * each transaction under `i ‖ number ‖ index`. Such blocks are read as they are.
  *
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
