@@ -3,7 +3,7 @@
 import type { LoadedConfig } from '../config/load.js';
 import { BackupStore, type BackupStoreOptions } from '../db/backup/backup-store.js';
 import { systemRandom } from '../lib/random.js';
-import type { NodeRole } from '../lib/roles.js';
+import { hasWallet } from '../lib/roles.js';
 import type { CliContext, FlagSpec, ParsedArgs } from './command.js';
 import { askSecret } from './wallet/prompt.js';
 import { askNewPassphrase, givenSecret, type SecretSource } from './wallet/secrets.js';
@@ -23,12 +23,7 @@ export const BACKUP_PASSPHRASE_FLAG: FlagSpec = {
     'configured passphrase.',
 };
 
-/** Backups of a role with a wallet are always encrypted. */
-function hasWallet(role: NodeRole): boolean {
-  return role === 'user' || role === 'miner';
-}
-
-/** Opens the folder to write to it, or makes it. */
+/** Opens the folder to write to it, or makes it. Backups of a wallet are always encrypted. */
 export function openToWrite(
   path: string,
   loaded: LoadedConfig,

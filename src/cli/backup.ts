@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.js';
 import { takeBackup } from '../db/backup/take-backup.js';
 import { systemClock } from '../lib/clock.js';
 import { stringifyExact } from '../lib/json.js';
-import type { NodeRole } from '../lib/roles.js';
+import { factsOf } from '../lib/roles.js';
 import { BACKUP_PASSPHRASE_FLAG, openToWrite } from './backup-folder.js';
 import { type Command, integerFlag, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
@@ -13,9 +13,6 @@ import { programVersion } from './version.js';
 import { JSON_FLAG } from './wallet/connection.js';
 
 const MAX_KEEP = 10_000;
-
-/** The database of a role from which the others can catch up: it is copied last. */
-const LAST_DATABASE: Partial<Record<NodeRole, string>> = { mempool: 'journal', storage: 'archive' };
 
 export const command: Command = {
   spec: {
@@ -78,7 +75,8 @@ export const command: Command = {
           dataDir: node.dataDir,
           role: node.role,
           networkName: network.name,
-          lastDatabase: LAST_DATABASE[node.role],
+          // The others can catch up from it.
+          lastDatabase: factsOf(node.role).databases[0],
           program: programVersion(),
           now: systemClock.now(),
           signal: abort.signal,

@@ -7,7 +7,7 @@ import type { NodeClient } from '../client/client.js';
 import { didYouMean } from '../config/suggest.js';
 import { prettyExact, stringifyExact } from '../lib/json.js';
 import { printableJson } from '../lib/printable.js';
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { hasWallet, NODE_ROLES, type NodeRole, WALLET_ROLES } from '../lib/roles.js';
 import { hexForBytes } from './byte-text.js';
 import { argumentsOf, type ReadSource, readFileOrStdin } from './call-arguments.js';
 import { operationPage } from './call-page.js';
@@ -106,7 +106,7 @@ async function isDoneOnce(operation: Operation, args: ParsedArgs, client: NodeCl
     if (isNamed) throw new UsageError(`${operation.id} takes no --${IDEMPOTENCY_KEY_FLAG.name}`);
     return false;
   }
-  return isNamed || !operation.roles.includes('mempool') || takesKeys(client, operation);
+  return isNamed || operation.roles.every(hasWallet) || takesKeys(client, operation);
 }
 
 function listOperations(): string {
@@ -129,7 +129,8 @@ function findOperation(id: string): Operation {
 
 /** Nodes with a wallet are looked for as `tessera wallet` does: that of a user, when nothing says otherwise. */
 function nodeFor({ id, roles }: Operation): WantedNode {
-  const fallback = roles.includes('mempool') || !roles.includes('user') ? (roles[0] ?? 'mempool') : 'user';
+  const inOrder = roles.every(hasWallet) ? WALLET_ROLES.filter((role) => roles.includes(role)) : roles;
+  const [fallback = NODE_ROLES[0]] = inOrder;
   const served = roles.join(' and ');
   const refusal = (role: NodeRole) =>
     `${id} is an operation of ${served} nodes, and the configuration is that of a ${role} node: name another with --role or --url`;

@@ -1,7 +1,7 @@
 /** What the commands for a running dev network have in common: where it is, and what to say when it is none. */
 
 import { NodeClient } from '../client/client.js';
-import { JOINT_API_PORT } from '../config/ports.js';
+import { JOINT_API_PORT } from '../config/placing.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { FlagSpec, ParsedArgs } from './command.js';
 import { checkUrl } from './node-access.js';

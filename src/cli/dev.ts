@@ -13,7 +13,7 @@ import {
   normalMnemonic,
 } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
-import { JOINT_API_PORT } from '../config/ports.js';
+import { JOINT_API_PORT } from '../config/placing.js';
 import type { FlagValue } from '../config/sources.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';

@@ -12,7 +12,7 @@ import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
 import { systemRandom } from '../lib/random.js';
-import type { NodeRole } from '../lib/roles.js';
+import { factsOf, hasWallet } from '../lib/roles.js';
 import type { MempoolState } from '../mempool/state/state.js';
 import type { ArchiveAccount } from '../node/verify/archive-account.js';
 import type { Archive } from '../storage/archive/archive.js';
@@ -22,17 +22,9 @@ import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
 import { startProgress } from './progress.js';
 import { JSON_FLAG } from './wallet/connection.js';
 
-/** The databases of each role, in the order in which they are checked. */
-const DATABASES: Readonly<Record<NodeRole, readonly string[]>> = {
-  mempool: ['journal', 'mempool'],
-  storage: ['archive'],
-  miner: ['wallet'],
-  user: ['wallet'],
-};
-
 /** A journal in etcd is in no database. */
 function databasesOf({ node, journal }: Config): readonly string[] {
-  const all = DATABASES[node.role];
+  const all = factsOf(node.role).databases;
   return journal.kind === 'local' ? all : all.filter((name) => name !== 'journal');
 }
 
@@ -93,9 +85,10 @@ export const command: Command = {
     if (!existsSync(path))
       throw new TesseraError('data_dir_invalid', `${path} does not exist: there is nothing to verify`);
     const archive = args.value('archive');
-    if (archive !== undefined && role === 'storage') throw new UsageError('--archive is for mempool nodes and wallets');
+    const isCompared = databasesOf(config).some((name) => COMPARED.has(name));
+    if (archive !== undefined && !isCompared) throw new UsageError('--archive is for mempool nodes and wallets');
     const node = args.value('node');
-    if (node !== undefined && role !== 'miner' && role !== 'user') throw new UsageError('--node is for wallets');
+    if (node !== undefined && !hasWallet(role)) throw new UsageError('--node is for wallets');
     const abort = new AbortController();
     const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
     const directory = await DataDir.open(path, { role, networkName: config.network.name });

@@ -1,7 +1,7 @@
 /** `tessera watch`: prints the events of a node as they happen, and resumes after the last one if the connection breaks. */
 
 import { followEvents } from '../client/events.js';
-import { NODE_ROLES } from '../lib/roles.js';
+import { NODE_ROLES, rolesWithTopics } from '../lib/roles.js';
 import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
 import { jsonLine, textLine } from './event-lines.js';
 import { printFailure } from './lifecycle.js';
@@ -63,6 +63,6 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
 
 /** Any node has events; those of a wallet are looked for as `tessera wallet` does. */
 function nodeFor(topics: string | undefined): WantedNode {
-  const fallback = topics?.split(',').includes('wallet') === true ? 'user' : 'mempool';
+  const [fallback = NODE_ROLES[0]] = rolesWithTopics(topics?.split(','));
   return { roles: NODE_ROLES, fallback, refusal: (role) => `${role} nodes have no events` };
 }

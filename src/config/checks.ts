@@ -4,6 +4,7 @@ import { accessSync, constants } from 'node:fs';
 import { modulusFault } from '../chain/unicorn.js';
 import { toHex } from '../lib/bytes.js';
 import { isAddressOrNetwork, isLoopback } from '../lib/ip-address.js';
+import { factsOf, hasService } from '../lib/roles.js';
 import { apiKeyFault } from './api-keys.js';
 import { devProducer } from './dev-accounts.js';
 import type { ConfigProblem } from './problems.js';
@@ -93,9 +94,9 @@ function checkReadable(option: string, file: string | undefined, report: Report)
 }
 
 function checkNetwork({ node, network, peers }: Config, report: Report): void {
-  const isMirror = node.role === 'storage' && network.producerKeys.length > 0;
-  const operates = node.role === 'mempool' || node.role === 'storage';
-  if (operates && !isMirror && network.secret === undefined) {
+  const { secret } = factsOf(node.role);
+  const isNeeded = secret === 'needed' || (secret === 'unsigned' && network.producerKeys.length === 0);
+  if (isNeeded && network.secret === undefined) {
     report(
       'network.secret',
       `a ${node.role} node needs it, the same on all mempool and storage nodes; see network.secret_file`,
@@ -111,7 +112,7 @@ function checkNetwork({ node, network, peers }: Config, report: Report): void {
 
 function checkJournal({ node, journal }: Config, report: Report): void {
   const { kind, endpoints, tls, user, password } = journal;
-  if (node.role !== 'mempool' || kind === 'local') return;
+  if (kind === 'local' || !hasService(node.role, 'mempool')) return;
   const schemes = new Set(endpoints.map((endpoint) => new URL(endpoint).protocol));
   if (endpoints.length === 0) report('journal.endpoints', 'journal.kind is "etcd": name the members of the cluster');
   if (schemes.size > 1) report('journal.endpoints', 'some are https and some are http; make all of them https');
@@ -131,7 +132,7 @@ function checkJournal({ node, journal }: Config, report: Report): void {
 }
 
 function checkMining({ node, mining }: Config, report: Report): void {
-  if (node.role !== 'mempool') return;
+  if (!hasService(node.role, 'mempool')) return;
   if (mining.minMiners > mining.partitionSize) {
     report('mining.min_miners', `${mining.minMiners} is more than mining.partition_size (${mining.partitionSize})`);
   }
@@ -142,8 +143,12 @@ function checkMining({ node, mining }: Config, report: Report): void {
 
 function warningsOf({ node, network, mempool, peers, api }: Config): string[] {
   const warnings: string[] = [];
+  const {
+    dials: [needed],
+    unlinked,
+  } = factsOf(node.role);
   // A mempool node logs this itself, with the line to add.
-  if (network.producerKeys.length === 0 && node.role !== 'mempool') {
+  if (network.producerKeys.length === 0 && !hasService(node.role, 'mempool')) {
     warnings.push(
       'network.producer_keys is empty: blocks carry no proof of who made them, and are trusted because of the link they come from',
     );
@@ -153,12 +158,7 @@ function warningsOf({ node, network, mempool, peers, api }: Config): string[] {
       `mempool.producer_key is the published key of the dev network, and peers.host is ${peers.host}: everyone can sign blocks`,
     );
   }
-  if ((node.role === 'miner' || node.role === 'user') && peers.mempool.length === 0) {
-    warnings.push('peers.mempool is empty: this node can neither send transactions nor hear of blocks');
-  }
-  if (node.role === 'mempool' && peers.storage.length === 0) {
-    warnings.push('peers.storage is empty: no block is final until a storage node has linked itself to this node');
-  }
+  if (needed !== undefined && peers[needed].length === 0) warnings.push(`peers.${needed} is empty: ${unlinked}`);
   if (!isLoopback(api.host) && api.tls.certFile === undefined) {
     warnings.push(`api.host is ${api.host} without api.tls: keys and passphrases cross the network unencrypted`);
   }

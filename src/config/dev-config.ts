@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { NodeRole } from '../lib/roles.js';
 import { loadConfig } from './load.js';
 import { PACKAGE_CONFIG_DIR } from './option-table.js';
-import { JOINT_API_PORT } from './ports.js';
+import { JOINT_API_PORT } from './placing.js';
 import type { Config } from './schema.js';
 import { type FlagValue, IN_CODE } from './sources.js';
 

@@ -4,7 +4,6 @@ import { Type } from '@sinclair/typebox';
 import { API_PERMISSIONS } from './api-permissions.js';
 import { addressOrNetwork, DAY_S, file, hex, host, KIB, MIB, MINUTE_MS, port } from './option-kinds.js';
 import { choice, flag, group, integer, list } from './options.js';
-import { API_PORTS, METRICS_PORTS } from './ports.js';
 
 const ApiKey = Type.Object(
   {
@@ -23,7 +22,7 @@ const ApiKey = Type.Object(
 
 export const api = group('The HTTP API.', {
   host: host('Address to listen on.'),
-  port: port(API_PORTS, 'Port to listen on.'),
+  port: port('api', 'Port to listen on.'),
   auth: choice(['keys', 'open'], {
     default: 'keys',
     description:
@@ -168,5 +167,5 @@ export const envelope = group('The older routes at the root of the API, with the
 export const metrics = group('Prometheus metrics, on their own port.', {
   enabled: flag({ default: false, description: 'Serves /metrics.' }),
   host: host('Address to listen on.'),
-  port: port(METRICS_PORTS, 'Port to listen on.'),
+  port: port('metrics', 'Port to listen on.'),
 });

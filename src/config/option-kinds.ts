@@ -1,7 +1,7 @@
 /** Kinds of options that several groups share (addresses, ports, files, hex), and units for their bounds. */
 
 import { Type } from '@sinclair/typebox';
-import type { NodeRole } from '../lib/roles.js';
+import { type Facts, perRole } from '../lib/roles.js';
 import { integer, list, maybeText, text } from './options.js';
 
 export const KIB = 1_024;
@@ -23,8 +23,14 @@ export const host = (description: string) =>
     form: 'a host name or address',
     description,
   });
-export const port = (roleDefaults: Readonly<Record<NodeRole, number>>, description: string) =>
-  integer({ minimum: 0, maximum: 65_535, roleDefaults, description: `${description} 0 takes any free port.` });
+/** A port, which each role has a default for. */
+export const port = (kind: keyof Facts['ports'], description: string) =>
+  integer({
+    minimum: 0,
+    maximum: 65_535,
+    roleDefaults: perRole(({ ports }) => ports[kind]),
+    description: `${description} 0 takes any free port.`,
+  });
 export const peerList = (description: string) =>
   list(hostPort(), { default: [], maxItems: 256, example: '["10.0.0.2:12300"]', description });
 /** An IP address, or a network of them. `checks.ts` checks the numbers. */

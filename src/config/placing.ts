@@ -4,8 +4,7 @@
  */
 
 import { join, resolve } from 'node:path';
-import type { NodeRole } from '../lib/roles.js';
-import { JOINT_API_PORT, PEER_PORTS } from './ports.js';
+import { factsOf, hasWallet, isFirstWallet, type NodeRole } from '../lib/roles.js';
 import type { ConfigProblem } from './problems.js';
 import { DATA_ROOT } from './schema.js';
 import { type Layer, merged, type Settings } from './settings.js';
@@ -18,13 +17,8 @@ export interface Place {
   readonly role: NodeRole | undefined;
 }
 
-/** Whom a node of the role keeps links to. */
-const LINKED: Readonly<Record<NodeRole, readonly ('mempool' | 'storage')[]>> = {
-  mempool: ['storage'],
-  storage: [],
-  miner: ['mempool', 'storage'],
-  user: ['mempool', 'storage'],
-};
+/** Port of the HTTP API of several nodes at one address. */
+export const JOINT_API_PORT = 8080;
 /** Options that two nodes of one process cannot share; 0 is any free port. */
 const OF_ONE_NODE = ['peers.port', 'peers.advertise', 'metrics.port'] as const;
 /** Where a node that listens on every address is reached. */
@@ -34,13 +28,13 @@ const SOURCE = 'the process';
 const JOINT_NAME = 'network';
 
 /**
- * True for a node with an address of its own: one that is alone, one whose port is given for its role, and a miner beside a
- * user, whose wallet would be out of reach otherwise.
+ * True for a node with an address of its own: one that is alone, one whose port is given for its role, and one whose wallet
+ * would be out of reach otherwise: that of a miner beside a user.
  */
 export function hasOwnApi({ role, roles }: Place, settings: Settings): boolean {
   if (role === undefined) return false;
   if (roles.length === 1 || settings.get('api.port')?.isOfRole === true) return true;
-  return role === 'miner' && roles.includes('user');
+  return hasWallet(role) && !isFirstWallet(role, roles);
 }
 
 /** The folder that the nodes of the process have theirs in. */
@@ -65,7 +59,7 @@ export function place(
     const problem = `each node of a process needs its own: leave it out, or set role.${at.role}.${option} and so on`;
     problems.push({ option, source: setting.source, problem });
   }
-  for (const other of LINKED[at.role]) {
+  for (const other of factsOf(at.role).dials) {
     if (!at.roles.includes(other)) continue;
     const address = peerAddress(merged(layers, other), other);
     if (address === undefined) continue;
@@ -103,7 +97,7 @@ function peerAddress(settings: Settings, role: NodeRole): string | undefined {
   const advertised = settings.get('peers.advertise')?.value;
   // A certificate is for a name.
   if (settings.has('peers.tls.cert_file') && typeof advertised === 'string') return advertised;
-  const port = settings.get('peers.port')?.value ?? PEER_PORTS[role];
+  const port = settings.get('peers.port')?.value ?? factsOf(role).ports.peers;
   if (port === 0) return undefined;
   const named = String(settings.get('peers.host')?.value ?? '127.0.0.1');
   const host = EVERYWHERE[named] ?? named;

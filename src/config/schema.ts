@@ -5,15 +5,15 @@
  */
 
 import { Type } from '@sinclair/typebox';
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { NODE_ROLES, type NodeRole, perRole } from '../lib/roles.js';
 import { api, envelope, metrics } from './http-options.js';
 import { journal } from './journal-options.js';
 import { file, HOST_PORT, HOUR_MS, hex, host, MIB, MINUTE_MS, peerList, port } from './option-kinds.js';
 import { choice, group, integer, type Loaded, list, maybeText, text } from './options.js';
-import { PEER_PORTS } from './ports.js';
 import { mempool, mining, storage, user, wallet } from './role-options.js';
 
 const ROLE = `(${NODE_ROLES.join('|')})`;
+const ROLE_NAMES = NODE_ROLES.join(', ').replace(/, (?=[^,]*$)/, ' or ');
 /** The default data folders are in it. */
 export const DATA_ROOT = '.tessera';
 
@@ -24,22 +24,17 @@ const node = group('The node itself.', {
   role: Type.Unsafe<NodeRole>(
     text({
       pattern: `^${ROLE}( *, *${ROLE}){0,${NODE_ROLES.length - 1}}$`,
-      form: 'mempool, storage, miner or user, or several of them with commas between',
-      example: '"mempool"',
+      form: `${ROLE_NAMES}, or several of them with commas between`,
+      example: `"${NODE_ROLES[0]}"`,
       description:
-        'What this node does: mempool, storage, miner or user. Several, with commas between them, make a process of several nodes ' +
-        'that is reached at one address. Usually given by --role.',
+        `What this node does: ${ROLE_NAMES}. Several, with commas between them, make a process of several nodes that is ` +
+        'reached at one address. Usually given by --role.',
     }),
   ),
   data_dir: text({
     minLength: 1,
     path: 'working-directory',
-    roleDefaults: {
-      mempool: `${DATA_ROOT}/mempool`,
-      storage: `${DATA_ROOT}/storage`,
-      miner: `${DATA_ROOT}/miner`,
-      user: `${DATA_ROOT}/user`,
-    },
+    roleDefaults: perRole((_, role) => `${DATA_ROOT}/${role}`),
     description:
       'Folder for everything that the node keeps. Each node needs a folder of its own; it is created at the first start. With ' +
       'several roles, each node has a folder of the name of its role in this one.',
@@ -58,7 +53,7 @@ const node = group('The node itself.', {
     maxLength: 64,
     pattern: '^[A-Za-z0-9._-]+$',
     form: 'letters, digits, dot, dash, underscore',
-    roleDefaults: { mempool: 'mempool', storage: 'storage', miner: 'miner', user: 'user' },
+    roleDefaults: perRole((_, role) => role),
     description: 'The name of this node in logs and metrics.',
   }),
 });
@@ -112,7 +107,7 @@ const network = group('The network that the node belongs to. These options must 
 
 const peers = group('Links to the other nodes.', {
   host: host('Address to accept links on.'),
-  port: port(PEER_PORTS, 'Port to accept links on.'),
+  port: port('peers', 'Port to accept links on.'),
   advertise: maybeText({
     pattern: HOST_PORT,
     maxLength: 261,
@@ -120,13 +115,7 @@ const peers = group('Links to the other nodes.', {
     example: '"node1.example:12300"',
     description: 'The address at which other nodes reach this one, if it differs from peers.host and peers.port.',
   }),
-  mempool: peerList('Mempool nodes to keep a link to. Miners and users need one.'),
-  storage: peerList(
-    'Storage nodes to keep a link to. A mempool node needs one; storage nodes catch up from each other; miners and users ' +
-      'read the blocks there that were made while they were away.',
-  ),
-  miner: peerList('Miners to keep a link to. Rarely needed: miners open the link themselves.'),
-  user: peerList('Users to keep a link to. Rarely needed: users open the link themselves.'),
+  ...perRole(({ peers: description }) => peerList(description)),
   max_links: integer({
     minimum: 1,
     maximum: 10_000,

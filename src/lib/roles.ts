@@ -1,7 +1,23 @@
-/** The roles of nodes. This is the only list of them. */
+/** Questions to the table of roles. */
 
-export const NODE_ROLES = ['mempool', 'storage', 'miner', 'user'] as const;
-export type NodeRole = (typeof NODE_ROLES)[number];
+import { type NodeRole, ROLES, type RoleFacts, type ServiceName, type Topic } from './role-table.js';
+
+export type { NodeRole, Topic } from './role-table.js';
+
+/** What the table says of a role. */
+export interface Facts extends RoleFacts {
+  readonly services: readonly ServiceName[];
+  readonly topics: readonly Topic[];
+  readonly dials: readonly NodeRole[];
+}
+
+export const NODE_ROLES = Object.keys(ROLES) as readonly string[] as readonly [NodeRole, ...NodeRole[]];
+
+/** All topics of events. */
+export const TOPICS: readonly Topic[] = [...new Set(NODE_ROLES.flatMap((role) => factsOf(role).topics))];
+
+/** The roles with a wallet, the one whose wallet answers at an address of several first. */
+export const WALLET_ROLES: readonly NodeRole[] = NODE_ROLES.filter(hasWallet).reverse();
 
 /** The roles that a text names, with commas between them; undefined when one is unknown, or named twice. */
 export function rolesIn(text: unknown): readonly NodeRole[] | undefined {
@@ -13,4 +29,44 @@ export function rolesIn(text: unknown): readonly NodeRole[] | undefined {
 
 export function isNodeRole(value: unknown): value is NodeRole {
   return (NODE_ROLES as readonly unknown[]).includes(value);
+}
+
+export function factsOf(role: NodeRole): Facts {
+  return ROLES[role];
+}
+
+/** Something for each role, made from its facts. */
+export function perRole<T>(make: (facts: Facts, role: NodeRole) => T): Readonly<Record<NodeRole, T>> {
+  return Object.fromEntries(NODE_ROLES.map((role) => [role, make(factsOf(role), role)])) as Record<NodeRole, T>;
+}
+
+/** The topics of nodes with these roles at one address. */
+export function topicsOf(roles: readonly NodeRole[]): readonly Topic[] {
+  const served = new Set(roles.flatMap((role) => factsOf(role).topics));
+  return TOPICS.filter((topic) => served.has(topic));
+}
+
+export function hasService(role: NodeRole, service: ServiceName): boolean {
+  return factsOf(role).services.includes(service);
+}
+
+export function hasWallet(role: NodeRole): boolean {
+  return hasService(role, 'wallet');
+}
+
+/** True for a role that the operator of a network runs: others believe what its nodes say. */
+export function isOperator(role: NodeRole): boolean {
+  return factsOf(role).secret !== 'optional';
+}
+
+/** True for the role whose wallet answers at the one address of several. */
+export function isFirstWallet(role: NodeRole, roles: readonly NodeRole[]): boolean {
+  return WALLET_ROLES.find((one) => roles.includes(one)) === role;
+}
+
+/** The roles to ask for events of these topics, the best one first. The last of `TOPICS` among them decides. */
+export function rolesWithTopics(topics: readonly string[] = []): readonly NodeRole[] {
+  const inOrder = [...NODE_ROLES.filter((role) => !hasWallet(role)), ...WALLET_ROLES];
+  const wanted = TOPICS.filter((topic) => topics.includes(topic)).at(-1);
+  return inOrder.filter((role) => wanted === undefined || topicsOf([role]).includes(wanted));
 }

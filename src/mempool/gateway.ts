@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
+import { hasWallet } from '../lib/roles.js';
 import { TimeSlices } from '../lib/time-slices.js';
 import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
@@ -170,7 +171,7 @@ export class Gateway {
   }
 
   #announce(height: number, hash: string, read: () => Uint8Array): void {
-    const links = [...this.#network.links].filter(({ role }) => role === 'user' || role === 'miner');
+    const links = [...this.#network.links].filter(({ role }) => hasWallet(role));
     if (links.length === 0) return;
     const body = { block_num: height, hash, ...this.#certified(height, hash) };
     for (const link of this.#network.broadcast(links, 'block.mined', body, read())) {

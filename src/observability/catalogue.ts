@@ -1,6 +1,6 @@
 /** Every metric that a node serves: name, kind, meaning, labels. Names are in seconds and bytes, as Prometheus has it. */
 
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { factsOf, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
 /** Seconds: from a cache hit to a slow disk. */
 const FAST = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
@@ -146,18 +146,11 @@ export const METRICS = {
 
 type Catalogue = typeof METRICS;
 
-/** Metrics that only some roles serve, by the beginning of the name; every node serves all others. */
-const ROLES_BY_PREFIX: Readonly<Record<string, readonly NodeRole[]>> = {
-  tessera_mempool_: ['mempool'],
-  tessera_journal_: ['mempool'],
-  tessera_storage_: ['storage'],
-  tessera_miner_: ['miner'],
-  tessera_wallet_: ['miner', 'user'],
-};
-
-/** The roles whose nodes serve the metric. */
+/** The roles whose nodes serve the metric: those that say so of its group, `tessera_GROUP_…`, else all. */
 export function rolesOf(metric: string): readonly NodeRole[] {
-  return Object.entries(ROLES_BY_PREFIX).find(([prefix]) => metric.startsWith(prefix))?.[1] ?? NODE_ROLES;
+  const group = metric.split('_')[1] ?? '';
+  const own = NODE_ROLES.filter((role) => factsOf(role).metrics.includes(group));
+  return own.length === 0 ? NODE_ROLES : own;
 }
 
 /** Names of the metrics of one kind. */

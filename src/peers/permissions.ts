@@ -4,7 +4,7 @@
  * SECURITY.md shows the same table, and a test compares the two.
  */
 
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { hasWallet, isOperator, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
 /**
  * What the receiver knows of a peer, each standing with all rights of those before it. `stranger`: nothing but its node key.
@@ -22,8 +22,8 @@ export interface Permission {
   readonly certified?: true;
 }
 
-const WALLETS: readonly NodeRole[] = ['miner', 'user'];
-const OPERATORS: readonly NodeRole[] = ['mempool', 'storage'];
+const WALLETS = NODE_ROLES.filter(hasWallet);
+const OPERATORS = NODE_ROLES.filter(isOperator);
 /** Who may read the chain without the secret. */
 const READERS: readonly NodeRole[] = ['storage', ...WALLETS];
 

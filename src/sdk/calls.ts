@@ -7,7 +7,7 @@ import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
 import { pause } from '../lib/pause.js';
-import type { NodeRole } from '../lib/roles.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { type ExactPlaces, withBigints } from './exact.js';
 
 /** Milliseconds in which a request is repeated. */
@@ -73,7 +73,7 @@ export interface NodePlace {
 const GET_OPENAPI: OperationRow = {
   method: 'GET',
   path: '/v1/openapi.json',
-  roles: ['mempool', 'storage', 'miner', 'user'],
+  roles: NODE_ROLES,
   reads: true,
 };
 

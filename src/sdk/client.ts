@@ -7,7 +7,7 @@ import { followEvents } from '../client/events.js';
 import { TesseraError } from '../lib/errors.js';
 import { parseExactJson } from '../lib/json.js';
 import { pause } from '../lib/pause.js';
-import type { NodeRole } from '../lib/roles.js';
+import { type NodeRole, rolesWithTopics } from '../lib/roles.js';
 import { addressOf, type CallArguments, type CallOptions, type ClientOptions, NodeCalls } from './calls.js';
 import { withBigints } from './exact.js';
 import { EVENT_SHAPES, type NodeEvent, type Operations, TABLE } from './operations.js';
@@ -87,7 +87,7 @@ async function* eventsOf(
   calls: NodeCalls,
   { topics, lastEventId, signal, role, onLost = () => undefined }: EventOptions,
 ): AsyncGenerator<NodeEvent, void, undefined> {
-  const { url, apiKey } = calls.places(rolesFor(topics), role)[0];
+  const { url, apiKey } = calls.places(rolesWithTopics(topics), role)[0];
   const target = addressOf(url, '/v1/events', topics === undefined ? {} : { topics: topics.join(',') });
   // Only the topic of the wallet is protected.
   const key = topics === undefined || topics.includes('wallet') ? apiKey : undefined;
@@ -102,11 +102,6 @@ async function* eventsOf(
 
 function placesOf(name: string) {
   return typeof EVENT_SHAPES === 'object' && Object.hasOwn(EVENT_SHAPES, name) ? EVENT_SHAPES[name] : undefined;
-}
-
-function rolesFor(topics: EventOptions['topics']): readonly NodeRole[] {
-  if (topics?.includes('wallet')) return ['user', 'miner'];
-  return topics?.includes('transactions') ? ['mempool'] : ['mempool', 'storage', 'user', 'miner'];
 }
 
 async function waitForTransaction(

@@ -12,6 +12,7 @@ import type { Transaction } from '../chain/types.js';
 import { fromHex, toHex } from '../lib/bytes.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
+import { hasWallet } from '../lib/roles.js';
 import { SignalSource } from '../lib/signal.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
@@ -138,7 +139,7 @@ export class PeerPayments {
     if (peer === null || kind === 'trade') return;
     if (kind === 'donation') {
       // The peer itself named this address, so it is only looked up, not dialed.
-      const link = [...network.links].find((one) => one.address === peer && hasWallet(one));
+      const link = [...network.links].find((one) => one.address === peer && hasWallet(one.role));
       link?.send('payment.sent', {}, encodeTransaction(transaction));
       return;
     }
@@ -164,7 +165,7 @@ export class PeerPayments {
   async #reach(peer: string): Promise<Link> {
     parseAddress(peer);
     const link = await this.#modules.network.dial(peer, this.#dialing);
-    if (hasWallet(link)) return link;
+    if (hasWallet(link.role)) return link;
     throw new TesseraError('peer_unreachable', `${peer} is a ${link.role} node; it has no wallet`);
   }
 
@@ -212,10 +213,6 @@ export class PeerPayments {
     logger.info({ hash, peer: link.address }, 'a peer says that it has paid; the funds come with a block');
     this.announced.emit({ hash, peer: link.address });
   }
-}
-
-function hasWallet({ role }: Link): boolean {
-  return role === 'user' || role === 'miner';
 }
 
 function donationReply(accepted: boolean, reason: string): Reply<'donation.reply'> {

@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
+import { hasWallet } from '../lib/roles.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
 import { type Offer, readDocument, refused, type TradeDocument } from '../wallet/trades/documents.js';
@@ -184,7 +185,7 @@ export class TradeKeeper {
   async #dial(peer: string): Promise<Link> {
     const { network } = this.#modules;
     const link = await network.dial(peer, { timeoutMs: DIAL_TIMEOUT, signal: this.#stopping.signal });
-    if (link.role === 'user' || link.role === 'miner') return link;
+    if (hasWallet(link.role)) return link;
     throw new TesseraError('peer_unreachable', `${peer} is a ${link.role} node; it has no wallet`);
   }
 

@@ -2,23 +2,22 @@
 
 import type { NodeClient } from '../../client/client.js';
 import type { LoadedConfig } from '../../config/load.js';
-import type { NodeRole } from '../../lib/roles.js';
+import { WALLET_ROLES } from '../../lib/roles.js';
 import type { CliContext, FlagSpec, ParsedArgs } from '../command.js';
 import { CONFIG_FLAGS } from '../config-flags.js';
 import { accessNode, connectTo, nodeConfig, nodeFlags, type WantedNode } from '../node-access.js';
 
-const ROLES: readonly NodeRole[] = ['user', 'miner'];
 const ROLE = 'The node whose wallet it is: user (the default) or miner.';
 
 /** Flags that say which node is meant. */
 export const ROLE_FLAGS: readonly FlagSpec[] = [
-  { name: 'role', short: 'r', value: 'ROLE', completes: ROLES, description: ROLE },
+  { name: 'role', short: 'r', value: 'ROLE', completes: WALLET_ROLES, description: ROLE },
   ...CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data'),
 ];
 
 /** Flags of every command that calls a node. */
 export const NODE_FLAGS: readonly FlagSpec[] = nodeFlags(
-  ROLES,
+  WALLET_ROLES,
   ROLE,
   'where the node of the data folder listens, else as configured: http://127.0.0.1:3000 for a user.',
 );
@@ -33,7 +32,7 @@ export const NODE_EXITS: Readonly<Record<number, string>> = {
 };
 
 const WALLET_NODE: WantedNode = {
-  roles: ROLES,
+  roles: WALLET_ROLES,
   fallback: 'user',
   refusal: (role) => `a ${role} node has no wallet: use --role user or --role miner`,
 };

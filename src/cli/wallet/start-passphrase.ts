@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.js';
 import { systemClock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { systemRandom } from '../../lib/random.js';
+import { hasWallet } from '../../lib/roles.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import type { CliContext } from '../command.js';
@@ -21,7 +22,7 @@ const ATTEMPTS = 3;
 /** True when no source gives the passphrase of a wallet that needs one: new wallets of development networks do not. */
 export function needsPassphrase(given: Given): boolean {
   const { wallet } = given.config;
-  return hasWallet(given.config) && wallet.genesisSeedIndex === undefined && passphraseSource(given) === undefined;
+  return opensWallet(given.config) && wallet.genesisSeedIndex === undefined && passphraseSource(given) === undefined;
 }
 
 /**
@@ -30,7 +31,7 @@ export function needsPassphrase(given: Given): boolean {
  */
 export async function withTypedPassphrase(loaded: Given, context: CliContext, areSeveral = false): Promise<Config> {
   const { config } = loaded;
-  if (!hasWallet(config) || !isInteractive(context)) return config;
+  if (!opensWallet(config) || !isInteractive(context)) return config;
   const file = join(config.node.dataDir, KEYSTORE_FILE);
   const wallet = areSeveral ? `wallet of the ${config.node.role} node` : 'wallet';
   if (!existsSync(file)) {
@@ -43,8 +44,8 @@ export async function withTypedPassphrase(loaded: Given, context: CliContext, ar
   return sealedWith(await askUntilItOpens(file, `Passphrase of the ${wallet}: `, context), config);
 }
 
-function hasWallet({ node, wallet }: Config): boolean {
-  return (node.role === 'user' || node.role === 'miner') && wallet.enabled;
+function opensWallet({ node, wallet }: Config): boolean {
+  return hasWallet(node.role) && wallet.enabled;
 }
 
 function sealedWith(passphrase: string, config: Config): Config {

@@ -11,7 +11,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
 import { type JsonShapeLimits, shapeFault } from '../../lib/json-scan.js';
 import { printable } from '../../lib/printable.js';
-import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
+import { isOperator, NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { MAX_ADDRESS_LENGTH } from '../address.js';
 import { MESSAGES, type MessageType } from '../messages.js';
 import type { Message } from '../network.js';
@@ -158,7 +158,7 @@ export function permissionFault(type: MessageType, { from, to, standing }: Route
 }
 
 function maxEnvelopeBytesFrom(role: NodeRole): number {
-  return role === 'mempool' || role === 'storage' ? MAX_ENVELOPE_BYTES : MAX_ASKING_ENVELOPE_BYTES;
+  return isOperator(role) ? MAX_ENVELOPE_BYTES : MAX_ASKING_ENVELOPE_BYTES;
 }
 
 /**

@@ -6,7 +6,7 @@
 
 import { type Fault, fault, isFault, type Verdict } from '../../lib/fault.js';
 import { addressGroup } from '../../lib/ip-address.js';
-import type { NodeRole } from '../../lib/roles.js';
+import { isOperator, type NodeRole } from '../../lib/roles.js';
 import type { Link } from '../network.js';
 import type { PeerIdentity, Side } from './handshake.js';
 import type { Stranger, StrangerPlaces } from './stranger-places.js';
@@ -105,7 +105,7 @@ export class LinkRegister {
     }
     // Wallets and miners believe what their mempool says, so it must be one that they chose, not one that came to them.
     const cameUnknown = side === 'listener' && !peer.trusted && !this.#isListed(peer);
-    if (cameUnknown && isServer(peer.role) && !isServer(ownRole)) {
+    if (cameUnknown && isOperator(peer.role) && !isOperator(ownRole)) {
       return fault(
         'link_refused',
         `a ${ownRole} node takes no links from a ${peer.role} node: let it dial (peers.${peer.role}), or set the same network.secret on both`,
@@ -119,8 +119,4 @@ export class LinkRegister {
     if (now > 0) this.#admitted.set(nodeKey, now);
     else this.#admitted.delete(nodeKey);
   }
-}
-
-function isServer(role: NodeRole): boolean {
-  return role === 'mempool' || role === 'storage';
 }

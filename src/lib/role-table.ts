@@ -1,0 +1,85 @@
+/**
+ * The roles of nodes: the one table of them, with the facts that every part of the program may ask for. Whoever wants to know
+ * something of a role asks this table, and not for the name of the role.
+ */
+
+export interface RoleFacts {
+  /** How its nodes call themselves in `GET /v1/debug` (decision V20). */
+  readonly type: string;
+  /** Default ports: of the HTTP API, of links, of the metrics. */
+  readonly ports: { readonly api: number; readonly peers: number; readonly metrics: number };
+  /** Services that its nodes run; `api/options.ts` has their interfaces. */
+  readonly services: readonly string[];
+  /** Topics of its event stream. */
+  readonly topics: readonly string[];
+  /** Roles that its nodes keep links to, the one that they cannot do without first. */
+  readonly dials: readonly string[];
+  /** What a node cannot do without a link to the first of these. */
+  readonly unlinked?: string;
+  /** Who needs `network.secret`, and so belongs to the operator of the network; `unsigned`: only where blocks are not signed. */
+  readonly secret: 'needed' | 'unsigned' | 'optional';
+  /** Databases, in the order in which they are checked. The others can catch up from the first. */
+  readonly databases: readonly string[];
+  /** Metrics that only nodes with this role serve: `journal` for all that begin with `tessera_journal_`. */
+  readonly metrics: readonly string[];
+  /** Description of the option with the addresses of such nodes: `peers.storage`. */
+  readonly peers: string;
+}
+
+export const ROLES = {
+  mempool: {
+    type: 'Mempool',
+    ports: { api: 3003, peers: 12_300, metrics: 9303 },
+    services: ['mempool'],
+    topics: ['blocks', 'transactions'],
+    dials: ['storage'],
+    unlinked: 'no block is final until a storage node has linked itself to this node',
+    secret: 'needed',
+    databases: ['journal', 'mempool'],
+    metrics: ['mempool', 'journal'],
+    peers: 'Mempool nodes to keep a link to. Miners and users need one.',
+  },
+  storage: {
+    type: 'Storage',
+    ports: { api: 3001, peers: 12_330, metrics: 9301 },
+    services: ['storage', 'chainIndex'],
+    topics: ['blocks'],
+    dials: [],
+    secret: 'unsigned',
+    databases: ['archive'],
+    metrics: ['storage'],
+    peers:
+      'Storage nodes to keep a link to. A mempool node needs one; storage nodes catch up from each other; miners and users ' +
+      'read the blocks there that were made while they were away.',
+  },
+  miner: {
+    type: 'Miner/User',
+    ports: { api: 3004, peers: 12_340, metrics: 9304 },
+    services: ['miner', 'wallet', 'user'],
+    topics: ['blocks', 'wallet'],
+    dials: ['mempool', 'storage'],
+    unlinked: 'this node can neither send transactions nor hear of blocks',
+    secret: 'optional',
+    databases: ['wallet'],
+    metrics: ['miner', 'wallet'],
+    peers: 'Miners to keep a link to. Rarely needed: miners open the link themselves.',
+  },
+  user: {
+    type: 'User',
+    ports: { api: 3000, peers: 12_360, metrics: 9300 },
+    services: ['wallet', 'user'],
+    topics: ['blocks', 'wallet'],
+    dials: ['mempool', 'storage'],
+    unlinked: 'this node can neither send transactions nor hear of blocks',
+    secret: 'optional',
+    databases: ['wallet'],
+    metrics: ['wallet'],
+    peers: 'Users to keep a link to. Rarely needed: users open the link themselves.',
+  },
+} as const satisfies Readonly<Record<string, RoleFacts>>;
+
+export type NodeRole = keyof typeof ROLES;
+/** The services of all roles, by name. */
+export type ServiceName = (typeof ROLES)[NodeRole]['services'][number];
+/** The topics of all roles. */
+export type Topic = (typeof ROLES)[NodeRole]['topics'][number];
