@@ -1,5 +1,5 @@
 /**
- * The source of `src/sdk/operations.ts`, made from the operations: an interface for each schema with its descriptions as doc
+ * The source of `src/sdk/generated/operations.ts`, made from the operations: an interface for each schema with its descriptions as doc
  * comments, a method for each operation, and what the client needs to know of them when it runs, without any schema
  * (docs/adr/0036-client-library.md).
  */
@@ -19,7 +19,7 @@ const HEADER = `/**
  * 64 bits are bigints, both ways.
  */
 
-import type { CallOptions, OperationRow } from './calls.js';
+import type { CallOptions, OperationRow } from '../calls.js';
 `;
 
 /** POST requests that change nothing. */

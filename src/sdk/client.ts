@@ -10,7 +10,7 @@ import { pause } from '../lib/pause.js';
 import { type NodeRole, rolesWithTopics } from '../lib/roles.js';
 import { addressOf, type CallArguments, type CallOptions, type ClientOptions, NodeCalls } from './calls.js';
 import { withBigints } from './exact.js';
-import { EVENT_SHAPES, type NodeEvent, type Operations, TABLE } from './operations.js';
+import { EVENT_SHAPES, type NodeEvent, type Operations, TABLE } from './generated/operations.js';
 
 export { UnknownOutcome } from '../client/repeat.js';
 export { type Fetch, NoAnswer, RefusedCall } from '../client/transport.js';
@@ -18,7 +18,7 @@ export { ERROR_CODES, type ErrorCode, isTesseraError, TesseraError } from '../li
 export type { NodeRole } from '../lib/roles.js';
 export { formatAmount, parseAmount, RAW_UNITS } from './amounts.js';
 export type { CallOptions, ClientOptions, NodeAddresses } from './calls.js';
-export type * from './operations.js';
+export type * from './generated/operations.js';
 
 /** Milliseconds between looks at the status of a transaction: the first pause, and the longest. */
 const FIRST_LOOK = 100;

@@ -19,8 +19,8 @@ import { TesseraError } from '../lib/errors.js';
 import type { Verdict } from '../lib/fault.js';
 import { chooseUnspent, type Unspent, unspentIn } from '../wallet/coins/unspent.js';
 import { checkAmount, checkPayment } from '../wallet/payments/payment-builder.js';
+import type { BalancesResponse, CreateItemRequest, CreateTransaction } from './generated/operations.js';
 import { byAddress } from './keys.js';
-import type { BalancesResponse, CreateItemRequest, CreateTransaction } from './operations.js';
 
 /** An unspent output: its outpoint, its address, and the asset in it. */
 export type UnspentOutput = Unspent;

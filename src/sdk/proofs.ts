@@ -15,7 +15,7 @@ import { assertSound } from '../lib/fault.js';
 import { pause } from '../lib/pause.js';
 import { unspentFault } from '../wallet/coins/unspent.js';
 import type { CallOptions } from './calls.js';
-import type { Operations } from './operations.js';
+import type { Operations } from './generated/operations.js';
 import type { UnspentOutput } from './payments.js';
 
 /** Transactions of one answer: eight of the largest size fit. */

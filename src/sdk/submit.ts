@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.js';
 import { isTesseraError, type TesseraError } from '../lib/errors.js';
 import { pause } from '../lib/pause.js';
 import type { CallOptions } from './calls.js';
-import type { Operations } from './operations.js';
+import type { Operations } from './generated/operations.js';
 import { toCreateTransaction } from './payments.js';
 
 /** Milliseconds in which they are sent again. */

@@ -9,12 +9,15 @@ import type { KnownOperation } from '../../src/api/operations.js';
 import type { devOperations } from '../../src/api/routes/dev/operations.js';
 import { Int32, Int64, Nullable } from '../../src/api/schemas/scalars.js';
 import { withBigints } from '../../src/sdk/exact.js';
-import { type Operations, TABLE } from '../../src/sdk/operations.js';
+import { type Operations, TABLE } from '../../src/sdk/generated/operations.js';
 
 describe('the source', () => {
   it('is up to date: npm run openapi writes it', () => {
-    const kept = readFileSync(new URL('../../src/sdk/operations.ts', import.meta.url), 'utf8');
-    expect(kept === clientSource(), 'src/sdk/operations.ts differs from the operations: npm run openapi').toBe(true);
+    const kept = readFileSync(new URL('../../src/sdk/generated/operations.ts', import.meta.url), 'utf8');
+    expect(
+      kept === clientSource(),
+      'src/sdk/generated/operations.ts differs from the operations: npm run openapi',
+    ).toBe(true);
   });
 
   it('takes all arguments of an operation as one object, so no two parts of a request share a name', () => {

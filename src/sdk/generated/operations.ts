@@ -3,7 +3,7 @@
  * 64 bits are bigints, both ways.
  */
 
-import type { CallOptions, OperationRow } from './calls.js';
+import type { CallOptions, OperationRow } from '../calls.js';
 
 /** Items of an address, the kinds in the order in which the chain learned of them. */
 export interface AddressItemsResponse {
