@@ -145,7 +145,8 @@ const peers = group('Links to the other nodes.', {
     maximum: HOUR_MS,
     default: 10_000,
     unit: 'ms',
-    description: 'Time between heartbeats. A link that misses three in a row is closed.',
+    description:
+      'Time between heartbeats. A peer that is not heard for most of one, and answers no ping, counts as missing in /readyz; after three its link is closed.',
   }),
   reconnect_max_ms: integer({
     minimum: 100,

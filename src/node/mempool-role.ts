@@ -21,6 +21,7 @@ import type { Progress } from '../observability/progress.js';
 import { FromStorage } from './from-storage.js';
 import { Joining } from './joining.js';
 import { blockInterval } from './network-rules.js';
+import { missingPeer } from './node-links.js';
 import { type OpenJournal, openJournal } from './open-journal.js';
 import { signerOf, unsignedWarning } from './producers.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
@@ -143,11 +144,13 @@ export class MempoolRole implements Role {
           'the mempool is reading its state',
       ];
     const { height, miners, apart, notStored, notVerified } = this.#mempool.figures();
-    const hasStorage = [...this.#links].some((link) => link.role === 'storage' && link.trusted);
+    const storages = [...this.#links].filter((link) => link.role === 'storage' && link.trusted);
+    const missing = missingPeer('storage node with the same network.secret', storages);
+    const hasStorage = missing === null;
     const reasons = [
       // A node that does not make the blocks needs none.
       ...(miners === 0 && this.#leadership.leads ? ['no miner has joined: no block can be made'] : []),
-      ...(hasStorage ? [] : ['no storage node with the same network.secret is linked: no block can be kept']),
+      ...(hasStorage ? [] : [`${missing}: no block can be kept`]),
       ...(hasStorage && apart !== null ? [apart] : []),
       ...(hasStorage && notStored !== null ? [notStored] : []),
       ...(notVerified === null ? [] : [notVerified]),

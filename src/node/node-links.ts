@@ -10,7 +10,7 @@ import type { Random } from '../lib/random.js';
 import { programVersion } from '../lib/version.js';
 import type { Metrics } from '../observability/metrics.js';
 import { LinkNetwork } from '../peers/link-network.js';
-import type { PeerNetwork } from '../peers/network.js';
+import type { Link, PeerNetwork } from '../peers/network.js';
 import { WebSocketTransport } from '../peers/transport/websocket-transport.js';
 import { networkRules } from './network-rules.js';
 import { readTlsFiles } from './tls-files.js';
@@ -55,6 +55,12 @@ export async function createNodeLinks(config: Config, modules: NodeLinksModules)
       transport: new WebSocketTransport({ maxSockets: modules.maxSockets, ...(tls === undefined ? {} : { tls }) }),
     },
   );
+}
+
+/** Why no peer of a kind can be asked now; null when one can. */
+export function missingPeer(kind: string, links: readonly Link[]): string | null {
+  if (links.some(({ isSilent }) => !isSilent)) return null;
+  return `no ${kind} ${links.length === 0 ? 'is linked' : 'that is linked answers'}`;
 }
 
 /** The connected mempool and storage nodes (decision V20). */

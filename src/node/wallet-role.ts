@@ -5,6 +5,7 @@ import { fixedRewardAddress, Miner } from '../miner/miner.js';
 import type { Progress } from '../observability/progress.js';
 import { RunningUserService } from '../user/user-service.js';
 import type { Wallet } from '../wallet/wallet.js';
+import { missingPeer } from './node-links.js';
 import { openWallet } from './open-wallet.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
@@ -50,10 +51,13 @@ export class WalletRole implements Role {
 
   readiness(): readonly string[] {
     const { user } = this.services;
-    const isLinked = [...this.#links].some(({ role }) => role === 'mempool');
+    const missing = missingPeer(
+      'mempool node',
+      [...this.#links].filter(({ role }) => role === 'mempool'),
+    );
     // A node that the wallet has left has no link any more: what was wrong with it is still the reason.
     const problem = user?.problem ?? null;
-    if (!isLinked) return ['no mempool node is linked', ...(problem === null ? [] : [problem])];
+    if (missing !== null) return [missing, ...(problem === null ? [] : [problem])];
     if (user === undefined || user.inStep) return [];
     const progress = this.#reading.current ?? this.#refreshing.current;
     return [problem ?? progress ?? 'the wallet is catching up with the chain'];

@@ -38,6 +38,8 @@ export interface Link {
    * own.
    */
   readonly sender: string;
+  /** True when the peer has sent nothing for most of a heartbeat, and answers no ping: it is busy or cut off, and may lose the link. */
+  readonly isSilent: boolean;
   /** False when the link is closed or its send queue is full; nothing was sent then. */
   send<T extends MessageType>(type: T, body: MessageBody<T>, attachment?: Uint8Array): boolean;
   /**

@@ -320,12 +320,30 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (ARCHITECTU
     expect(await peer.next()).toBe('{"k":"pong"}');
   });
 
-  it('closes a link whose peer answers no ping three times', async () => {
-    const { b, down } = await rawLink();
-    await bed.clock.advance(5_000 * 3);
-    expect(b.links.size).toBe(1);
-    await bed.clock.advance(5_000);
-    expect((await down).reason).toMatch(/no answer to 3 pings/);
+  it('says within a heartbeat that its peer is silent, and closes it after three', async () => {
+    const { b, peer, down } = await rawLink();
+    const [link] = b.links;
+    await bed.clock.advance(3_000);
+    expect(link?.isSilent).toBe(false);
+    await bed.clock.advance(1_000);
+    expect(link?.isSilent).toBe(true);
+    peer.connection.send('{"k":"ping"}');
+    expect(await peer.next()).toBe('{"k":"pong"}');
+    expect(link?.isSilent).toBe(false);
+    // The next look hears that ping; what comes after it is silence.
+    await bed.clock.advance(1_000 + 14_000);
+    expect([link?.isSilent, b.links.size]).toEqual([true, 1]);
+    await bed.clock.advance(1_000);
+    expect((await down).reason).toMatch(/nothing was heard in the time of 3 heartbeats/);
+  });
+
+  it('counts what it could have heard: a node that was held up itself takes no peer for silent', async () => {
+    const { b } = await rawLink();
+    await bed.clock.advance(1_000);
+    // A minute without a turn of the event loop: one look comes late.
+    bed.clock.skip(60_000);
+    await bed.clock.advance(0);
+    expect([...b.links].map(({ isSilent }) => isSilent)).toEqual([false]);
   });
 
   it('keeps a link whose peer sends nothing but answers to pings', async () => {

@@ -108,9 +108,30 @@ describe('keeping a link to a configured peer', () => {
     const down = nextOf(a.linkDown);
     bed.hub.wires[0]?.filter(() => undefined);
     await bed.clock.advance(25_000);
-    expect((await down).reason).toMatch(/no answer to 3 pings/);
+    expect((await down).reason).toMatch(/nothing was heard in the time of 3 heartbeats/);
     await bed.clock.advance(30_000);
     expect([a.links.size, b.links.size]).toEqual([1, 1]);
+  });
+
+  it('sends few pings on a link where nothing else is said, and none where much is', async () => {
+    const { toB, b } = await linkTwo(bed);
+    b.handle('payment.sent', () => undefined);
+    let pings = 0;
+    bed.hub.wires[0]?.filter((frame) => {
+      if (frame === '{"k":"ping"}') pings++;
+      return frame;
+    });
+    await bed.clock.advance(50_000);
+    // Of both ends together, in ten heartbeats.
+    expect(pings).toBeGreaterThan(9);
+    expect(pings).toBeLessThanOrEqual(40);
+    pings = 0;
+    for (let i = 0; i < 50; i++) {
+      toB.send('payment.sent', {});
+      [...b.links][0]?.send('payment.sent', {});
+      await bed.clock.advance(1_000);
+    }
+    expect(pings).toBe(0);
   });
 
   it('does not take a long transfer for a dead link', async () => {

@@ -1,5 +1,5 @@
 /**
- * A proxy for bytes of any protocol (gRPC to etcd), which swallows what the server answers while a test wants that. For HTTP,
+ * A proxy for bytes of any protocol (gRPC to etcd), which swallows what the server answers, or holds up everything, while a test wants that. For HTTP,
  * where each request has a fate of its own, there is `lossy-proxy.ts`.
  */
 
@@ -43,6 +43,11 @@ export class LosingProxy {
         else client.write(bytes);
       });
     });
+  }
+
+  /** While true, nothing is forwarded and nobody is told, as on a line that is cut; what waits arrives when it is set back. */
+  set isCut(value: boolean) {
+    for (const socket of this.#sockets) value ? socket.pause() : socket.resume();
   }
 
   set loseAnswers(value: boolean) {

@@ -19,6 +19,11 @@ class StillClock implements Clock {
     return { cancel: () => void this.#timers.delete(timer) };
   };
 
+  /** Moves time on without running anything, as it passes for a process that is suspended. */
+  skip(ms: number): void {
+    this.#time += ms;
+  }
+
   /** Timers that wait. */
   get waiting(): number {
     return this.#timers.size;

@@ -1,12 +1,18 @@
 /**
- * Whether the other end of a link is alive and reads: a ping at each beat, and a look at the bytes that came and went since
- * the last one. A long transfer either way is a sign of life.
+ * Whether the other end of a link is alive and reads: looks at the bytes that came and went, a few in the time of a heartbeat, and a
+ * ping after each that has heard nothing. A long transfer either way is a sign of life. Looks are counted, not milliseconds: while
+ * this node is held up itself, it makes none. A peer that is busy is said to be silent soon, and loses its link much later.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import type { Connection } from '../transport/transport.js';
 import type { PeerLimits } from './limits.js';
 import type { SendQueue } from './send-queue.js';
+
+/** Looks in the time of a heartbeat. */
+const LOOKS = 5;
+/** Looks in a row without a sign of life after which a peer is silent: two pings have had no answer then. */
+const SILENT_LOOKS = 3;
 
 export interface HeartbeatModules {
   readonly clock: Clock;
@@ -15,7 +21,7 @@ export interface HeartbeatModules {
   /** True while this node does not read: the silence is then its own doing. */
   isPaused(): boolean;
   ping(): void;
-  /** The peer has not answered as many pings as it may miss. */
+  /** The peer was silent for as many heartbeats as it may miss. */
   onSilent(reason: string): void;
   /** The peer reads too slowly. */
   onSlow(reason: string): void;
@@ -25,10 +31,14 @@ export class Heartbeat {
   readonly #limits: Pick<PeerLimits, 'heartbeatMs' | 'missedHeartbeats' | 'minReadRate'>;
   readonly #modules: HeartbeatModules;
   #timer: Timer | undefined;
-  #missed = 0;
+  #looks = 0;
+  /** Looks in a row that have heard nothing. */
+  #quiet = 0;
   #slow = 0;
   #lastReceived = 0;
+  /** At the last look, and at the last heartbeat. */
   #lastFlushed = 0;
+  #lastRead = 0;
   #lastQueued = 0;
 
   constructor(limits: PeerLimits, modules: HeartbeatModules) {
@@ -36,39 +46,50 @@ export class Heartbeat {
     this.#modules = modules;
   }
 
+  /** Nothing has come from the peer for most of a heartbeat, no answer to a ping either. */
+  get isSilent(): boolean {
+    return this.#quiet >= SILENT_LOOKS && this.#modules.connection.bytesReceived === this.#lastReceived;
+  }
+
   start(): void {
-    this.#timer = this.#modules.clock.after(this.#limits.heartbeatMs, () => this.#beat());
+    this.#timer = this.#modules.clock.after(this.#limits.heartbeatMs / LOOKS, () => this.#look());
   }
 
   stop(): void {
     this.#timer?.cancel();
   }
 
-  #beat(): void {
+  #look(): void {
     const { missedHeartbeats } = this.#limits;
-    this.#look();
-    if (this.#missed >= missedHeartbeats) {
-      this.#modules.onSilent(`no answer to ${missedHeartbeats} pings in a row`);
+    this.#listen();
+    if (++this.#looks % LOOKS === 0) this.#measureReading();
+    if (this.#quiet >= missedHeartbeats * LOOKS) {
+      this.#modules.onSilent(`nothing was heard in the time of ${missedHeartbeats} heartbeats`);
     } else if (this.#slow >= missedHeartbeats) {
       this.#modules.onSlow('the peer reads too slowly');
     } else {
-      this.#modules.ping();
+      if (this.#quiet > 0) this.#modules.ping();
       this.start();
     }
   }
 
-  #look(): void {
-    const { heartbeatMs, minReadRate } = this.#limits;
+  #listen(): void {
     const { connection, queue } = this.#modules;
     const received = connection.bytesReceived;
-    const queued = queue.bytes;
-    const read = queue.flushed - this.#lastFlushed;
-    const isAlive = received !== this.#lastReceived || this.#modules.isPaused() || (queued > 0 && read > 0);
-    const asked = Math.min(this.#lastQueued, (minReadRate * heartbeatMs) / 1_000);
-    this.#missed = isAlive ? 0 : this.#missed + 1;
-    this.#slow = queued > 0 && read < asked ? this.#slow + 1 : 0;
+    const { flushed } = queue;
+    const isRead = queue.bytes > 0 && flushed > this.#lastFlushed;
+    const isAlive = received !== this.#lastReceived || this.#modules.isPaused() || isRead;
+    this.#quiet = isAlive ? 0 : this.#quiet + 1;
     this.#lastReceived = received;
-    this.#lastFlushed += read;
-    this.#lastQueued = queued;
+    this.#lastFlushed = flushed;
+  }
+
+  #measureReading(): void {
+    const { heartbeatMs, minReadRate } = this.#limits;
+    const { bytes, flushed } = this.#modules.queue;
+    const asked = Math.min(this.#lastQueued, (minReadRate * heartbeatMs) / 1_000);
+    this.#slow = bytes > 0 && flushed - this.#lastRead < asked ? this.#slow + 1 : 0;
+    this.#lastRead = flushed;
+    this.#lastQueued = bytes;
   }
 }

@@ -13,7 +13,7 @@ export interface LinkSettings {
   readonly maxLinksPerAddress: number;
   /** Milliseconds to connect, and as many again for the handshake. */
   readonly dialTimeoutMs: number;
-  /** Milliseconds between two pings. */
+  /** Milliseconds of a heartbeat; a peer that is not heard for most of one is silent. */
   readonly heartbeatMs: number;
   /** Milliseconds of the longest pause between attempts to reach a configured peer. */
   readonly reconnectMaxMs: number;
@@ -26,7 +26,7 @@ export interface LinkBounds {
   readonly maxHandshakesPerAddress: number;
   /** Milliseconds for which the link of a stranger need not make room for another. */
   readonly tenureMs: number;
-  /** Pings in a row without a sign of life, or beats with a queue that hardly moves, after which a link is closed. */
+  /** Heartbeats in a row without a sign of life, or with a queue that hardly moves, after which a link is closed. */
   readonly missedHeartbeats: number;
   /** Bytes a second that a peer must read while its queue is not empty. */
   readonly minReadRate: number;

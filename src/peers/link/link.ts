@@ -133,6 +133,10 @@ export class PeerLink implements Link, BudgetedLink {
     return this.#queue.ownBytes;
   }
 
+  get isSilent(): boolean {
+    return this.#heartbeat.isSilent;
+  }
+
   get heldBytes(): number {
     return this.#heldBytes;
   }

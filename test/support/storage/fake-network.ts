@@ -92,6 +92,7 @@ export function connect(a: FakeNode, b: FakeNode, clock: Clock, trusted = true):
     trusted,
     version: undefined,
     sender: to.name,
+    isSilent: false,
     send(type, body, attachment = new Uint8Array(0)) {
       if (closed) return false;
       void dispatch(to, other(), { type, body, attachment } as Message);
