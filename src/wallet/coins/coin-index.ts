@@ -33,10 +33,12 @@ export class CoinIndex {
   readonly #coins = new Map<string, Coin>();
   readonly #byAddress = new Map<string, Set<Coin>>();
   readonly #options: CoinIndexOptions;
-  /** By asset: coins of the chain. */
-  readonly #spendable = new Map<string, SortedCoins>();
-  /** By asset: coins of own transactions that no block has yet. */
-  readonly #ownChange = new Map<string, SortedCoins>();
+  /** What can be spent, by asset and depth. */
+  readonly #spendable = new Map<string, Map<number, SortedCoins>>();
+  /** Coins that no block has yet: how many own transactions without a block stand one behind the other up to each. */
+  readonly #depths = new Map<Coin, number>();
+  /** False when some of them may be less deep than that. */
+  #areMeasured = true;
   /** Free coins whose locktime has not come, by locktime. */
   readonly #lockedUntil = new Map<bigint, Set<Coin>>();
   readonly #running = new Map<string, bigint>();
@@ -56,7 +58,9 @@ export class CoinIndex {
   /** All coins that the wallet has had so far are there. */
   *filled(): Pieces<void> {
     this.#isFilling = false;
-    for (const coins of [this.#listed, ...this.#spendable.values(), ...this.#ownChange.values()]) yield* coins.filled();
+    const layers = [...this.#spendable.values()].flatMap((byDepth) => [...byDepth.values()]);
+    for (const coins of [this.#listed, ...layers]) yield* coins.filled();
+    this.#areMeasured = false;
   }
 
   get(outPoint: OutPoint): Coin | undefined {
@@ -99,24 +103,32 @@ export class CoinIndex {
 
   /** What the chain has, ascending by amount; valid until the next change. */
   spendable(assetId: string): CoinList<Coin> {
-    return this.#spendable.get(assetId) ?? [];
+    return this.#spendable.get(assetId)?.get(0) ?? [];
   }
 
-  /** What own transactions will bring and may be spent already, ascending by amount; valid until the next change. */
-  ownChange(assetId: string): CoinList<Coin> {
-    return this.#ownChange.get(assetId) ?? [];
+  /**
+   * What can be spent, the least deep first: what the chain has, and own change by depth, each ascending by amount. Valid
+   * until the next change.
+   */
+  layers(assetId: string): readonly CoinList<Coin>[] {
+    if (!this.#areMeasured) this.#measure();
+    const layers = [...(this.#spendable.get(assetId) ?? [])].sort(([a], [b]) => a - b);
+    return layers.map(([, coins]) => coins);
   }
 
-  put(coin: Coin): void {
+  /** `inputs`: what the transaction spends that makes it, where no block has it yet. */
+  put(coin: Coin, inputs: readonly Coin[] = []): void {
     this.#coins.set(coin.key, coin);
     const siblings = this.#byAddress.get(coin.address);
     if (siblings) siblings.add(coin);
     else this.#byAddress.set(coin.address, new Set([coin]));
+    if (!coin.inChain) this.#depths.set(coin, 1 + Math.max(0, ...inputs.map((input) => this.#depthOf(input))));
     this.#countIn(coin);
   }
 
   drop(coin: Coin): void {
     this.#countOut(coin);
+    this.#forgetDepth(coin);
     this.#coins.delete(coin.key);
     const siblings = this.#byAddress.get(coin.address);
     siblings?.delete(coin);
@@ -128,6 +140,7 @@ export class CoinIndex {
     coin.state = state;
     coin.by = by;
     coin.inChain = inChain;
+    if (inChain) this.#forgetDepth(coin);
     this.#countIn(coin);
   }
 
@@ -136,7 +149,10 @@ export class CoinIndex {
     this.#height = height;
     for (const [locktime, waiting] of this.#lockedUntil) {
       if (this.#isLocked(locktime)) continue;
-      for (const coin of waiting) this.#makeSpendable(coin);
+      for (const coin of waiting) {
+        this.#layerOf(coin).add(coin);
+        add(this.#available, coin.assetId, coin.amount);
+      }
       this.#lockedUntil.delete(locktime);
     }
   }
@@ -149,47 +165,78 @@ export class CoinIndex {
   #countIn(coin: Coin): void {
     if (!isListed(coin)) return;
     this.#listed.add(coin);
-    add(this.#running, coin.assetId, coin.amount);
-    if (!coin.inChain) add(this.#expected, coin.assetId, coin.amount);
-    // It could be spent, and its change will be there when it is.
-    if (coin.state === 'reserved') add(this.#available, coin.assetId, coin.amount);
-    if (coin.state === 'reserved' || !this.#mayBeSpent(coin)) return;
-    if (this.#isLocked(coin.locktime)) {
+    this.#sum(coin, coin.amount);
+    if (this.#isSpendable(coin)) this.#layerOf(coin).add(coin);
+    else if (this.#isFree(coin)) {
       const waiting = this.#lockedUntil.get(coin.locktime);
       if (waiting) waiting.add(coin);
       else this.#lockedUntil.set(coin.locktime, new Set([coin]));
-    } else {
-      this.#makeSpendable(coin);
     }
   }
 
   #countOut(coin: Coin): void {
     if (!isListed(coin)) return;
     this.#listed.remove(coin);
-    add(this.#running, coin.assetId, -coin.amount);
-    if (!coin.inChain) add(this.#expected, coin.assetId, -coin.amount);
-    if (coin.state === 'reserved') add(this.#available, coin.assetId, -coin.amount);
-    if (coin.state === 'reserved' || !this.#mayBeSpent(coin) || this.#lockedUntil.get(coin.locktime)?.delete(coin))
-      return;
-    this.#sortedFor(coin).remove(coin);
-    add(this.#available, coin.assetId, -coin.amount);
+    this.#sum(coin, -coin.amount);
+    if (this.#isSpendable(coin)) this.#takeFromLayer(coin);
+    else this.#lockedUntil.get(coin.locktime)?.delete(coin);
   }
 
-  #mayBeSpent({ state, inChain }: Coin): boolean {
-    return state !== 'aside' && (inChain || this.#options.spendOwnChange);
+  #sum(coin: Coin, change: bigint): void {
+    const { assetId, inChain, state } = coin;
+    add(this.#running, assetId, change);
+    if (!inChain) add(this.#expected, assetId, change);
+    // What is reserved could be spent, and its change will be there when it is.
+    if (state === 'reserved' || this.#isSpendable(coin)) add(this.#available, assetId, change);
   }
 
-  #sortedFor({ assetId, inChain }: Coin): SortedCoins {
-    const byAsset = inChain ? this.#spendable : this.#ownChange;
-    const known = byAsset.get(assetId);
+  #isFree({ state }: Coin): boolean {
+    return state === 'unspent' || (state === 'expected' && this.#options.spendOwnChange);
+  }
+
+  #isSpendable(coin: Coin): boolean {
+    return this.#isFree(coin) && !this.#isLocked(coin.locktime);
+  }
+
+  #depthOf(coin: Coin): number {
+    return this.#depths.get(coin) ?? 0;
+  }
+
+  /** It is in the chain, or gone: what spends it is less deep. */
+  #forgetDepth(coin: Coin): void {
+    if (this.#depths.delete(coin)) this.#areMeasured = false;
+  }
+
+  #measure(): void {
+    this.#areMeasured = true;
+    /** By own transaction: the depth of its deepest input. */
+    const inputs = new Map<string, number>();
+    // Whatever a transaction spends has arrived before what it makes.
+    for (const coin of [...this.#depths.keys()].sort((a, b) => a.arrival - b.arrival)) {
+      const depth = 1 + (inputs.get(coin.outPoint.tHash) ?? 0);
+      if (coin.state === 'pending' && coin.by !== null) inputs.set(coin.by, Math.max(depth, inputs.get(coin.by) ?? 0));
+      if (depth === this.#depthOf(coin)) continue;
+      const isSpendable = this.#isSpendable(coin);
+      if (isSpendable) this.#takeFromLayer(coin);
+      this.#depths.set(coin, depth);
+      if (isSpendable) this.#layerOf(coin).add(coin);
+    }
+  }
+
+  #layerOf(coin: Coin): SortedCoins {
+    const byDepth = this.#spendable.get(coin.assetId) ?? new Map<number, SortedCoins>();
+    this.#spendable.set(coin.assetId, byDepth);
+    const depth = this.#depthOf(coin);
+    const known = byDepth.get(depth);
     const coins = known ?? (this.#isFilling ? SortedCoins.filling(compareAmounts) : new SortedCoins(compareAmounts));
-    if (known === undefined) byAsset.set(assetId, coins);
+    byDepth.set(depth, coins);
     return coins;
   }
 
-  #makeSpendable(coin: Coin): void {
-    this.#sortedFor(coin).add(coin);
-    add(this.#available, coin.assetId, coin.amount);
+  #takeFromLayer(coin: Coin): void {
+    const layer = this.#layerOf(coin);
+    layer.remove(coin);
+    if (layer.length === 0) this.#spendable.get(coin.assetId)?.delete(this.#depthOf(coin));
   }
 }
 

@@ -119,9 +119,9 @@ export class CoinStore {
     return this.#index.spendable(assetId);
   }
 
-  /** Spendable now, and expected from own transactions, ascending by amount; valid until the next change. */
-  ownChange(assetId: string): CoinList<Coin> {
-    return this.#index.ownChange(assetId);
+  /** Spendable now, by depth, from what the chain has to own change that is behind many others; valid until the next change. */
+  layers(assetId: string): readonly CoinList<Coin>[] {
+    return this.#index.layers(assetId);
   }
 
   /** True when the address holds, or will hold by an own transaction, an outpoint that is not spent. */
@@ -181,7 +181,7 @@ export class CoinStore {
       const address = txOut.scriptPublicKey;
       if (address === null || !this.#owns(address) || this.#index.get(outPoint) !== undefined) continue;
       const coin = newCoin(outPoint, txOut, address, arrival(), 'expected', hash);
-      this.#put(coin);
+      this.#put(coin, spent);
       made.push(coin);
     }
     keepCreation({ hash, transaction }, made, this.#writes);
@@ -410,9 +410,9 @@ export class CoinStore {
     };
   }
 
-  #put(coin: Coin): void {
+  #put(coin: Coin, inputs?: readonly Coin[]): void {
     this.#arrived++;
-    this.#index.put(coin);
+    this.#index.put(coin, inputs);
     this.#save(coin);
   }
 

@@ -1,11 +1,11 @@
 /**
- * The coins for a payment: what the chain has first, then own change that no block has yet, and the reason when they do not
- * suffice. It takes nothing; the caller reserves what was chosen before anything else runs.
+ * The coins for a payment: what the chain has first, then own change that no block has yet, the least deep first
+ * (docs/adr/0023-own-change.md), and the reason when they do not suffice. It takes nothing; the caller reserves what was chosen before anything else runs.
  */
 
 import { TesseraError } from '../../lib/errors.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
-import { type Selection, type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
+import { type CoinList, type Selection, type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
 import type { CoinStore } from '../coins/coin-store.js';
 import { MergedCoins } from '../coins/merged-coins.js';
 
@@ -53,12 +53,13 @@ export class Funds {
     const limits = { ...this.#options.limits, dust };
     const isPayable = (selection: Selection<Coin>): selection is Extract<Selection<Coin>, Chosen> =>
       selection.kind === 'found' && (selection.change === 0n || selection.change >= least);
-    const inChain = this.#coins.spendable(assetId);
-    const first = selectCoins(inChain, amount, limits);
-    if (isPayable(first)) return first;
-    const ownChange = this.#coins.ownChange(assetId);
-    const best = ownChange.length === 0 ? first : selectCoins(new MergedCoins(inChain, ownChange), amount, limits);
-    if (isPayable(best)) return best;
+    let coins: CoinList<Coin> = [];
+    let best: Selection<Coin> = { kind: 'short', total: 0n };
+    for (const layer of this.#coins.layers(assetId)) {
+      coins = coins.length === 0 ? layer : new MergedCoins(coins, layer);
+      best = selectCoins(coins, amount, limits);
+      if (isPayable(best)) return best;
+    }
     throw this.#refusal(assetId, amount, best);
   }
 
