@@ -10,7 +10,7 @@
 import { p2shAddress } from '../../chain/address.js';
 import { runCheck, type ScriptCheck } from '../../chain/validation.js';
 import { signatureCost, verificationCost } from '../../crypto/unusual-keys.js';
-import { toLatin1 } from '../../lib/bytes.js';
+import { concatBytes, toLatin1, utf8 } from '../../lib/bytes.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { FairQueue } from '../../lib/fair-queue.js';
@@ -224,10 +224,13 @@ export class Verifier {
   }
 }
 
-/** A script by its address, the hash of all of it; a signature by its bytes, those of its key, and its text. */
+/**
+ * A script by its address, the hash of all of it; a signature by its bytes, those of its key, and its text. In one string: V8 would
+ * keep one that is put together from three as five objects, with half as much memory again for tens of thousands of them.
+ */
 function nameOf(check: ScriptCheck): string {
   if (check.kind === 'script') return p2shAddress(check.script);
-  return toLatin1(check.signature) + toLatin1(check.publicKey) + check.message;
+  return toLatin1(concatBytes(check.signature, check.publicKey, utf8(check.message)));
 }
 
 /** What may take milliseconds: a script, or a signature that is not verified as all others are. */
