@@ -1,7 +1,7 @@
 /**
  * A recursive-descent JSON parser (RFC 8259) that refuses what `JSON.parse` lets pass: duplicate names, names that would
- * change a prototype, deep nesting. Integers stay exact. It is slower than the built-in parser, and used only where that one
- * is not safe.
+ * change a prototype, deep nesting. Integers stay exact, and what would become one by rounding is refused. It is slower than the
+ * built-in parser, and used only where that one is not safe.
  */
 
 import { TesseraError } from './errors.js';
@@ -200,6 +200,9 @@ class CarefulParser {
     const literal = this.#text.slice(start, at);
     const value = Number(literal);
     if (!Number.isFinite(value)) throw malformedJson('a number is out of range', start);
+    if (Number.isInteger(value) && (at > integerEnd || Object.is(value, -0))) {
+      throw malformedJson('a whole number must be written in digits alone', start);
+    }
     return at === integerEnd && !Number.isSafeInteger(value) ? BigInt(literal) : value;
   }
 

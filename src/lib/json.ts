@@ -1,7 +1,8 @@
 /**
  * JSON with exact integers. Parsing returns a bigint for an integer beyond 2^53 - 1 and a number otherwise, refuses what
- * clients should never send (duplicate keys, `__proto__` and `constructor` members, nesting beyond 64, bad UTF-8) and uses
- * the built-in parser wherever that is safe. Writing accepts bigints, and writes a map as an object in the map's order.
+ * clients should never send (integers that are not written as such, duplicate keys, `__proto__` and `constructor` members,
+ * nesting beyond 64, bad UTF-8) and uses the built-in parser wherever that is safe. Writing accepts bigints, and writes a map as
+ * an object in the map's order.
  */
 
 import { readUtf8 } from './bytes.js';
@@ -11,8 +12,11 @@ import { shapeFault } from './json-scan.js';
 
 export { type JsonValue, MAX_JSON_DEPTH } from './json-careful.js';
 
-/** From here on an integer literal has 16 digits or more, and a double may not hold it exactly. */
-const INEXACT_FROM = 1e15;
+/**
+ * A number that the built-in parser may round to an integer: of 16 digits or more, with a fraction or an exponent, or -0. What looks
+ * like one in a string only costs time.
+ */
+const INEXACT = /[:,[\s](?:-0|[-\d](?:\d{15}|\d*[.eE]))/;
 /** Texts of up to this many characters are cheap whatever they contain, and are not scanned first. */
 const SCANNED_FROM = 4_096;
 
@@ -46,21 +50,18 @@ export function parseExactJson(
     return parseCarefully(text, anyName);
   }
   if (typeof value !== 'object' || value === null) {
-    return typeof value === 'number' && isInexact(value) ? parseCarefully(text, anyName) : value;
+    return typeof value === 'number' ? parseCarefully(text, anyName) : value;
   }
   // Every member has one colon, and colons in strings only raise the count: if the counts are equal, no key is duplicated.
   const keys = countKeys(value, 1, anyName);
-  return keys < 0 || keys !== countColons(text) ? parseCarefully(text, anyName) : value;
+  const isSafe = keys >= 0 && keys === countColons(text) && !INEXACT.test(text);
+  return isSafe ? value : parseCarefully(text, anyName);
 }
 
 function textOf(bytes: Uint8Array): string {
   const text = readUtf8(bytes, 0, bytes.length);
   if (text === undefined) throw malformedJson('it is not valid UTF-8');
   return text;
-}
-
-function isInexact(value: number): boolean {
-  return value >= INEXACT_FROM || value <= -INEXACT_FROM;
 }
 
 /** Number of members in the whole value, or a very negative number when it needs the careful parser. */
@@ -80,8 +81,7 @@ function countKeys(value: JsonValue[] | { [key: string]: JsonValue }, depth: num
 }
 
 function countIn(value: JsonValue | undefined, depth: number, anyName: boolean): number {
-  if (typeof value === 'object' && value !== null) return countKeys(value, depth + 1, anyName);
-  return typeof value === 'number' && isInexact(value) ? Number.NEGATIVE_INFINITY : 0;
+  return typeof value === 'object' && value !== null ? countKeys(value, depth + 1, anyName) : 0;
 }
 
 function countColons(text: string): number {

@@ -191,7 +191,7 @@ const CASES: readonly Bad[] = [
     ['a version below zero', { version: -1 }],
     ['inputs that are none', { inputs: [5] }],
     ['a null previous output', { inputs: [{ previous_out: null, script_signature: {} }] }],
-    ['an amount beyond 2^64', { outputs: [{ value: { Token: 1e30 }, locktime: 0, script_public_key: ADDRESS }] }],
+    ['an amount beyond 2^64', { outputs: [{ value: { Token: 2 ** 65 }, locktime: 0, script_public_key: ADDRESS }] }],
   ].flatMap(([what, change]) => {
     const body = json({ transactions: [{ ...transactionBody(), ...(change as object) }] });
     return [
@@ -400,6 +400,34 @@ describe('bad input', () => {
     const sent = await attempt('storage', { url: '/v1/wallet' });
     expect(sent.body.detail).toContain('miner and user nodes');
   });
+});
+
+describe.each(['123456789012345.9999999999', '0.99999999999999999999', '1.0', '1e3', '1E+0', '1e-400', '-0', '-0.0'])(
+  'the number %s, an integer only to those who round it',
+  (number) => {
+    const transaction = json(transactionBody()).replace('"Token":1000', `"Token":${number}`);
+
+    it.each([
+      ['user', '/v1/payments', json(payment).replace(':1,', `:${number},`)],
+      ['user', '/v1/items', `{"genesis_hash_spec":"Create","item_amount":${number}}`],
+      ['mempool', '/v1/transactions', `{"transactions":[${transaction}]}`],
+      ['mempool', '/create_transactions', transaction],
+      ['mempool', '/create_item_asset', `{"item_amount" :\n${number}}`],
+      ['storage', '/block_by_num', `[ ${number}]`],
+      ['storage', '/block_by_num', `[0,${number}]`],
+      ['storage', '/block_by_num', number],
+    ] as const)('is refused by its text: %s %s', async (role, url, body) => {
+      const sent = await attempt(role, post(url, body, KEY));
+      expect(sent.status).toBe(400);
+      expect(sent.text).toContain('a whole number must be written in digits alone, at character ');
+      expect(sent.calls).toEqual([]);
+    });
+  },
+);
+
+it('takes fractions in members that nobody reads (decision H6)', async () => {
+  const body = json({ ...payment, note: [0.5, 1e-7] });
+  expect((await attempt('user', post('/v1/payments', body, KEY))).status).toBe(202);
 });
 
 describe('input that must be accepted', () => {

@@ -20,12 +20,54 @@ describe('parseExactJson', () => {
     ['360360000000000000', 360_360_000_000_000_000n],
     ['1000000000000000', 1_000_000_000_000_000],
     ['1.5', 1.5],
-    ['1e3', 1000],
+    ['1e-7', 1e-7],
+    ['-2.5E+0', -2.5],
+    ['4503599627370495.5', 4_503_599_627_370_495.5],
     ['0', 0],
   ])('reads %s exactly', (text, value) => {
     expect(parseExactJson(text)).toBe(value);
     expect(parseExactJson(`{"a":[${text}]}`)).toEqual({ a: [value] });
   });
+
+  it.each([
+    '1.0',
+    '1e3',
+    '1E-0',
+    '10e-1',
+    '1e-400',
+    '0.99999999999999999999',
+    '9007199254740993.5',
+    '1e21',
+    '-0',
+    '-0.0',
+  ])('refuses %s, which is a whole number only when it is rounded', (number) => {
+    const texts = [
+      number,
+      `[${number}]`,
+      `[0, ${number} ]`,
+      `{"a":${number}}`,
+      `{"a" :\r\n\t${number}}`,
+      `[[[${number}],{}]]`,
+    ];
+    expect(texts.map(messageOf)).toEqual(
+      texts.map((text) => expect.stringContaining(`in digits alone, at character ${text.indexOf(number)}.`)),
+    );
+  });
+
+  test.prop([fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer(), fc.integer({ min: -400, max: 400 })])(
+    'gives no integer for what is not written as one',
+    (double, digits, exponent) => {
+      for (const number of [
+        double.toExponential(),
+        double.toPrecision(20),
+        `${digits}.${digits * digits}`,
+        `${digits}e${exponent}`,
+      ]) {
+        if (codeOf(number) !== undefined) continue;
+        expect(parseExactJson(`{"a":${number}}`)).not.toEqual({ a: Math.round(Number(number)) });
+      }
+    },
+  );
 
   it('reads a colon in a text as no member', () => {
     expect(parseExactJson('{"a":"b:c","d":":"}')).toEqual({ a: 'b:c', d: ':' });
@@ -90,8 +132,8 @@ describe('parseExactJson', () => {
   });
 
   test.prop([fc.json()])('agrees with JSON.parse on small numbers', (text) => {
-    // Those names are refused, and integers of 16 digits may become bigints.
-    fc.pre(!/__proto__|constructor|\d{16}/.test(text));
+    // Those names and integers with an exponent are refused, and integers of 16 digits may become bigints.
+    fc.pre(!/__proto__|constructor|\d{16}|e\+/.test(text));
     const expected: unknown = JSON.parse(text);
     // A careful parse of the same value, forced by a large number beside it.
     const careful = parseExactJson(`[${text},${LARGE}]`);

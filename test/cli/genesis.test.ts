@@ -140,5 +140,7 @@ describe('genesis show', () => {
     const { status, err } = await run('show', file);
     expect(status).toBe(1);
     expect(err).toContain('mempool_seed_utxo.x[0].amount: must be an integer');
+    writeFileSync(file, '{"mempool_seed_utxo":{"x":[\n{"amount":1e3}]}}');
+    expect((await run('show', file)).err).toContain('in digits alone (line 2, column 11)');
   });
 });

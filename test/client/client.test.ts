@@ -1,6 +1,7 @@
 /** The typed client over real sockets: what it sends, what it reads, and how it fails. */
 
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
@@ -38,6 +39,14 @@ describe('the client', () => {
   it('reads integers exactly', async () => {
     const { api } = await clientOf('mempool');
     expect(await api.getSupply()).toEqual({ total: 360_360_000_000_000_000n, issued: ODD_AMOUNT });
+  });
+
+  it.each(['1e3', '1.0', '0.99999999999999999999', '-0'])('takes %s for no integer', async (total) => {
+    const server = createServer((_request, response) => response.end(`{"total":${total},"issued":1}`));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { api } = new NodeClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    await expect(api.getSupply()).rejects.toMatchObject({ code: 'node_unreachable' });
   });
 
   it('fills paths, also where they need escaping', async () => {

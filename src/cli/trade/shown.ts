@@ -7,6 +7,7 @@ import type { getTrade } from '../../api/routes/wallet/trade-operations.js';
 import { writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { errorMessage } from '../../lib/errors.js';
+import { parseJsonFile } from '../../lib/json-file.js';
 import { printable, printableJson } from '../../lib/printable.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
@@ -37,7 +38,7 @@ export function parseAsset(text: string, isRaw: boolean) {
 export async function readDocumentFile(file: string): Promise<Record<string, string | number | object | null>> {
   let value: unknown;
   try {
-    value = JSON.parse(readBoundedText(file, MAX_DOCUMENT_FILE));
+    value = parseJsonFile(readBoundedText(file, MAX_DOCUMENT_FILE));
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${errorMessage(error)}`);
   }
