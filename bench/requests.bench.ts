@@ -161,6 +161,7 @@ async function createApps() {
   const { silentLogger } = await built<typeof import('../src/lib/logger.js')>('lib/logger.js');
   const { noMetrics } = await built<typeof import('../src/observability/metrics.js')>('observability/metrics.js');
   const { OPERATIONS } = await built<typeof import('../src/api/operations.js')>('api/operations.js');
+  const { rolesOf } = await built<typeof import('../src/api/roles.js')>('api/roles.js');
   const modules: ApiModules = {
     logger: silentLogger,
     // Without timers: the guard against overload would see other work on the machine.
@@ -209,11 +210,11 @@ async function createApps() {
     miner: await open('miner'),
     user: await open('user'),
   };
-  return { apps, operations: OPERATIONS as readonly Operation[] };
+  return { apps, operations: OPERATIONS as readonly Operation[], rolesOf };
 }
 
 export async function requestsBench(): Promise<void> {
-  const { apps, operations } = await createApps();
+  const { apps, operations, rolesOf } = await createApps();
   const ask = ({ method }: Pick<Operation, 'method'>, { url, body }: Request): InjectOptions => ({
     method,
     url,
@@ -223,7 +224,7 @@ export async function requestsBench(): Promise<void> {
 
   printSection('The dearest legal request of every route: the longest piece of the event loop, and the whole');
   for (const operation of operations) {
-    const [role = 'mempool'] = operation.roles;
+    const [role = 'mempool'] = rolesOf(operation);
     const dearest = DEAREST[operation.id];
     const request = ask(operation, dearest ?? { url: operation.path });
     let note = '';

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import { membersOf, type Operation } from '../src/api/operation.js';
 import { OPERATIONS } from '../src/api/operations.js';
+import { rolesOf } from '../src/api/roles.js';
 import { devOperations } from '../src/api/routes/dev/operations.js';
 import { streamEvents } from '../src/api/routes/events/operations.js';
 
@@ -65,12 +66,12 @@ function eventShapes(): Shape {
 }
 
 function methodOf(operation: Operation, types: TypeWriter): string {
-  const { id, method, path, roles, summary, description, errors, apiKey, idempotencyKey } = operation;
+  const { id, method, path, summary, description, errors, apiKey, idempotencyKey } = operation;
   const lines = [
     `${summary}.`,
     ...(description === undefined ? [] : ['', description]),
     '',
-    `\`${method} ${path}\` of ${roles.join(', ')} nodes.${apiKey === true ? ' Protected: needs an API key.' : ''}${
+    `\`${method} ${path}\` of ${rolesOf(operation).join(', ')} nodes.${apiKey === true ? ' Protected: needs an API key.' : ''}${
       idempotencyKey ? ' Repeated after a lost answer, with an idempotency key, and does its thing once.' : ''
     }`,
     ...(errors.length === 0 ? [] : [`@throws {TesseraError} ${errors.join(', ')}`]),
@@ -94,14 +95,17 @@ function resultOf({ success }: Operation, types: TypeWriter): string {
   return [...new Set(bodies)].join(' | ');
 }
 
-function rowOf({ id, method, path, roles, body, apiKey, idempotencyKey, success }: Operation): string {
+function rowOf(operation: Operation): string {
+  const { id, method, path, body, apiKey, idempotencyKey, success } = operation;
   const schemas = Object.values(success).map(({ schema }) => schema);
   const exact = merged(schemas.map((schema) => schema && shapeOf(schema)));
   const also = Object.keys(success).filter((status) => Number(status) >= 300);
   const members = [
     `method: '${method}'`,
     `path: '${path}'`,
-    `roles: [${roles.map((role) => `'${role}'`).join(', ')}]`,
+    `roles: [${rolesOf(operation)
+      .map((role) => `'${role}'`)
+      .join(', ')}]`,
     ...(body === undefined ? [] : ['body: true']),
     ...(method === 'GET' || QUERIES.test(id) ? ['reads: true'] : []),
     ...(apiKey === true ? ['apiKey: true'] : []),

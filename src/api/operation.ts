@@ -7,7 +7,6 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import type { ApiPermission } from '../config/api-permissions.js';
 import type { ErrorCode } from '../lib/errors.js';
 import type { JsonValue } from '../lib/json.js';
-import type { NodeRole } from '../lib/roles.js';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT';
 
@@ -49,8 +48,6 @@ export interface Operation {
   readonly aliases?: readonly HttpMethod[];
   /** In OpenAPI form: `/v1/blocks/{num}`. */
   readonly path: string;
-  /** Roles that mount it. */
-  readonly roles: readonly NodeRole[];
   /** Section of the OpenAPI document. */
   readonly tag: string;
   /** Asks for the header `x-api-key` (decision H3); `optional`: only for some uses, which its route checks itself. */

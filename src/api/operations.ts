@@ -1,42 +1,28 @@
 /** Every operation of a node; routes, documents, client and tests are made from them. */
 
-import type { NodeRole } from '../lib/roles.js';
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { Operation } from './operation.js';
-import { holdingOperations } from './routes/chain/holding-operations.js';
-import { chainOperations } from './routes/chain/operations.js';
+import { ROLE_APIS, rolesOf } from './roles.js';
 import { commonOperations } from './routes/common/operations.js';
 import { envelopeOperations } from './routes/envelope/operations.js';
 import { eventOperations } from './routes/events/operations.js';
-import { mempoolOperations } from './routes/mempool/operations.js';
-import { miningOperations } from './routes/mining/operations.js';
-import { storageOperations } from './routes/storage/operations.js';
-import { toolOperations } from './routes/tools/operations.js';
-import { userOperations } from './routes/user/operations.js';
-import { walletBackupOperations } from './routes/wallet/backup-operations.js';
-import { walletHistoryOperations } from './routes/wallet/history-operations.js';
-import { walletItemOperations } from './routes/wallet/item-operations.js';
-import { walletOperations } from './routes/wallet/operations.js';
-import { walletTradeOperations } from './routes/wallet/trade-operations.js';
 
-export const OPERATIONS = [
-  ...commonOperations,
-  ...mempoolOperations,
-  ...storageOperations,
-  ...chainOperations,
-  ...holdingOperations,
-  ...miningOperations,
-  ...walletOperations,
-  ...walletHistoryOperations,
-  ...walletItemOperations,
-  ...walletTradeOperations,
-  ...walletBackupOperations,
-  ...userOperations,
-  ...toolOperations,
-  ...eventOperations,
-  ...envelopeOperations,
-] as const satisfies readonly Operation[];
+type Groups =
+  | typeof commonOperations
+  | (typeof ROLE_APIS)[NodeRole]['operations']
+  | typeof eventOperations
+  | typeof envelopeOperations;
+export type KnownOperation = Groups[number];
 
-export type KnownOperation = (typeof OPERATIONS)[number];
+/** Each once, although several roles may serve it. */
+export const OPERATIONS: readonly KnownOperation[] = [
+  ...new Set([
+    ...commonOperations,
+    ...NODE_ROLES.flatMap((role): readonly KnownOperation[] => ROLE_APIS[role].operations),
+    ...eventOperations,
+    ...envelopeOperations,
+  ]),
+];
 
 /** The operations of a role, or of several at one address; for `toolingEverywhere` see decision V23. */
 export function operationsOf(roles: NodeRole | readonly NodeRole[], toolingEverywhere = false): readonly Operation[] {
@@ -44,6 +30,6 @@ export function operationsOf(roles: NodeRole | readonly NodeRole[], toolingEvery
   const wanted = [roles].flat();
   return all.filter(
     (operation) =>
-      operation.roles.some((role) => wanted.includes(role)) || (toolingEverywhere && operation.tooling === true),
+      rolesOf(operation).some((role) => wanted.includes(role)) || (toolingEverywhere && operation.tooling === true),
   );
 }

@@ -1,5 +1,6 @@
 /** What an app is made from: options, plain data in the shape of the configuration, and modules, which do the work. */
 
+import type { FastifyPluginCallback } from 'fastify';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
@@ -43,7 +44,7 @@ export interface EnvelopeOptions {
 
 /** The members are those of the sections `api` and `envelope` of the configuration. */
 export interface ApiOptions {
-  /** One, or several whose operations are served at one address. */
+  /** One, or several whose operations are served at one address, in the order of `NODE_ROLES`. */
   readonly roles: readonly NodeRole[];
   readonly api: {
     /** The address that the server will listen on: `auth: 'open'` is for loopback only. */
@@ -121,3 +122,6 @@ export interface ApiModules extends NodeServices {
   /** In place of its own members: services that come and go, read at each request. */
   readonly services?: NodeServices | undefined;
 }
+
+/** A plugin of `plugins/`. */
+export type ApiPlugin = FastifyPluginCallback<{ readonly options: ApiOptions; readonly modules: ApiModules }>;

@@ -2,6 +2,7 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import type { Operation } from '../api/operation.js';
+import { rolesOf } from '../api/roles.js';
 import { stringifyExact } from '../lib/json.js';
 import { type Member, membersOfOperation } from './call-arguments.js';
 import type { ArgumentSpec, CommandSpec } from './command.js';
@@ -13,7 +14,7 @@ const MAX_EXAMPLE = 40;
 
 /** The page of `tessera call`, for one operation: what it does and what it takes. */
 export function operationPage(operation: Operation, call: CommandSpec): CommandSpec {
-  const { id, summary, description, method, path, roles, apiKey, permission } = operation;
+  const { id, summary, description, method, path, apiKey, permission } = operation;
   const members = membersOfOperation(operation);
   const key =
     apiKey === undefined || apiKey === false ? '' : ` Needs an API key${permission ? ` that may ${permission}` : ''}.`;
@@ -23,7 +24,7 @@ export function operationPage(operation: Operation, call: CommandSpec): CommandS
     summary,
     description: [
       ...(description === undefined ? [] : [description]),
-      `${method} ${path}, served by nodes of role ${roles.join(', ')}.${key}`,
+      `${method} ${path}, served by nodes of role ${rolesOf(operation).join(', ')}.${key}`,
     ],
     arguments: [...members].sort((a, b) => Number(b.required) - Number(a.required)).map(argumentOf),
     flags: call.flags,

@@ -2,6 +2,7 @@
 
 import type { Operation } from '../api/operation.js';
 import { OPERATIONS } from '../api/operations.js';
+import { rolesOf } from '../api/roles.js';
 import { takesKeys } from '../client/call-once.js';
 import type { NodeClient } from '../client/client.js';
 import { didYouMean } from '../config/suggest.js';
@@ -106,17 +107,20 @@ async function isDoneOnce(operation: Operation, args: ParsedArgs, client: NodeCl
     if (isNamed) throw new UsageError(`${operation.id} takes no --${IDEMPOTENCY_KEY_FLAG.name}`);
     return false;
   }
-  return isNamed || operation.roles.every(hasWallet) || takesKeys(client, operation);
+  return isNamed || rolesOf(operation).every(hasWallet) || takesKeys(client, operation);
 }
 
 function listOperations(): string {
   const width = Math.max(...CALLABLE.map(({ id }) => id.length));
-  const lines = CALLABLE.map(({ id, summary, roles }) => `${id.padEnd(width)}  ${summary} (${roles.join(', ')})`);
+  const lines = CALLABLE.map((one) => `${one.id.padEnd(width)}  ${one.summary} (${rolesOf(one).join(', ')})`);
   return `${lines.join('\n')}\n`;
 }
 
 function operationsJson(): string {
-  const list = CALLABLE.map(({ id, summary, roles, method, path }) => ({ id, summary, roles, method, path }));
+  const list = CALLABLE.map((operation) => {
+    const { id, summary, method, path } = operation;
+    return { id, summary, roles: rolesOf(operation), method, path };
+  });
   return `${stringifyExact(list)}\n`;
 }
 
@@ -128,7 +132,9 @@ function findOperation(id: string): Operation {
 }
 
 /** Nodes with a wallet are looked for as `tessera wallet` does: that of a user, when nothing says otherwise. */
-function nodeFor({ id, roles }: Operation): WantedNode {
+function nodeFor(operation: Operation): WantedNode {
+  const { id } = operation;
+  const roles = rolesOf(operation);
   const inOrder = roles.every(hasWallet) ? WALLET_ROLES.filter((role) => roles.includes(role)) : roles;
   const [fallback = NODE_ROLES[0]] = inOrder;
   const served = roles.join(' and ');

@@ -3,11 +3,12 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { apiKeysOptions, createApi } from '../api/app.js';
+import { createApi } from '../api/app.js';
 import { ApiKeys, loadOrCreateApiKey } from '../api/http/api-key.js';
 import { OPERATIONS } from '../api/operations.js';
 import type { ApiModules } from '../api/options.js';
 import { PageFiles } from '../api/pages/page-files.js';
+import { apiKeysOptions } from '../api/roles.js';
 import { devOperations } from '../api/routes/dev/operations.js';
 import type { Config } from '../config/schema.js';
 import type { Random } from '../lib/random.js';

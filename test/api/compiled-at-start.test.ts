@@ -3,12 +3,9 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Validators } from '../../src/api/http/validator.js';
-import type { Operation } from '../../src/api/operation.js';
-import { OPERATIONS } from '../../src/api/operations.js';
+import { operationsOf } from '../../src/api/operations.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
 import { API_KEY, openApp, send } from '../support/api/app.js';
-
-const ALL: readonly Operation[] = OPERATIONS;
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -20,7 +17,7 @@ describe.each(NODE_ROLES)('an app of the role %s', (role) => {
     const app = await openApp(role, { modules: { validators: new Validators() } });
     expect(compile).toHaveBeenCalled();
     compile.mockClear();
-    for (const operation of ALL.filter(({ roles, events }) => roles.includes(role) && events === undefined)) {
+    for (const operation of operationsOf(role).filter(({ events }) => events === undefined)) {
       const payload = operation.method === 'GET' ? {} : { payload: '{"nothing":1}' };
       await send(app, {
         method: operation.method,

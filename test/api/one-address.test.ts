@@ -6,6 +6,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
 import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
+import { rolesOf } from '../../src/api/roles.js';
 import { EventHub } from '../../src/api/routes/events/event-hub.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
@@ -46,11 +47,14 @@ function requestFor({ method, path, params, query, body }: Operation): Request {
 }
 
 /** The role whose answer is given: of those that serve an operation, the user before the miner. */
-const winnerOf = ({ roles }: Operation): NodeRole => (roles.includes('user') ? 'user' : (roles[0] ?? 'user'));
+function winnerOf(operation: Operation): NodeRole {
+  const roles = rolesOf(operation);
+  return roles.includes('user') ? 'user' : (roles[0] ?? 'user');
+}
 
 /** Asked of the node itself, or of more than one role. */
 const OF_THE_ADDRESS = new Set(
-  ALL.filter(({ id, roles }) => roles.length === NODE_ROLES.length || id === 'createItem').map(({ id }) => id),
+  ALL.filter((one) => rolesOf(one).length === NODE_ROLES.length || one.id === 'createItem').map(({ id }) => id),
 );
 
 const paths = (operations: readonly Operation[]): string[] =>

@@ -11,6 +11,7 @@ import { openApiDocument } from '../../src/api/openapi/document.js';
 import { openApiFiles } from '../../src/api/openapi/files.js';
 import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
+import { rolesOf } from '../../src/api/roles.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, LIMITS, openApp, send } from '../support/api/app.js';
@@ -125,7 +126,7 @@ describe('examples', () => {
   });
 
   const withBody = ALL.filter(({ body }) => body !== undefined);
-  it.each(withBody.flatMap((operation) => operation.roles.map((role) => [operation.id, role] as const)))(
+  it.each(withBody.flatMap((operation) => rolesOf(operation).map((role) => [operation.id, role] as const)))(
     'of the body of %s are accepted by a %s node',
     async (id, role) => {
       const operation = withBody.find((one) => one.id === id);

@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { errorStatusesOf } from '../../src/api/http/problem.js';
 import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
+import { rolesOf } from '../../src/api/roles.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
 import { CONTRACT_OPERATIONS, ENVELOPE_OPERATIONS } from '../support/api/contract-operations.js';
 
@@ -39,12 +40,12 @@ function testsOf({ id, path }: Operation): string[] {
 }
 
 function row(operation: Operation): string {
-  const { id, method, aliases = [], path, roles, apiKey, tooling, success } = operation;
+  const { id, method, aliases = [], path, apiKey, tooling, success } = operation;
   const errors = [...errorStatusesOf(operation).keys()];
   const cells = [
     `\`${id}\``,
     `${[method, ...aliases].join(', ')} \`${path}\``,
-    ...NODE_ROLES.map((role) => (roles.includes(role) ? 'yes' : tooling ? 'on request' : '')),
+    ...NODE_ROLES.map((role) => (rolesOf(operation).includes(role) ? 'yes' : tooling ? 'on request' : '')),
     apiKey ? 'yes' : '',
     [...new Set([...Object.keys(success), ...errors.map(String)])].join(' '),
     testsOf(operation).join(', '),

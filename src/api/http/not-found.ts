@@ -2,6 +2,7 @@
 
 import { TesseraError } from '../../lib/errors.js';
 import type { Operation } from '../operation.js';
+import { rolesOf } from '../roles.js';
 
 /** True for the paths whose errors are problem documents; errors at all other paths are envelopes (decisions H1, E7). */
 export function isProblemPath(path: string): boolean {
@@ -11,7 +12,7 @@ export function isProblemPath(path: string): boolean {
 interface KnownPath {
   readonly pattern: RegExp;
   readonly methods: readonly string[];
-  readonly roles: readonly string[];
+  readonly operation: Operation;
 }
 
 /** The error for a method and path without a route. */
@@ -35,20 +36,21 @@ export class NotServed {
     }
     const other = this.#anywhere.find(({ pattern, methods }) => pattern.test(path) && methods.includes(method));
     if (other !== undefined) {
-      const roles = other.roles.join(' and ');
+      const roles = rolesOf(other.operation).join(' and ');
       return new TesseraError('not_found', `This node does not serve the route; ${roles} nodes do.`);
     }
     return new TesseraError('not_found', 'There is no such route. GET /v1/openapi.json describes those of this node.');
   }
 }
 
-function pathOf({ path, method, aliases = [], roles, events }: Operation): KnownPath {
+function pathOf(operation: Operation): KnownPath {
+  const { path, method, aliases = [], events } = operation;
   const source = path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+');
   const methods = [method, ...aliases];
   return {
     pattern: new RegExp(`^${source}$`),
     // A stream has no HEAD: what it would send is not known in advance.
     methods: methods.includes('GET') && events === undefined ? [...methods, 'HEAD'] : methods,
-    roles,
+    operation,
   };
 }

@@ -53,7 +53,7 @@ export type Handlers<Group extends readonly Operation[]> = {
   readonly [Id in Group[number]['id']]: Handler<Extract<Group[number], { readonly id: Id }>>;
 };
 
-/** Adds the routes of a group of operations. */
+/** Adds the routes of a group of operations, but for those that another role at this address has added. */
 export function addRoutes<const Group extends readonly Operation[]>(
   app: FastifyInstance,
   group: Group,
@@ -61,6 +61,7 @@ export function addRoutes<const Group extends readonly Operation[]>(
 ): void {
   const byId: Readonly<Record<string, unknown>> = handlers;
   for (const operation of group) {
+    if (app.operations.has(operation)) continue;
     const handler = byId[operation.id] as RouteHandlerMethod;
     const status = Number(Object.keys(operation.success)[0] ?? 200);
     const answering = status === 200 ? handler : answersWith(status, handler);

@@ -3,7 +3,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { sha3Hex } from '../../crypto/sha3.js';
 import { stringifyExact } from '../../lib/json.js';
-import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
+import { hasWallet, NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { MAX_IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
 import { membersOf, type Operation, type Success } from '../operation.js';
 import { ErrorResponses } from './error-responses.js';
@@ -40,7 +40,7 @@ const SECURITY_SCHEMES = {
 /** Without `roles` it is the document of the whole API. */
 export interface DocumentOptions extends SchemaSetOptions {
   /** Operations, by their ids, that this node may do without an API key. */
-  readonly open?: 'all' | readonly string[];
+  readonly open?: 'all' | readonly string[] | undefined;
 }
 
 /** What the entries of operations are made with. */
@@ -98,7 +98,7 @@ function pathsOf(operations: readonly Operation[], roles: readonly NodeRole[] | 
 
 /** Only nodes with a wallet keep Idempotency-Keys. */
 function keepsKeys(roles: readonly NodeRole[] = NODE_ROLES): boolean {
-  return roles.includes('miner') || roles.includes('user');
+  return roles.some(hasWallet);
 }
 
 function titleOf(roles: readonly NodeRole[] | undefined): string {

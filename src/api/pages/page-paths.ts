@@ -4,8 +4,6 @@
  * In the form of Fastify: `:name` is one segment, `*` the rest.
  */
 
-import type { NodeRole } from '../../lib/roles.js';
-
 /** The explorer shows the chain, the wallet that of the node, and the docs its API; those are served with the API itself. */
 export type Site = 'explorer' | 'wallet' | 'docs';
 
@@ -30,16 +28,3 @@ export const PAGE_PATHS = {
 
 /** The first page of each site. */
 export const HOME: Readonly<Record<Site, string>> = { explorer: '/', wallet: '/wallet', docs: '/v1/docs' };
-
-const SITES_OF_ROLE: Readonly<Record<NodeRole, readonly Site[]>> = {
-  mempool: [],
-  storage: ['explorer'],
-  miner: ['wallet'],
-  user: ['wallet'],
-};
-
-/** The sites of a node with these roles; the first is at `/`. */
-export function sitesOf(roles: readonly NodeRole[]): readonly Site[] {
-  const served = new Set(roles.flatMap((role) => SITES_OF_ROLE[role]));
-  return SITES.filter((site) => served.has(site));
-}

@@ -18,7 +18,7 @@ import {
   SearchResponse,
 } from './schemas.js';
 
-export const common = { family: 'v1', method: 'GET', roles: ['storage'], tag: 'Explorer' } as const;
+export const common = { family: 'v1', method: 'GET', tag: 'Explorer' } as const;
 export const OFF = ['index_off', 'index_incomplete'] as const;
 export const AS_OF =
   'An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each block.';

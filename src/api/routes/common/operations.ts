@@ -1,7 +1,6 @@
 /** The operations that every node serves. */
 
 import { Type } from '@sinclair/typebox';
-import { NODE_ROLES } from '../../../lib/roles.js';
 import { defineOperation } from '../../operation.js';
 import { DebugData, HealthResponse } from './schemas.js';
 
@@ -10,7 +9,6 @@ export const getDebug = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/debug',
-  roles: NODE_ROLES,
   tag: 'Common',
   summary: 'What this node is, what it serves, and its peers',
   success: { 200: { description: 'Facts about the node.', schema: DebugData } },
@@ -22,7 +20,6 @@ export const getOpenApi = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/openapi.json',
-  roles: NODE_ROLES,
   tag: 'Common',
   summary: 'The OpenAPI description of this node’s routes',
   success: {
@@ -40,7 +37,6 @@ export const getDocs = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/docs',
-  roles: NODE_ROLES,
   tag: 'Common',
   summary: 'A page to read about the routes of this node and to try them',
   success: {
@@ -54,7 +50,6 @@ export const getLiveness = defineOperation({
   family: 'node',
   method: 'GET',
   path: '/livez',
-  roles: NODE_ROLES,
   tag: 'Health',
   summary: 'Whether the process answers',
   success: { 200: { description: 'It does.', schema: HealthResponse } },
@@ -66,7 +61,6 @@ export const getReadiness = defineOperation({
   family: 'node',
   method: 'GET',
   path: '/readyz',
-  roles: NODE_ROLES,
   tag: 'Health',
   summary: 'Whether the node can do its work',
   description: 'For load balancers: a node that answers 503 should get no traffic. The reasons are listed.',

@@ -7,7 +7,6 @@ import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { sha3Hex } from '../../../crypto/sha3.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
-import type { NodeRole } from '../../../lib/roles.js';
 import { clientAddress } from '../../http/client-address.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
 import { LazyList } from '../../http/lazy-list.js';
@@ -30,12 +29,13 @@ import {
 } from './contents.js';
 import { cacheIdOf, successEnvelope } from './envelope.js';
 import { IdempotencyCache } from './idempotency.js';
-import { commonEnvelopes, mempoolEnvelopes, storageEnvelopes } from './operations.js';
+import { commonEnvelopes, type EnvelopeOperation, type mempoolEnvelopes, type storageEnvelopes } from './operations.js';
 import { readAddresses, readBlockNumbers, readItemCreation, readKeys, transactionsOf } from './requests.js';
 
 export interface EnvelopeRoutes {
   readonly options: EnvelopeOptions & { readonly batch: number };
-  readonly roles: readonly NodeRole[];
+  /** Those of the roles of the node. */
+  readonly operations: readonly EnvelopeOperation[];
   readonly modules: Pick<ApiModules, 'clock' | 'node' | 'keptAnswers'>;
 }
 
@@ -46,27 +46,19 @@ type Content = readonly [reason: string, content: (body: unknown, sender: string
 /** One for each operation of a group; a missing one is a type error. */
 type Contents<Group extends readonly Operation[]> = { readonly [Id in Group[number]['id']]: Content };
 
-export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, roles, modules }, done) => {
+export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, operations, modules }, done) => {
   addJsonBodyParser(app, true);
   app.decorateRequest('rawBody', null);
   const cache = modules.keptAnswers ?? IdempotencyCache.of(options, modules);
-  const served: string[] = [];
-
-  function serve<const Group extends readonly Operation[]>(group: Group, contents: Contents<NoInfer<Group>>): void {
-    const byId: Readonly<Record<string, Content>> = contents;
-    for (const operation of group) {
-      const content = byId[operation.id];
-      if (content === undefined) throw new Error(`broken invariant: no handler of ${operation.id}`);
-      served.push(nameOf(operation));
-      addRoute(app, operation, content, { cache, requireCacheId: options.requireCacheId });
-    }
+  const served = [...operations, ...commonEnvelopes];
+  const contents: Readonly<Record<EnvelopeOperation['id'], Content>> = {
+    ...mempoolContents(app, options),
+    ...storageContents(app, options),
+    envelopeDebugData: ['Debug data successfully retrieved', () => debugData(modules.node, served.map(nameOf))],
+  };
+  for (const operation of served) {
+    addRoute(app, operation, contents[operation.id], { cache, requireCacheId: options.requireCacheId });
   }
-
-  if (roles.includes('mempool')) serve(mempoolEnvelopes, mempoolContents(app, options));
-  if (roles.includes('storage')) serve(storageEnvelopes, storageContents(app, options));
-  serve(commonEnvelopes, {
-    envelopeDebugData: ['Debug data successfully retrieved', () => debugData(modules.node, served)],
-  });
   done();
 };
 

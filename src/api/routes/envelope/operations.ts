@@ -1,7 +1,6 @@
 /** The older routes at the root of a node. Their answers satisfy both the contract and the existing clients. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
-import { NODE_ROLES } from '../../../lib/roles.js';
 import { defineOperation } from '../../operation.js';
 import { OutpointEntry } from '../../schemas/asset.js';
 import {
@@ -19,8 +18,6 @@ import { GENESIS_HASH_SPEC } from '../mempool/schemas.js';
 import { BlockHeader } from '../storage/schemas.js';
 
 const tag = 'Envelope';
-const mempool = ['mempool'] as const;
-const storage = ['storage'] as const;
 
 /** Any value: its form depends on the request. */
 const Any = Type.Unsafe<unknown>({});
@@ -57,7 +54,6 @@ export const postCreateTransactions = defineOperation({
   family: 'envelope',
   method: 'POST',
   path: '/create_transactions',
-  roles: mempool,
   tag,
   summary: 'Submit signed transactions',
   description: 'One transaction or a list; all are admitted or none. The last members of the content are the hashes.',
@@ -92,7 +88,6 @@ export const postBlockchainEntry = defineOperation({
   family: 'envelope',
   method: 'POST',
   path: '/blockchain_entry',
-  roles: storage,
   tag,
   summary: 'A stored block or transaction, or several',
   description:
@@ -112,7 +107,6 @@ export const postFetchBalance = defineOperation({
   family: 'envelope',
   method: 'POST',
   path: '/fetch_balance',
-  roles: mempool,
   tag,
   summary: 'The balances of addresses',
   body: {
@@ -159,7 +153,6 @@ export const postCreateItemAsset = defineOperation({
   family: 'envelope',
   method: 'POST',
   path: '/create_item_asset',
-  roles: mempool,
   tag,
   summary: 'Create items, signed by the client',
   body: {
@@ -250,7 +243,6 @@ export const postLatestBlock = defineOperation({
   method: 'POST',
   aliases: ['GET'],
   path: '/latest_block',
-  roles: storage,
   tag,
   summary: 'The latest stored block',
   long: true,
@@ -263,7 +255,6 @@ export const postBlockByNum = defineOperation({
   family: 'envelope',
   method: 'POST',
   path: '/block_by_num',
-  roles: storage,
   tag,
   summary: 'Blocks by number',
   description: 'Numbers without a block are left out.',
@@ -284,7 +275,6 @@ export const postIssuedSupply = defineOperation({
   method: 'POST',
   aliases: ['GET'],
   path: '/issued_supply',
-  roles: mempool,
   tag,
   summary: 'Issued supply in raw token units',
   success: { 200: { description: 'An integer.', schema: envelope(Int64()) } },
@@ -297,7 +287,6 @@ export const postTotalSupply = defineOperation({
   method: 'POST',
   aliases: ['GET'],
   path: '/total_supply',
-  roles: mempool,
   tag,
   summary: 'Total supply in raw token units',
   success: { 200: { description: 'An integer.', schema: envelope(Int64()) } },
@@ -310,7 +299,6 @@ export const getDebugData = defineOperation({
   method: 'GET',
   aliases: ['POST'],
   path: '/debug_data',
-  roles: NODE_ROLES,
   tag,
   summary: 'What this node is and serves, in the older form',
   description: 'Wallets ask for it when they start (decision E8).',
@@ -351,3 +339,5 @@ export const envelopeOperations = [
   postTotalSupply,
   getDebugData,
 ] as const;
+
+export type EnvelopeOperation = (typeof envelopeOperations)[number];

@@ -4,12 +4,10 @@
  */
 
 import { stringifyExact } from '../../../lib/json.js';
-
-export const EVENT_TOPICS = ['blocks', 'transactions', 'wallet'] as const;
-export type EventTopic = (typeof EVENT_TOPICS)[number];
+import { TOPICS, type Topic } from '../../../lib/roles.js';
 
 /** How many events of each topic are kept: a busy topic does not displace the others. */
-const KEPT: Readonly<Record<EventTopic, number>> = { blocks: 1_000, transactions: 10_000, wallet: 1_000 };
+const KEPT: Readonly<Record<Topic, number>> = { blocks: 1_000, transactions: 10_000, wallet: 1_000 };
 
 export interface NodeEvent {
   /** 1 for the first event since the start. */
@@ -28,7 +26,7 @@ export interface EventHubOptions {
 
 export class EventHub {
   #epoch: number;
-  #rings: ReadonlyMap<EventTopic, Ring>;
+  #rings: ReadonlyMap<Topic, Ring>;
   readonly #kept: number | undefined;
   readonly #listeners = new Set<() => void>();
   readonly #texts = new WeakMap<NodeEvent, string>();
@@ -59,7 +57,7 @@ export class EventHub {
     return this.#last;
   }
 
-  publish(topic: EventTopic, name: string, data: object): void {
+  publish(topic: Topic, name: string, data: object): void {
     this.#last++;
     this.#rings.get(topic)?.push({ seq: this.#last, name, data });
     this.#announce();
@@ -72,7 +70,7 @@ export class EventHub {
   }
 
   /** Events of the topics after `seq`, in order, at most `limit`; undefined when some of them are no longer kept. */
-  after(topics: readonly EventTopic[], seq: number, limit: number): readonly NodeEvent[] | undefined {
+  after(topics: readonly Topic[], seq: number, limit: number): readonly NodeEvent[] | undefined {
     const found: NodeEvent[] = [];
     for (const topic of topics) {
       const ring = this.#rings.get(topic);
@@ -116,8 +114,8 @@ export class EventHub {
   };
 }
 
-function emptyRings(kept: number | undefined): ReadonlyMap<EventTopic, Ring> {
-  return new Map(EVENT_TOPICS.map((topic) => [topic, new Ring(kept ?? KEPT[topic])]));
+function emptyRings(kept: number | undefined): ReadonlyMap<Topic, Ring> {
+  return new Map(TOPICS.map((topic) => [topic, new Ring(kept ?? KEPT[topic])]));
 }
 
 /** The last events of one topic. */

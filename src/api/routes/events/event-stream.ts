@@ -6,7 +6,8 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../../lib/clock.js';
-import type { EventHub, EventTopic } from './event-hub.js';
+import type { Topic } from '../../../lib/roles.js';
+import type { EventHub } from './event-hub.js';
 
 /** Milliseconds between heartbeats. */
 const HEARTBEAT_MS = 15_000;
@@ -18,7 +19,7 @@ const BATCH = 256;
 const RETRY_MS = 1_000;
 
 export interface EventStreamOptions {
-  readonly topics: readonly EventTopic[];
+  readonly topics: readonly Topic[];
   /** The last event that the reader has; undefined when its position is lost, which it is told. */
   readonly from: number | undefined;
 }
@@ -32,7 +33,7 @@ export interface EventStreamModules {
 
 export class EventStream {
   readonly #response: ServerResponse;
-  readonly #topics: readonly EventTopic[];
+  readonly #topics: readonly Topic[];
   readonly #hub: EventHub;
   readonly #clock: Clock;
   #epoch: number;

@@ -4,8 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../../lib/deferred.js';
 import { TesseraError } from '../../../lib/errors.js';
+import type { Topic } from '../../../lib/roles.js';
 import { clientAddress } from '../../http/client-address.js';
-import type { EventHub, EventTopic } from './event-hub.js';
+import type { EventHub } from './event-hub.js';
 import { EventStream } from './event-stream.js';
 import { StreamPlaces } from './stream-places.js';
 
@@ -34,7 +35,7 @@ export class EventStreams {
    * Answers a request with the events after `place`, past and future. Throws `shutting_down`, and what `StreamPlaces.take`
    * throws.
    */
-  open(topics: readonly EventTopic[], place: number | undefined, request: FastifyRequest, reply: FastifyReply): void {
+  open(topics: readonly Topic[], place: number | undefined, request: FastifyRequest, reply: FastifyReply): void {
     if (this.#allEnded !== undefined) throw new TesseraError('shutting_down', 'The node is stopping.');
     const { hub } = this.#modules;
     const leave = this.#places.take(clientAddress(request));

@@ -2,12 +2,12 @@
 
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { TesseraError } from '../../../lib/errors.js';
-import type { NodeRole } from '../../../lib/roles.js';
+import { type NodeRole, type Topic, topicsOf } from '../../../lib/roles.js';
 import { addRoutes } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
-import { EVENT_TOPICS, EventHub, type EventTopic } from './event-hub.js';
+import { EventHub } from './event-hub.js';
 import { EventStreams } from './event-streams.js';
-import { eventOperations, streamEvents, TOPICS_OF_ROLE } from './operations.js';
+import { eventOperations, streamEvents } from './operations.js';
 
 export interface EventRoutes {
   readonly roles: readonly NodeRole[];
@@ -22,12 +22,12 @@ export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, do
   const { roles, modules, maxStreams = MAX_STREAMS } = options;
   const { clock } = modules;
   const hub = modules.events ?? new EventHub({ epoch: clock.now() });
-  const served = EVENT_TOPICS.filter((topic) => roles.some((role) => TOPICS_OF_ROLE[role].includes(topic)));
+  const served = topicsOf(roles);
   const streams = new EventStreams({ maxStreams }, { hub, clock });
 
   addRoutes(app, eventOperations, {
     streamEvents(request, reply) {
-      const topics = topicsOf(served, request.query.topics);
+      const topics = wantedOf(served, request.query.topics);
       if (topics.includes('wallet')) app.authorize(streamEvents, request);
       streams.open(topics, placeOf(hub, request), request, reply);
       // The log line is written now: a stream may stay open for days.
@@ -42,7 +42,7 @@ export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, do
 };
 
 /** The topics that a request names; by default all that are served. */
-function topicsOf(served: readonly EventTopic[], topics: string | undefined): readonly EventTopic[] {
+function wantedOf(served: readonly Topic[], topics: string | undefined): readonly Topic[] {
   if (topics === undefined) return served;
   return [...new Set(topics.split(',').map((name) => name.trim()))].map((name) => {
     const topic = served.find((one) => one === name);

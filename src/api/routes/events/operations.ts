@@ -1,19 +1,10 @@
 /** The stream of events: an extension of the contract. */
 
 import { type Static, Type } from '@sinclair/typebox';
-import { NODE_ROLES, type NodeRole } from '../../../lib/roles.js';
+import { perRole, TOPICS, type Topic } from '../../../lib/roles.js';
 import { PAYMENT_KINDS } from '../../../wallet/service.js';
 import { defineOperation } from '../../operation.js';
 import { Amount, Enum, Int64, Nullable, TransactionHash } from '../../schemas/scalars.js';
-import { EVENT_TOPICS, type EventTopic } from './event-hub.js';
-
-/** The topics of each role. */
-export const TOPICS_OF_ROLE: Readonly<Record<NodeRole, readonly EventTopic[]>> = {
-  mempool: ['blocks', 'transactions'],
-  storage: ['blocks'],
-  miner: ['blocks', 'wallet'],
-  user: ['blocks', 'wallet'],
-};
 
 const BlockEvent = Type.Object(
   {
@@ -67,11 +58,11 @@ const PlaceEvent = Type.Object(
 );
 
 /** A list of topics, as a pattern: what a node of that role has not is refused by the route. */
-const topicList = (topics: readonly EventTopic[]) => ({ pattern: `^(${topics.join('|')})(,(${topics.join('|')}))*$` });
+const topicList = (topics: readonly Topic[]) => ({ pattern: `^(${topics.join('|')})(,(${topics.join('|')}))*$` });
 
 const TOPIC_LISTS = {
-  'x-document': topicList(EVENT_TOPICS),
-  'x-document-of': Object.fromEntries(NODE_ROLES.map((role) => [role, topicList(TOPICS_OF_ROLE[role])])),
+  'x-document': topicList(TOPICS),
+  'x-document-of': perRole(({ topics }) => topicList(topics)),
 };
 
 export const streamEvents = defineOperation({
@@ -79,7 +70,6 @@ export const streamEvents = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/events',
-  roles: NODE_ROLES,
   tag: 'Events',
   apiKey: 'optional',
   permission: 'read',

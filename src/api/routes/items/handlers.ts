@@ -6,33 +6,29 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
-import type { NodeRole } from '../../../lib/roles.js';
 import { clientAddress } from '../../http/client-address.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { addRoutes, type Handler } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import { genesisHashSpecOf, itemCreationOf } from '../mempool/handlers.js';
-import { createItem } from '../mempool/operations.js';
+import { createItem, createTransactions } from '../mempool/operations.js';
 import type { CreateItemRequest } from '../mempool/schemas.js';
 import { apiAssetView } from '../views.js';
-
-export interface ItemRoutes {
-  readonly roles: readonly NodeRole[];
-}
+import { getWallet } from '../wallet/operations.js';
 
 type CreateItem = Handler<typeof createItem>;
 
 /** For the check of keys alone: `api.open_item_creation` opens `createItem` by its id, and never a wallet. */
 const createOwnItem: Operation = { ...createItem, id: 'createOwnItem' };
 
-export const itemRoutes: FastifyPluginCallback<ItemRoutes> = (app, { roles }, done) => {
-  const hasMempool = roles.includes('mempool');
-  const hasWallet = roles.includes('miner') || roles.includes('user');
+export const itemRoutes: FastifyPluginCallback = (app, _options, done) => {
   const byClient = signedByClient(app);
   const byWallet = signedByWallet(app);
 
   addRoutes(app, [createItem] as const, {
     createItem(request, reply) {
+      const hasMempool = app.operations.has(createTransactions);
+      const hasWallet = app.operations.has(getWallet);
       if (!hasWallet || (hasMempool && isSigned(request.body))) return byClient(request, reply);
       if (hasMempool) app.authorize(createOwnItem, request);
       return byWallet(request, reply);

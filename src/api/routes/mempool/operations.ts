@@ -16,7 +16,6 @@ import {
   TxStatusQueryRequest,
 } from './schemas.js';
 
-const mempool = ['mempool'] as const;
 const tag = 'Mempool';
 
 export const getBalances = defineOperation({
@@ -24,7 +23,6 @@ export const getBalances = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/balances',
-  roles: mempool,
   tag,
   summary: 'The balances of addresses',
   description:
@@ -41,7 +39,6 @@ export const queryBalances = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/balances/query',
-  roles: mempool,
   tag,
   summary: 'The balances of many addresses',
   body: { schema: BalancesQueryRequest },
@@ -55,7 +52,6 @@ export const getSupply = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/supply',
-  roles: mempool,
   tag,
   summary: 'Total and issued token supply',
   success: { 200: { description: 'Raw units.', schema: SupplyResponse } },
@@ -67,7 +63,6 @@ export const createTransactions = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/transactions',
-  roles: mempool,
   tag,
   summary: 'Submit signed transactions',
   description:
@@ -95,7 +90,6 @@ export const getTransactionStatus = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/transactions/status',
-  roles: mempool,
   tag,
   summary: 'The status of transactions',
   query: TxStatusQuery,
@@ -109,7 +103,6 @@ export const queryTransactionStatus = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/transactions/status:query',
-  roles: mempool,
   tag,
   summary: 'The status of many transactions',
   body: { schema: TxStatusQueryRequest },
@@ -123,7 +116,6 @@ export const createItem = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/items',
-  roles: ['mempool', 'miner', 'user'],
   tag,
   apiKey: true,
   permission: 'pay',

@@ -8,7 +8,6 @@ export const getCurrentBlock = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/mining/current-block',
-  roles: ['miner'],
   tag: 'Mining',
   summary: 'The block being mined',
   success: { 200: { description: 'The block; null before the first.', schema: CurrentBlockResponse } },

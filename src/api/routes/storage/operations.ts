@@ -13,7 +13,6 @@ import {
   LatestBlockResponse,
 } from './schemas.js';
 
-const storage = ['storage'] as const;
 const tag = 'Storage';
 
 export const getBlockchainEntry = defineOperation({
@@ -21,7 +20,6 @@ export const getBlockchainEntry = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/blockchain-entries/{key}',
-  roles: storage,
   tag,
   summary: 'A stored block or transaction',
   params: EntryParams,
@@ -46,7 +44,6 @@ export const queryBlockchainEntries = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/blockchain-entries/query',
-  roles: storage,
   tag,
   summary: 'Many stored blocks or transactions',
   description: 'In the order of the keys; keys without an entry are left out.',
@@ -62,7 +59,6 @@ export const getBlocks = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/blocks',
-  roles: storage,
   tag,
   summary: 'Blocks by number',
   description: 'In the order of the numbers; numbers without a stored block are left out.',
@@ -78,7 +74,6 @@ export const getLatestBlock = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/blocks/latest',
-  roles: storage,
   tag,
   summary: 'The latest stored block',
   success: {
@@ -106,7 +101,6 @@ export const getBlock = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/blocks/{num}',
-  roles: storage,
   tag,
   summary: 'A block by number',
   params: BlockParams,
@@ -128,7 +122,6 @@ export const getItem = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/items/{genesis_hash}',
-  roles: storage,
   tag,
   summary: 'How an item was created',
   description: 'An extension of the contract that several clients call.',

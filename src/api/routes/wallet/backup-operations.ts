@@ -4,7 +4,6 @@ import { Type } from '@sinclair/typebox';
 import { defineOperation } from '../../operation.js';
 import { Amount, EXAMPLE_TX_HASH } from '../../schemas/scalars.js';
 
-const withWallet = ['miner', 'user'] as const;
 const tag = 'Wallet';
 
 const PassphraseRequest = Type.Object(
@@ -41,7 +40,6 @@ export const backupWallet = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/wallet/backup',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'export',
@@ -59,7 +57,6 @@ export const sweepWallet = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/wallet/sweep',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'pay',

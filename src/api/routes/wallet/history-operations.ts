@@ -3,7 +3,6 @@
 import { defineOperation } from '../../operation.js';
 import { LabelsRequest, LabelsResponse, MovementsQuery, MovementsResponse } from './history-schemas.js';
 
-const withWallet = ['miner', 'user'] as const;
 const tag = 'Wallet';
 
 export const getWalletMovements = defineOperation({
@@ -11,7 +10,6 @@ export const getWalletMovements = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/wallet/movements',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'read',
@@ -37,7 +35,6 @@ export const getWalletLabels = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/wallet/labels',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'read',
@@ -53,7 +50,6 @@ export const setWalletLabels = defineOperation({
   family: 'v1',
   method: 'PUT',
   path: '/v1/wallet/labels',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'pay',

@@ -5,14 +5,11 @@ import { ItemPaymentRequest, WalletItemsResponse } from './item-schemas.js';
 import { AFTER_PAYMENT, createPayment } from './operations.js';
 import { PaymentAcceptedResponse } from './schemas.js';
 
-const withWallet = ['miner', 'user'] as const;
-
 export const getWalletItems = defineOperation({
   id: 'getWalletItems',
   family: 'v1',
   method: 'GET',
   path: '/v1/wallet/items',
-  roles: withWallet,
   tag: 'Wallet',
   apiKey: true,
   permission: 'read',
@@ -29,7 +26,6 @@ export const createItemPayment = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/item-payments',
-  roles: withWallet,
   tag: 'Payments',
   apiKey: true,
   permission: 'pay',

@@ -19,7 +19,6 @@ import {
   WalletInfoResponse,
 } from './schemas.js';
 
-const withWallet = ['miner', 'user'] as const;
 const tag = 'Wallet';
 
 /** What can be asked of a payment that was accepted. */
@@ -37,7 +36,6 @@ export const getOutgoingTransactions = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/transactions/outgoing',
-  roles: withWallet,
   tag,
   summary: 'Payments of the wallet',
   query: OutgoingQuery,
@@ -51,7 +49,6 @@ export const getWalletHistory = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/wallet/history',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'read',
@@ -68,7 +65,6 @@ export const getWallet = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/wallet',
-  roles: withWallet,
   tag,
   summary: 'The balance of the wallet',
   query: WalletInfoQuery,
@@ -82,7 +78,6 @@ export const createWalletAddress = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/wallet/addresses',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'pay',
@@ -105,7 +100,6 @@ export const exportKeypairs = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/wallet/keypairs',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'export',
@@ -122,7 +116,6 @@ export const importKeypairs = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/wallet/keypairs',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'admin',
@@ -138,7 +131,6 @@ export const changePassphrase = defineOperation({
   family: 'v1',
   method: 'PUT',
   path: '/v1/wallet/passphrase',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'admin',
@@ -153,7 +145,6 @@ export const refreshRunningTotal = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/wallet/running-total:refresh',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'read',
@@ -168,7 +159,6 @@ export const createPayment = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/payments',
-  roles: withWallet,
   tag: 'Payments',
   apiKey: true,
   permission: 'pay',
@@ -198,7 +188,6 @@ export const abandonPayment = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/payments/{tx_hash}/abandon',
-  roles: withWallet,
   tag: 'Payments',
   apiKey: true,
   permission: 'pay',

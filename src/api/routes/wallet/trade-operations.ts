@@ -10,7 +10,6 @@ import {
   TradesResponse,
 } from './trade-schemas.js';
 
-const withWallet = ['miner', 'user'] as const;
 const tag = 'Trades';
 const reading = ['no_wallet', 'cannot_pay', 'wallet_unreadable'] as const;
 const paying = [
@@ -34,7 +33,6 @@ export const offerTrade = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/trades',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'pay',
@@ -53,7 +51,6 @@ export const acceptTrade = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/trades/accept',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'pay',
@@ -71,7 +68,6 @@ export const completeTrade = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/trades/complete',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'pay',
@@ -89,7 +85,6 @@ export const getTrades = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/trades',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'read',
@@ -110,7 +105,6 @@ export const getTrade = defineOperation({
   family: 'v1',
   method: 'GET',
   path: '/v1/trades/{trade_id}',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'read',
@@ -126,7 +120,6 @@ export const cancelTrade = defineOperation({
   family: 'v1',
   method: 'POST',
   path: '/v1/trades/{trade_id}/cancel',
-  roles: withWallet,
   tag,
   apiKey: true,
   permission: 'pay',

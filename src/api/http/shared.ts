@@ -1,0 +1,69 @@
+/** What all routes of an app share: hooks from the first byte of a request to its answer, in the order in which they run. */
+
+import cors from '@fastify/cors';
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance } from 'fastify';
+import { addressGroup } from '../../lib/ip-address.js';
+import type { ApiModules, ApiOptions } from '../options.js';
+import { access } from './access.js';
+import { answers } from './answers.js';
+import type { ApiKeys } from './api-key.js';
+import { arrival } from './arrival.js';
+import { bodyBudget } from './body-budget.js';
+import { clientAddress } from './client-address.js';
+import { addJsonBodyParser } from './json.js';
+import { mountedOperations } from './mounted-operations.js';
+import { refusedBodies } from './refused-bodies.js';
+import { type RequestLog, requestLog } from './request-log.js';
+import { sharedValidators } from './validator.js';
+
+const RATE_WINDOW_MS = 60_000;
+/** Headers that existing clients send from browsers (reference, §6.7). */
+const CORS_REQUEST_HEADERS =
+  'accept, content-type, idempotency-key, if-none-match, last-event-id, x-api-key, x-cache-id, x-nonce, x-request-id'.split(
+    ', ',
+  );
+const CORS_RESPONSE_HEADERS = ['etag', 'retry-after', 'x-request-id'];
+
+export async function addShared(
+  app: FastifyInstance,
+  { api }: ApiOptions,
+  {
+    clock,
+    validators = sharedValidators,
+    log,
+    keys,
+  }: ApiModules & { readonly log: RequestLog; readonly keys: ApiKeys },
+): Promise<void> {
+  app.setValidatorCompiler(validators.compiler(api.limits));
+
+  // The order of the hooks: a request waits for its turn, gets its id and log line, is counted, and then its key is checked.
+  await app.register(requestLog, { log });
+  await app.register(arrival, { log });
+  if (api.rateLimit.enabled) {
+    await app.register(rateLimit, {
+      global: false,
+      max: api.rateLimit.perMinute,
+      timeWindow: RATE_WINDOW_MS,
+      keyGenerator: (request) => addressGroup(clientAddress(request)),
+    });
+    // Before the check of keys, so that requests with wrong keys are counted too.
+    app.addHook('onRequest', app.rateLimit());
+  }
+  if (api.cors !== 'off') {
+    await app.register(cors, {
+      origin: api.cors === 'all' ? '*' : [...api.cors],
+      methods: ['GET', 'HEAD', 'POST', 'PUT'],
+      allowedHeaders: CORS_REQUEST_HEADERS,
+      exposedHeaders: CORS_RESPONSE_HEADERS,
+      strictPreflight: false,
+    });
+  }
+
+  await app.register(bodyBudget);
+  await app.register(refusedBodies, { clock });
+  addJsonBodyParser(app);
+  await app.register(access, { keys, clock, openTo: api.auth === 'open' ? api.cors : undefined });
+  await app.register(mountedOperations);
+  await app.register(answers, { clock });
+}

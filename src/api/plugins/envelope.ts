@@ -1,0 +1,11 @@
+/** The older routes, of the roles of the node. */
+
+import type { ApiPlugin } from '../options.js';
+import { apiOf } from '../roles.js';
+import { envelopeRoutes } from '../routes/envelope/handlers.js';
+
+export const envelope: ApiPlugin = (app, { options: { roles, api, envelope: options }, modules }, done) => {
+  const operations = roles.flatMap((role) => apiOf(role).envelopes ?? []);
+  app.register(envelopeRoutes, { options: { ...options, batch: api.limits.batch }, operations, modules });
+  done();
+};

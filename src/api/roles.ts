@@ -1,0 +1,90 @@
+/** What each role has over HTTP: its operations, its sites, and the plugin that adds its routes, which only its nodes load. */
+
+import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import type { ApiKeysOptions } from './http/api-key.js';
+import type { Operation } from './operation.js';
+import type { ApiOptions, ApiPlugin } from './options.js';
+import { SITES, type Site } from './pages/page-paths.js';
+import { holdingOperations } from './routes/chain/holding-operations.js';
+import { chainOperations } from './routes/chain/operations.js';
+import { type EnvelopeOperation, mempoolEnvelopes, storageEnvelopes } from './routes/envelope/operations.js';
+import { createItem, mempoolOperations } from './routes/mempool/operations.js';
+import { miningOperations } from './routes/mining/operations.js';
+import { storageOperations } from './routes/storage/operations.js';
+import { toolOperations } from './routes/tools/operations.js';
+import { userOperations } from './routes/user/operations.js';
+import { walletBackupOperations } from './routes/wallet/backup-operations.js';
+import { walletHistoryOperations } from './routes/wallet/history-operations.js';
+import { walletItemOperations } from './routes/wallet/item-operations.js';
+import { walletOperations } from './routes/wallet/operations.js';
+import { walletTradeOperations } from './routes/wallet/trade-operations.js';
+
+export interface RoleApi {
+  readonly operations: readonly Operation[];
+  /** Of the older routes. */
+  readonly envelopes?: readonly EnvelopeOperation[];
+  readonly sites?: readonly Site[];
+  /** Operations that the options open to callers without a key. */
+  readonly open?: (api: ApiOptions['api']) => readonly Operation[];
+  /** Adds the routes of these operations. */
+  readonly plugin: () => Promise<ApiPlugin>;
+}
+
+/** Of every role with a wallet. */
+const WALLET = [
+  createItem,
+  ...walletOperations,
+  ...walletHistoryOperations,
+  ...walletItemOperations,
+  ...walletTradeOperations,
+  ...walletBackupOperations,
+] as const;
+
+export const ROLE_APIS = {
+  mempool: {
+    operations: mempoolOperations,
+    envelopes: mempoolEnvelopes,
+    // Only where the client signs, so never where a wallet does: beside one, `itemRoutes` asks for the key of an item that it signs.
+    open: ({ openItemCreation }) => (openItemCreation ? [createItem] : []),
+    plugin: async () => (await import('./plugins/mempool.js')).mempool,
+  },
+  storage: {
+    operations: [...storageOperations, ...chainOperations, ...holdingOperations],
+    envelopes: storageEnvelopes,
+    sites: ['explorer'],
+    plugin: async () => (await import('./plugins/storage.js')).storage,
+  },
+  miner: {
+    operations: [...miningOperations, ...WALLET],
+    sites: ['wallet'],
+    plugin: async () => (await import('./plugins/miner.js')).miner,
+  },
+  user: {
+    operations: [...WALLET, ...userOperations, ...toolOperations],
+    sites: ['wallet'],
+    plugin: async () => (await import('./plugins/user.js')).user,
+  },
+} as const satisfies Readonly<Record<NodeRole, RoleApi>>;
+
+export function apiOf(role: NodeRole): RoleApi {
+  return ROLE_APIS[role];
+}
+
+/** The roles that serve an operation; every node serves what is of no role. */
+export function rolesOf(operation: Operation): readonly NodeRole[] {
+  const own = NODE_ROLES.filter((role) => {
+    const { operations, envelopes = [] } = apiOf(role);
+    return operations.includes(operation) || (envelopes as readonly Operation[]).includes(operation);
+  });
+  return own.length === 0 ? NODE_ROLES : own;
+}
+
+/** The sites of a node with these roles; the first is at `/`. */
+export function sitesOf(roles: readonly NodeRole[]): readonly Site[] {
+  return SITES.filter((site) => roles.some((role) => apiOf(role).sites?.includes(site)));
+}
+
+/** The rules for protected routes. */
+export function apiKeysOptions(roles: readonly NodeRole[], api: ApiOptions['api']): ApiKeysOptions {
+  return { ...api, open: roles.flatMap((role) => apiOf(role).open?.(api) ?? []).map(({ id }) => id) };
+}
