@@ -22,7 +22,7 @@ import { descriptorLimit, planDescriptors } from './descriptors.js';
 import { listening } from './listening.js';
 import { apiKeys, createNodeApi, keysOf, type NodeApiOptions } from './node-api.js';
 import { publishEvents } from './publish-events.js';
-import type { RoleServices } from './role.js';
+import type { RoleServices } from './roles/role.js';
 
 /** Whose wallet answers, and whose news of blocks are told, best first. */
 const WALLETS = ['user', 'miner'] as const;

@@ -29,15 +29,15 @@ import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descrip
 import { readGenesis } from './genesis-file.js';
 import type { JointApi } from './joint-api.js';
 import { listening } from './listening.js';
-import { MempoolRole } from './mempool-role.js';
 import { apiKeys, createNodeApi, type NodeApiOptions } from './node-api.js';
 import { createNodeLinks, linkedPeers } from './node-links.js';
 import { NodeMetrics } from './node-metrics.js';
 import { producersOf } from './producers.js';
 import { publishEvents } from './publish-events.js';
-import type { Role, RoleContext, RoleServices, TaskName } from './role.js';
-import { StorageRole } from './storage-role.js';
-import { WalletRole } from './wallet-role.js';
+import { MempoolRole } from './roles/mempool.js';
+import type { Role, RoleContext, RoleServices, TaskName } from './roles/role.js';
+import { StorageRole } from './roles/storage.js';
+import { WalletRole } from './roles/wallet.js';
 
 export interface NodeModules {
   readonly logger: NodeLogger;

@@ -5,7 +5,7 @@ import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
 import type { WalletWords } from '../wallet/keys/words.js';
 import { Wallet } from '../wallet/wallet.js';
-import type { RoleContext } from './role.js';
+import type { RoleContext } from './roles/role.js';
 
 export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
   Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room' | 'keepsPassphrase'>> & {

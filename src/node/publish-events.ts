@@ -4,7 +4,7 @@ import type { EventHub } from '../api/routes/events/event-hub.js';
 import type { BalanceEvent, BlockEvent, PaymentEvent, TransactionEvent } from '../api/routes/events/operations.js';
 import type { CoinTotals } from '../wallet/coins/coin-index.js';
 import type { Wallet } from '../wallet/wallet.js';
-import type { RoleServices } from './role.js';
+import type { RoleServices } from './roles/role.js';
 
 /**
  * Publishes from now on. There is no end to it: the services live as long as the node. `areBlocksTold`: another node tells of

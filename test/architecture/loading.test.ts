@@ -33,7 +33,7 @@ function packagesOf(entry: string): ReadonlySet<string> {
 
 describe('what is loaded at the start', () => {
   it('has no gRPC in a node, whose journal in etcd is loaded when it has one', () => {
-    expect([...packagesOf('node/etcd-journal.ts')]).toEqual(
+    expect([...packagesOf('node/roles/mempool/etcd-journal.ts')]).toEqual(
       expect.arrayContaining(['@bufbuild/protobuf', '@grpc/grpc-js']),
     );
     for (const entry of ['node/node.ts', 'node/dev-network.ts', 'node/node-group.ts']) {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { soleLeader } from '../../src/journal/leadership.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { FromStorage } from '../../src/node/from-storage.js';
+import { FromStorage } from '../../src/node/roles/mempool/from-storage.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { chainFor, rulesFor } from '../support/mempool.js';
 import { createBed } from '../support/peers.js';

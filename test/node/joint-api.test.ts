@@ -12,7 +12,7 @@ import { TesseraError } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { JointApi, type JointPart } from '../../src/node/joint-api.js';
-import type { RoleServices } from '../../src/node/role.js';
+import type { RoleServices } from '../../src/node/roles/role.js';
 import { fakeMempool, fakeMiner, fakeStorage, fakeUser, fakeWallet } from '../support/api/fakes.js';
 import { NODE_CERT, NODE_TLS_KEY } from '../support/certificates.js';
 import { ManualClock } from '../support/manual-clock.js';

@@ -41,9 +41,9 @@ import { StateStore } from '../../mempool/state/state-store.js';
 import { noMetrics } from '../../observability/metrics.js';
 import { decodeTransactions, joinTransactions } from '../../peers/payloads.js';
 import { Archive } from '../../storage/archive/archive.js';
-import { etcdJournal } from '../etcd-journal.js';
-import { stateRules, unicornSource } from '../mempool-role.js';
 import { producersOf } from '../producers.js';
+import { etcdJournal } from '../roles/mempool/etcd-journal.js';
+import { stateRules, unicornSource } from '../roles/mempool.js';
 
 /** The folder, in the data folder, in which the new databases are built. */
 const BUILD_FOLDER = 'rebuild';

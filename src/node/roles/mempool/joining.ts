@@ -4,16 +4,16 @@
  * makes one from the blocks of storage (docs/adr/0042-snapshots-and-trimming.md, docs/adr/0048-a-state-from-storage.md).
  */
 
-import type { Kv } from '../db/kv.js';
-import type { Clock } from '../lib/clock.js';
-import { createDeferred } from '../lib/deferred.js';
-import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import { beginTaking, endTaking, isBeingTaken } from '../mempool/replicas/copied-records.js';
-import { takeSnapshot } from '../mempool/replicas/take-snapshot.js';
-import { keys } from '../mempool/state/layout.js';
-import { decodeHead } from '../mempool/state/records.js';
-import type { Link, PeerNetwork } from '../peers/network.js';
+import type { Kv } from '../../../db/kv.js';
+import type { Clock } from '../../../lib/clock.js';
+import { createDeferred } from '../../../lib/deferred.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../../lib/errors.js';
+import type { Logger } from '../../../lib/logger.js';
+import { beginTaking, endTaking, isBeingTaken } from '../../../mempool/replicas/copied-records.js';
+import { takeSnapshot } from '../../../mempool/replicas/take-snapshot.js';
+import { keys } from '../../../mempool/state/layout.js';
+import { decodeHead } from '../../../mempool/state/records.js';
+import type { Link, PeerNetwork } from '../../../peers/network.js';
 import type { FromStorage } from './from-storage.js';
 
 /** Milliseconds that another node has to open a link. */

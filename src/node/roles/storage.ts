@@ -7,19 +7,19 @@ import {
   noteDamage,
   removeAside,
   removeLeftovers,
-} from '../db/put-aside.js';
-import { Verifier } from '../ledger/verifier/verifier.js';
-import type { Timer } from '../lib/clock.js';
-import { errorMessage, isTesseraError } from '../lib/errors.js';
-import { together } from '../lib/together.js';
-import type { Progress } from '../observability/progress.js';
-import { Archive } from '../storage/archive/archive.js';
-import type { UnspentProgress } from '../storage/archive/unspent-outputs.js';
-import { ChainIndex } from '../storage/chain-index/chain-index.js';
-import { DamagedArchive } from '../storage/heal/damaged-archive.js';
-import { Healing } from '../storage/heal/healing.js';
-import { RunningStorageService } from '../storage/storage-service.js';
-import { indexDatabase } from './index-database.js';
+} from '../../db/put-aside.js';
+import { Verifier } from '../../ledger/verifier/verifier.js';
+import type { Timer } from '../../lib/clock.js';
+import { errorMessage, isTesseraError } from '../../lib/errors.js';
+import { together } from '../../lib/together.js';
+import type { Progress } from '../../observability/progress.js';
+import { Archive } from '../../storage/archive/archive.js';
+import type { UnspentProgress } from '../../storage/archive/unspent-outputs.js';
+import { ChainIndex } from '../../storage/chain-index/chain-index.js';
+import { DamagedArchive } from '../../storage/heal/damaged-archive.js';
+import { Healing } from '../../storage/heal/healing.js';
+import { RunningStorageService } from '../../storage/storage-service.js';
+import { indexDatabase } from '../index-database.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
 const ARCHIVE = 'archive';

@@ -1,12 +1,12 @@
 /** The roles user and miner: a wallet and the user service, and mining for a miner (decision V22). */
 
-import { Failure } from '../lib/service.js';
-import { fixedRewardAddress, Miner } from '../miner/miner.js';
-import type { Progress } from '../observability/progress.js';
-import { RunningUserService } from '../user/user-service.js';
-import type { Wallet } from '../wallet/wallet.js';
-import { missingPeer } from './node-links.js';
-import { openWallet } from './open-wallet.js';
+import { Failure } from '../../lib/service.js';
+import { fixedRewardAddress, Miner } from '../../miner/miner.js';
+import type { Progress } from '../../observability/progress.js';
+import { RunningUserService } from '../../user/user-service.js';
+import type { Wallet } from '../../wallet/wallet.js';
+import { missingPeer } from '../node-links.js';
+import { openWallet } from '../open-wallet.js';
 import type { Role, RoleContext, RoleServices } from './role.js';
 
 export class WalletRole implements Role {

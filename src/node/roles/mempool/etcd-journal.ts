@@ -1,18 +1,18 @@
 /** The journal in etcd, and the lease of who leads those that share it. Loaded only by nodes that have one: it brings gRPC. */
 
-import type { Config } from '../config/schema.js';
-import { namesBelow } from '../journal/etcd/entries.js';
-import type { EtcdOptions } from '../journal/etcd/etcd-client.js';
-import { EtcdJournal, type EtcdJournalModules } from '../journal/etcd/etcd-journal.js';
-import { EtcdLease } from '../journal/etcd/etcd-lease.js';
-import { LeaseLeadership } from '../journal/etcd/lease-leadership.js';
-import type { SharedRules } from '../journal/etcd/shared-rules.js';
-import { toHex } from '../lib/bytes.js';
-import { silentLogger } from '../lib/logger.js';
-import { systemRandom } from '../lib/random.js';
-import { journalRules } from './network-rules.js';
-import type { RoleContext } from './role.js';
-import { readPem } from './tls-files.js';
+import type { Config } from '../../../config/schema.js';
+import { namesBelow } from '../../../journal/etcd/entries.js';
+import type { EtcdOptions } from '../../../journal/etcd/etcd-client.js';
+import { EtcdJournal, type EtcdJournalModules } from '../../../journal/etcd/etcd-journal.js';
+import { EtcdLease } from '../../../journal/etcd/etcd-lease.js';
+import { LeaseLeadership } from '../../../journal/etcd/lease-leadership.js';
+import type { SharedRules } from '../../../journal/etcd/shared-rules.js';
+import { toHex } from '../../../lib/bytes.js';
+import { silentLogger } from '../../../lib/logger.js';
+import { systemRandom } from '../../../lib/random.js';
+import { journalRules } from '../../network-rules.js';
+import { readPem } from '../../tls-files.js';
+import type { RoleContext } from '../role.js';
 
 /** Bytes of the name of a process: nobody guesses or repeats it. */
 const PROCESS_NAME_BYTES = 12;

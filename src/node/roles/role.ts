@@ -1,25 +1,25 @@
 /** What a role gives to its node, and what it is made from. */
 
-import type { NodeInfo } from '../api/options.js';
-import type { Producers } from '../chain/certificate.js';
-import type { Genesis } from '../chain/genesis.js';
-import type { Config } from '../config/schema.js';
-import type { KeyPair } from '../crypto/ed25519.js';
-import type { DataDir } from '../db/data-dir.js';
-import type { Room } from '../db/disk-room.js';
-import type { Clock } from '../lib/clock.js';
-import type { Logger } from '../lib/logger.js';
-import type { Random } from '../lib/random.js';
-import type { Service } from '../lib/service.js';
-import type { Mempool } from '../mempool/mempool.js';
-import type { Miner } from '../miner/miner.js';
-import type { Metrics } from '../observability/metrics.js';
-import type { Progress, ProgressOptions } from '../observability/progress.js';
-import type { PeerNetwork } from '../peers/network.js';
-import type { ChainIndex } from '../storage/chain-index/chain-index.js';
-import type { RunningStorageService } from '../storage/storage-service.js';
-import type { RunningUserService } from '../user/user-service.js';
-import type { Wallet } from '../wallet/wallet.js';
+import type { NodeInfo } from '../../api/options.js';
+import type { Producers } from '../../chain/certificate.js';
+import type { Genesis } from '../../chain/genesis.js';
+import type { Config } from '../../config/schema.js';
+import type { KeyPair } from '../../crypto/ed25519.js';
+import type { DataDir } from '../../db/data-dir.js';
+import type { Room } from '../../db/disk-room.js';
+import type { Clock } from '../../lib/clock.js';
+import type { Logger } from '../../lib/logger.js';
+import type { Random } from '../../lib/random.js';
+import type { Service } from '../../lib/service.js';
+import type { Mempool } from '../../mempool/mempool.js';
+import type { Miner } from '../../miner/miner.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { Progress, ProgressOptions } from '../../observability/progress.js';
+import type { PeerNetwork } from '../../peers/network.js';
+import type { ChainIndex } from '../../storage/chain-index/chain-index.js';
+import type { RunningStorageService } from '../../storage/storage-service.js';
+import type { RunningUserService } from '../../user/user-service.js';
+import type { Wallet } from '../../wallet/wallet.js';
 
 export interface RoleContext {
   readonly config: Config;

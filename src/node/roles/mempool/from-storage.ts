@@ -4,15 +4,15 @@
  * that was ever taken, and where no node with a state is left to ask (docs/adr/0048-a-state-from-storage.md).
  */
 
-import type { Kv } from '../db/kv.js';
-import type { EtcdJournal } from '../journal/etcd/etcd-journal.js';
-import type { Below } from '../journal/etcd/marks.js';
-import type { Leadership } from '../journal/leadership.js';
-import { TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import type { Service } from '../lib/service.js';
-import { type TakeBlocksOptions, takeBlocks } from '../mempool/replicas/take-blocks.js';
-import type { Link, PeerNetwork } from '../peers/network.js';
+import type { Kv } from '../../../db/kv.js';
+import type { EtcdJournal } from '../../../journal/etcd/etcd-journal.js';
+import type { Below } from '../../../journal/etcd/marks.js';
+import type { Leadership } from '../../../journal/leadership.js';
+import { TesseraError } from '../../../lib/errors.js';
+import type { Logger } from '../../../lib/logger.js';
+import type { Service } from '../../../lib/service.js';
+import { type TakeBlocksOptions, takeBlocks } from '../../../mempool/replicas/take-blocks.js';
+import type { Link, PeerNetwork } from '../../../peers/network.js';
 
 /** Milliseconds that a storage node has to open a link. */
 const DIAL_MS = 10_000;

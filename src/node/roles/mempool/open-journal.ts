@@ -1,11 +1,11 @@
 /** The journal of a mempool node, and who leads those that share it, as its configuration has it. */
 
-import type { EtcdJournal } from '../journal/etcd/etcd-journal.js';
-import type { Journal } from '../journal/journal.js';
-import { type Leadership, soleLeader } from '../journal/leadership.js';
-import { LocalJournal } from '../journal/local-journal.js';
-import type { Service } from '../lib/service.js';
-import type { RoleContext } from './role.js';
+import type { EtcdJournal } from '../../../journal/etcd/etcd-journal.js';
+import type { Journal } from '../../../journal/journal.js';
+import { type Leadership, soleLeader } from '../../../journal/leadership.js';
+import { LocalJournal } from '../../../journal/local-journal.js';
+import type { Service } from '../../../lib/service.js';
+import type { RoleContext } from '../role.js';
 
 export interface OpenJournal {
   readonly journal: Journal;
