@@ -4,13 +4,17 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-const { version } = JSON.parse(readFileSync(here('../package.json'), 'utf8')) as { readonly version: string };
+const { version, browser } = JSON.parse(readFileSync(here('../package.json'), 'utf8')) as {
+  readonly version: string;
+  readonly browser: Readonly<Record<string, string>>;
+};
 
 /** Smaller files gain nothing. */
 const PACKED_FROM_BYTES = 512;
@@ -47,8 +51,21 @@ export default defineConfig({
       },
     },
   },
-  plugins: [packed()],
+  plugins: [twins(), packed()],
 });
+
+/** Takes the twin `NAME.browser.ts` of each module that needs Node.js: `browser` of package.json names them as they are compiled. */
+function twins(): Plugin {
+  const names = new Set(Object.keys(browser).map((file) => basename(file)));
+  return {
+    name: 'tessera-twins',
+    enforce: 'pre',
+    resolveId(source, importer) {
+      if (!source.startsWith('.') || !names.has(basename(source))) return null;
+      return this.resolve(source.replace(/\.js$/, '.browser.ts'), importer);
+    },
+  };
+}
 
 /** Writes each text file also as Brotli and gzip packed it, with the strongest settings: a node only sends them. */
 function packed(): Plugin {

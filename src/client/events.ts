@@ -11,7 +11,7 @@ const MAX_EVENT_LENGTH = 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 /** Milliseconds before the first and the longest wait for another connection. */
 const FIRST_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 30_000;
+const MAX_RETRY_MS = 10_000;
 /** Milliseconds of silence after which a connection is given up; a node sends something every 15 s. */
 const SILENCE_MS = 45_000;
 /** An id that a header can carry. */
@@ -32,6 +32,8 @@ export interface EventRequest {
   /** Resume after this event. */
   readonly lastEventId?: string | undefined;
   readonly signal: AbortSignal;
+  /** Called when the node answers with events. */
+  readonly onOpen?: (() => void) | undefined;
 }
 
 /**
@@ -61,6 +63,7 @@ export async function* readEvents(request: EventRequest): AsyncGenerator<EventNe
       throw refusal(response, await readText(response, MAX_REFUSAL_BYTES, signal), new URL(url).origin);
     }
     checkIsStream(response, url);
+    request.onOpen?.();
     const parser = new EventParser(lastEventId ?? '');
     const decoder = new TextDecoder();
     for await (const chunk of chunksOf(response.body, signal))

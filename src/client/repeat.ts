@@ -72,7 +72,7 @@ export async function repeat<T>(attempt: () => Promise<T>, options: Repeating): 
       failure = error;
     }
     if (isKeyed && lost !== undefined) {
-      if (DEFINITE.has(failure.code)) throw failure;
+      if (isDefinite(failure)) throw failure;
       if (!LOST.has(failure.code) && !isPassing(failure)) throw new UnknownOutcome(failure);
     } else if (mayHaveActed(failure)) {
       if (afterLoss === 'stop' || (afterLoss === 'repeat' && !mayPass(failure))) throw failure;
@@ -99,6 +99,11 @@ export function describesKeys(
 /** After a first attempt. The errors of a node say that nothing was done, but for those of a broken one, and one that does not know. */
 export function mayHaveActed(error: TesseraError): boolean {
   return error instanceof NoAnswer ? error.sent : LOST.has(error.code);
+}
+
+/** The node has looked at the key, and nothing was done for it. */
+export function isDefinite({ code }: TesseraError): boolean {
+  return DEFINITE.has(code);
 }
 
 /** The node, or what is in front of it, could not look at the request. */

@@ -35,6 +35,8 @@ export interface EventOptions {
   readonly signal?: AbortSignal | undefined;
   /** The node to listen to, where `url` names several. */
   readonly role?: NodeRole | undefined;
+  /** Called whenever a connection is open. */
+  readonly onOpen?: (() => void) | undefined;
   /** Told why a connection was lost, before the next one is opened. */
   readonly onLost?: ((error: unknown) => void) | undefined;
 }
@@ -85,14 +87,14 @@ export function createClient(options: ClientOptions): TesseraClient {
 
 async function* eventsOf(
   calls: NodeCalls,
-  { topics, lastEventId, signal, role, onLost = () => undefined }: EventOptions,
+  { topics, lastEventId, signal, role, onOpen, onLost = () => undefined }: EventOptions,
 ): AsyncGenerator<NodeEvent, void, undefined> {
   const { url, apiKey } = calls.places(rolesWithTopics(topics), role)[0];
   const target = addressOf(url, '/v1/events', topics === undefined ? {} : { topics: topics.join(',') });
   // Only the topic of the wallet is protected.
   const key = topics === undefined || topics.includes('wallet') ? apiKey : undefined;
   const end = signal ?? new AbortController().signal;
-  const request = { url: target.href, apiKey: key, fetch: calls.fetch, lastEventId, signal: end };
+  const request = { url: target.href, apiKey: key, fetch: calls.fetch, lastEventId, signal: end, onOpen };
   for await (const { id, name, data } of followEvents(request, onLost)) {
     const value = withBigints(parseExactJson(data, { anyName: true }), placesOf(name));
     // The names are those of the node's own schemas.

@@ -9,10 +9,27 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What pages may import from each folder of `web/`, and from the program. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  'web/explorer': ['web/explorer', 'web/shared', 'src/lib', 'src/crypto', 'src/chain', 'src/api/pages/page-paths.ts'],
-  'web/wallet': ['web/wallet', 'web/shared', 'src/lib', 'src/crypto', 'src/chain', 'src/api/pages/page-paths.ts'],
-  'web/docs': ['web/docs', 'web/shared'],
-  'web/shared': ['web/shared', 'src/lib', 'src/crypto', 'src/chain'],
+  'web/explorer': [
+    'web/explorer',
+    'web/shared',
+    'src/lib',
+    'src/crypto',
+    'src/chain',
+    'src/sdk',
+    'src/api/pages/page-paths.ts',
+  ],
+  'web/wallet': [
+    'web/wallet',
+    'web/shared',
+    'src/lib',
+    'src/crypto',
+    'src/chain',
+    'src/client/repeat.ts',
+    'src/sdk',
+    'src/api/pages/page-paths.ts',
+  ],
+  'web/docs': ['web/docs', 'web/shared', 'src/lib'],
+  'web/shared': ['web/shared', 'src/lib', 'src/crypto', 'src/chain', 'src/sdk'],
 };
 
 const posix = (path: string): string => path.split(sep).join('/');
@@ -42,6 +59,18 @@ describe('the pages', () => {
         !ALLOWED[folder]?.some((allowed) => target === allowed || target.startsWith(`${allowed}/`)),
     );
     expect(others.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
+  });
+
+  it('use no package but those for pages, and nothing of Node.js, whose types the program in them needs', () => {
+    const others = files.flatMap(({ file }) => {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      const packages = [...text.matchAll(/^(?:import|export)(?:[^'";=(]*?\bfrom)? '([^'./][^']*)';/gm)].map(
+        ([, name]) => name,
+      );
+      const globals = text.match(/\b(?:Buffer|process)\b\./g) ?? [];
+      return [...packages, ...globals].map((name) => `${file} uses ${name}`);
+    });
+    expect(others.filter((use) => !/ uses (?:preact|preact\/hooks|qr)$/.test(use))).toEqual([]);
   });
 
   it('turn no text into markup, and keep no key beyond the tab', () => {

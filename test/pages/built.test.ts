@@ -7,10 +7,10 @@ import { PageFiles } from '../../src/api/pages/page-files.js';
 import { SITES } from '../../src/api/pages/page-paths.js';
 
 const BUILT = fileURLToPath(new URL('../../dist/web/', import.meta.url));
-const MAX_PACKED_BYTES = 150_000;
+const MAX_PACKED_BYTES = 100_000;
 
 describe('the built pages', () => {
-  it('are at most 150 kB packed, all together', async () => {
+  it('are at most 100 kB packed, all together', async () => {
     const files = await PageFiles.load(BUILT);
     const all = [...SITES.map((site) => files.document(site)), ...files.assets.values()];
     expect(all.length).toBeGreaterThan(SITES.length);

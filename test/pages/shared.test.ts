@@ -1,15 +1,12 @@
-/** What the pages compute: exact amounts, exact JSON, paths, difficulty. */
+/** What the pages compute: exact amounts, paths, difficulty. */
 
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DISPLAY_UNIT, U64_MAX } from '../../src/chain/constants.js';
 import { expandCompact } from '../../src/chain/pow.js';
-import { stringifyExact as nodeJson } from '../../src/lib/json.js';
-import type { Block, Transaction } from '../../web/explorer/chain/views.js';
+import type { Block, Transaction } from '../../web/explorer/chain/shapes.js';
 import { expectedHashes, intervals, nextPart, percentIssued, throughput } from '../../web/explorer/figures.js';
 import { grouped, parseTokens, tokenText } from '../../web/shared/amounts.js';
-import { parseExact, stringifyExact } from '../../web/shared/json.js';
 import { matchPath } from '../../web/shared/match-path.js';
-import { callNode } from '../../web/shared/node-api.js';
 import { fc, test } from '../support/property.js';
 
 const u64 = fc.bigInt({ min: 0n, max: U64_MAX });
@@ -55,32 +52,6 @@ describe('amounts', () => {
   });
 });
 
-describe('JSON of the node', () => {
-  test.prop([fc.array(u64)])('keeps every integer', (values) => {
-    const parsed = parseExact(nodeJson({ values })) as { values: (number | bigint)[] };
-    expect(parsed.values.map(BigInt)).toEqual(values);
-    expect(stringifyExact({ values, nothing: undefined })).toBe(nodeJson({ values }));
-  });
-
-  it('changes no prototype', () => {
-    const parsed = parseExact('{"__proto__":{"polluted":12345678901234567890},"a":1}') as Record<string, unknown>;
-    expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype);
-    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-  });
-});
-
-describe('a refusal of the node', () => {
-  it.each([
-    ['17', 17],
-    ['9999999999', 3_600],
-  ])('that names %s seconds to wait is asked again after that, or an hour', async (seconds, retryAfter) => {
-    const answer = new Response('{}', { status: 503, headers: { 'retry-after': seconds } });
-    const fetching = vi.spyOn(globalThis, 'fetch').mockResolvedValue(answer);
-    onTestFinished(() => fetching.mockRestore());
-    await expect(callNode('/v1/supply')).rejects.toMatchObject({ retryAfter });
-  });
-});
-
 describe('paths', () => {
   it('fit patterns whole, with their parameters decoded', () => {
     expect(matchPath('/', '/')).toEqual({});
@@ -100,11 +71,11 @@ describe('paths', () => {
 });
 
 const block = (block_num: number, time: number, transactions: number): Block => ({
-  block_num,
+  block_num: BigInt(block_num),
   hash: `b${block_num}`,
   previous_hash: null,
-  time,
-  transactions,
+  time: BigInt(time),
+  transactions: BigInt(transactions),
   difficulty: '',
   coinbase: '',
 });

@@ -1,10 +1,11 @@
 /** The orders of the wallet page: none is made twice, and none without an answer is forgotten. */
 
 import { describe, expect, it } from 'vitest';
-import { NoAnswer, Refused } from '../../web/shared/node-api.js';
+import { isTesseraError, NoAnswer } from '../../src/sdk/client.js';
 import { keepOrders, keptOrders, type TabStorage } from '../../web/wallet/kept-orders.js';
 import { newOrder, type Order } from '../../web/wallet/order.js';
 import { OrderDesk, type Step } from '../../web/wallet/order-desk.js';
+import { lostAnswer, refusal } from '../support/node-errors.js';
 
 const PAYMENT = { kind: 'address', address: 'ab'.repeat(32), amount: 2n ** 62n };
 const PASSPHRASE = 'correct horse battery staple';
@@ -25,7 +26,7 @@ function node(answers: readonly (Error | undefined)[] = []) {
   const paid = new Map<string, unknown>();
   const send = async ({ idempotencyKey, body }: Order): Promise<unknown> => {
     const failure = left.shift();
-    if (failure instanceof Refused) throw failure;
+    if (isTesseraError(failure) && !(failure instanceof NoAnswer)) throw failure;
     paid.set(idempotencyKey, body.amount);
     if (failure !== undefined) throw failure;
     return { tx_hash: idempotencyKey };
@@ -36,7 +37,7 @@ function node(answers: readonly (Error | undefined)[] = []) {
 const open = (send: (order: Order) => Promise<unknown>, storage: TabStorage) =>
   new OrderDesk({ send, storage, pause: async () => undefined, now: Date.now });
 
-const never = (count = 8) => Array.from({ length: count }, () => new NoAnswer('gone'));
+const never = (count = 8) => Array.from({ length: count }, lostAnswer);
 const steps = (desk: OrderDesk): Step[] => desk.orders.map(({ step }) => step);
 
 describe('the orders of the wallet page (docs/wallet-page.md#paid-once)', () => {
@@ -75,7 +76,7 @@ describe('the orders of the wallet page (docs/wallet-page.md#paid-once)', () => 
   it('that were kept are not done because the node refuses what is asked now', async () => {
     const storage = tab();
     keepOrders([newOrder('/v1/payments', PAYMENT)], storage);
-    const { send } = node([new Refused(401, 'wrong_passphrase', 'wrong', undefined)]);
+    const { send } = node([refusal('wrong_passphrase', 'wrong', 401)]);
     const desk = open(send, storage);
     await desk.submit(desk.take('/v1/payments', PAYMENT), '');
     expect(desk.orders).toMatchObject([{ step: 'unanswered', message: 'wrong' }]);
@@ -97,7 +98,7 @@ describe('the orders of the wallet page (docs/wallet-page.md#paid-once)', () => 
   });
 
   it('go on when the owner looks elsewhere, and say what came of them', async () => {
-    const { send } = node([new NoAnswer('gone'), new Refused(422, 'insufficient_funds', 'too little', undefined)]);
+    const { send } = node([lostAnswer(), refusal('insufficient_funds', 'too little', 422)]);
     const desk = open(send, tab());
     const order = desk.take('/v1/payments', PAYMENT);
     const leave = desk.show(order);

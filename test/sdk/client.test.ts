@@ -309,14 +309,17 @@ describe('events', () => {
         void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(nums.map(text).join(''));
     const node = await nodeThat(stream(1, 2), lost, stream(3));
     const reasons: unknown[] = [];
+    let opened = 0;
     const events = createClient({ url: node.url }).events({
       topics: ['blocks'],
+      onOpen: () => void opened++,
       onLost: (why) => void reasons.push(why),
     });
     expect((await take(3, events)).map(({ data }) => data)).toEqual([1, 2, 3].map(block));
     const headers = node.asked.map(({ request }) => request.headers['last-event-id']);
     expect(headers).toEqual([undefined, '1-2', '1-2']);
     expect(reasons).toEqual([expect.any(NoAnswer)]);
+    expect(opened).toBe(2);
   });
 
   it('end with the signal, without an error', async () => {

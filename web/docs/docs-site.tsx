@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Loaded } from '../shared/components/notice.js';
 import { Page } from '../shared/components/page.js';
 import { Shell } from '../shared/components/shell.js';
-import { callNode } from '../shared/node-api.js';
+import { node } from '../shared/node.js';
 import { useResource } from '../shared/use-resource.js';
 import { type OpenApi, type Route, sectionsOf } from './open-api.js';
 import { OperationEntry } from './operation-entry.js';
@@ -12,7 +12,7 @@ import { OperationEntry } from './operation-entry.js';
 const LINKS = [{ href: '/v1/openapi.json', text: 'openapi.json', isElsewhere: true }];
 
 export function DocsSite() {
-  const document = useResource('openapi', (signal) => callNode<OpenApi>('/v1/openapi.json', { signal }));
+  const document = useResource('openapi', async (signal) => (await node.getOpenApi({}, { signal })) as OpenApi);
   return (
     <Shell site="API" home="/v1/docs" links={LINKS} stream="open">
       <Loaded resource={document} what="the description of the node">

@@ -1,4 +1,4 @@
-/** What the page reads of an OpenAPI document. Integers in it are exact (`shared/json.ts`). */
+/** What the page reads of an OpenAPI document. Integers in it are exact (`src/lib/json.ts`). */
 
 export interface Schema {
   readonly $ref?: string;

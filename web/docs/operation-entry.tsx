@@ -1,7 +1,7 @@
 /** One operation: closed it is a line, open it says what it takes and answers, and can be tried. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { stringifyExact } from '../shared/json.js';
+import { stringifyExact } from '../../src/lib/json.js';
 import { keyOf, nameOf, type OpenApi, type Response, type Route, resolved } from './open-api.js';
 import { prettyJson } from './pretty-json.js';
 import { SchemaView } from './schema-view.js';

@@ -1,7 +1,7 @@
 /** The form of an operation: its parameters and body as texts, what is sent as a command, and the answer as it comes. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { stringifyExact } from '../shared/json.js';
+import { stringifyExact } from '../../src/lib/json.js';
 import { bodyExampleOf, exampleOf, type Operation, type Parameter, type Route } from './open-api.js';
 import { prettyJson } from './pretty-json.js';
 import { curlOf, keyOfParameter, prepare, type Received, send } from './request.js';

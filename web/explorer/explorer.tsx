@@ -20,9 +20,8 @@ import { SearchPage } from './pages/search.js';
 import { TransactionPage } from './pages/transaction.js';
 import { SearchBox } from './search-box.js';
 
-const EVENTS = ['block', 'transaction'];
-const BLOCKS_ONLY = ['blocks'];
-const WITH_TRANSACTIONS = ['blocks', 'transactions'];
+const BLOCKS_ONLY = ['blocks'] as const;
+const WITH_TRANSACTIONS = ['blocks', 'transactions'] as const;
 /** Served where the events of transactions are. */
 const STATUSES = '/v1/transactions/status';
 /** Served where the wallet's pages are. */
@@ -49,10 +48,7 @@ export function Explorer() {
     <Router isOurs={isOurs}>
       <NodeProvider>
         {({ value, error }) => (
-          <StreamProvider
-            topics={value && (value.node_api.includes(STATUSES) ? WITH_TRANSACTIONS : BLOCKS_ONLY)}
-            names={EVENTS}
-          >
+          <StreamProvider topics={value && (value.node_api.includes(STATUSES) ? WITH_TRANSACTIONS : BLOCKS_ONLY)}>
             <ChainProvider>
               <Site isAway={value === undefined && error !== undefined} />
             </ChainProvider>

@@ -1,8 +1,7 @@
 /** Figures that follow from blocks: how fast, how hard, how much. */
 
 import { TOTAL_TOKENS } from '../../src/chain/constants.js';
-import type { ExactInteger } from '../shared/node-api.js';
-import type { Block, Transaction } from './chain/views.js';
+import type { Block, Transaction } from './chain/shapes.js';
 
 const HASHES = 1n << 256n;
 /** Hashes of one block at the fixed difficulty: one of 256 begins with a zero byte. */
@@ -25,7 +24,7 @@ export function intervals(newestFirst: readonly Block[]): { readonly x: number; 
   for (let at = newestFirst.length - 2; at >= 0; at--) {
     const [block, before] = [newestFirst[at], newestFirst[at + 1]];
     if (block === undefined || before === undefined || Number(before.time) <= 0) continue;
-    found.push({ x: block.block_num, y: Math.max(0, Number(block.time) - Number(before.time)) });
+    found.push({ x: Number(block.block_num), y: Math.max(0, Number(block.time) - Number(before.time)) });
   }
   return found;
 }
@@ -36,9 +35,12 @@ export function throughput(newestFirst: readonly Block[]): number | undefined {
   const seconds = Number(timed[0]?.time ?? 0) - Number(timed.at(-1)?.time ?? 0);
   if (seconds <= 0) return undefined;
   // What is in the first of them was there before that time.
-  const transactions = timed.slice(0, -1).reduce((sum, block) => sum + Math.max(0, block.transactions - 1), 0);
+  const transactions = timed.slice(0, -1).reduce((sum, block) => sum + payments(block), 0);
   return transactions / seconds;
 }
+
+/** Without the coinbase. */
+export const payments = ({ transactions }: Block): number => Math.max(0, Number(transactions) - 1);
 
 export function median(values: readonly number[]): number | undefined {
   const sorted = [...values].sort((a, b) => a - b);
@@ -46,7 +48,7 @@ export function median(values: readonly number[]): number | undefined {
 }
 
 /** Parts of the whole supply, in percent with three decimals. */
-export function percentIssued(issued: ExactInteger): string {
+export function percentIssued(issued: number | bigint): string {
   const thousandths = (BigInt(issued) * 100_000n) / TOTAL_TOKENS;
   return `${thousandths / 1_000n}.${(thousandths % 1_000n).toString().padStart(3, '0')} %`;
 }
@@ -70,7 +72,8 @@ export function short(value: number): string {
 }
 
 /** Size in bytes, for people. */
-export function byteSize(bytes: number): string {
+export function byteSize(size: bigint): string {
+  const bytes = Number(size);
   if (bytes < 1_024) return `${bytes} bytes`;
   return bytes < 1_048_576 ? `${(bytes / 1_024).toPrecision(3)} KiB` : `${(bytes / 1_048_576).toPrecision(3)} MiB`;
 }
@@ -78,8 +81,8 @@ export function byteSize(bytes: number): string {
 /** Where the next part of a transaction begins, behind the list that ends first; undefined at the end of both. */
 export function nextPart({ first_input, inputs, input_count, first_output, outputs, output_count }: Transaction) {
   const ends = [
-    [first_input + inputs.length, input_count],
-    [first_output + outputs.length, output_count],
+    [Number(first_input) + inputs.length, Number(input_count)],
+    [Number(first_output) + outputs.length, Number(output_count)],
   ] as const;
   const open = ends.flatMap(([end, count]) => (end < count ? [end] : []));
   return open.length === 0 ? undefined : Math.min(...open);

@@ -3,8 +3,8 @@
 import { grouped } from '../shared/amounts.js';
 import { Copy } from '../shared/components/hash.js';
 import { SafeLine, SafeText } from '../shared/components/safe-text.js';
+import type { Input, Output } from './chain/shapes.js';
 import { useChain } from './chain/use-chain.js';
-import type { Input, Output, ScriptEntry, SpentBy } from './chain/views.js';
 import { AddressLink, Asset, BlockLink, TransactionLink } from './parts.js';
 
 export function InputView({ index, input }: { readonly index: number; readonly input: Input }) {
@@ -51,7 +51,7 @@ export function InputView({ index, input }: { readonly index: number; readonly i
 }
 
 export interface OutputViewProps {
-  readonly output: Output & { readonly spent_by?: SpentBy | null };
+  readonly output: Output;
   /** The transaction: items that it creates are named by it. */
   readonly creator: string;
 }
@@ -72,7 +72,7 @@ export function OutputView({ output, creator }: OutputViewProps) {
       <p>
         to <AddressLink address={address} />
       </p>
-      {BigInt(locktime) > BigInt(height) && <p class="none">locked until block {grouped(locktime)}</p>}
+      {locktime > BigInt(height) && <p class="none">locked until block {grouped(locktime)}</p>}
       {metadata !== null && metadata !== '' && (
         <details>
           <summary>
@@ -94,6 +94,8 @@ function Spent({ output: { spent_by: spentBy, address } }: Pick<OutputViewProps,
     </span>
   );
 }
+
+type ScriptEntry = Input['script'][number];
 
 const NAMES: Readonly<Record<ScriptEntry['kind'], string>> = {
   op: 'operation',

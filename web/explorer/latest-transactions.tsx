@@ -8,16 +8,11 @@ import { Amount } from '../shared/components/amount.js';
 import { useResource } from '../shared/use-resource.js';
 import { useEvents } from '../shared/use-stream.js';
 import { readerOf } from './chain/reader.js';
+import type { Block, TransactionSummary } from './chain/shapes.js';
 import { useChain } from './chain/use-chain.js';
-import type { Block, TransactionSummary } from './chain/views.js';
 import { BlockLink, Kind, TransactionLink } from './parts.js';
 
 const LISTED = 10;
-
-interface TransactionEvent {
-  readonly hash: string;
-  readonly status: 'admitted' | 'confirmed' | 'rejected';
-}
 
 export function LatestTransactions({
   blocks,
@@ -34,7 +29,7 @@ export function LatestTransactions({
       const found: TransactionSummary[] = [];
       for (const block of blocks) {
         if (found.length >= LISTED) break;
-        if (block.transactions <= 1) continue;
+        if (block.transactions <= 1n) continue;
         const { entries } = await readerOf(source).readBlockTransactions(String(block.block_num), undefined, signal);
         const others = entries.filter(({ kind }) => kind !== 'coinbase');
         found.push(...others.reverse().slice(0, LISTED - found.length));
@@ -87,8 +82,8 @@ const GATHER_MS = 250;
 /** The hashes of transactions that were admitted and are in no block yet, newest first. */
 function useWaiting(isPaused: boolean): readonly string[] {
   const [waiting, setWaiting] = useState<readonly string[]>([]);
-  const [news] = useState(() => new Map<string, TransactionEvent['status']>());
-  useEvents<TransactionEvent>('transaction', ({ hash, status }) => {
+  const [news] = useState(() => new Map<string, 'admitted' | 'confirmed' | 'rejected'>());
+  useEvents('transaction', ({ hash, status }) => {
     news.delete(hash);
     news.set(hash, status);
     if (news.size > 10 * REMEMBERED) news.delete(news.keys().next().value ?? '');

@@ -2,16 +2,16 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { type ErrorCode, isTesseraError } from '../../src/sdk/client.js';
 import { grouped } from '../shared/amounts.js';
 import { Notice } from '../shared/components/notice.js';
-import { Refused } from '../shared/node-api.js';
 import type { Resource } from '../shared/use-resource.js';
 import { useChain } from './chain/use-chain.js';
 
 export interface MissingProps {
   readonly resource: Resource<unknown>;
   /** The node's code for what it does not have. */
-  readonly code: string;
+  readonly code: ErrorCode;
   /** `block 7`. */
   readonly what: string;
   /** What else there is to say. */
@@ -22,7 +22,7 @@ export interface MissingProps {
 export function Missing({ resource, code, what, more, children }: MissingProps) {
   const { height } = useChain();
   const { value, error, reload } = resource;
-  const isMissing = value === undefined && error instanceof Refused && error.code === code;
+  const isMissing = value === undefined && isTesseraError(error, code);
   // A new height is the reason to look again.
   useEffect(() => {
     if (isMissing) reload();

@@ -4,11 +4,11 @@ import { grouped } from '../shared/amounts.js';
 import { Amount } from '../shared/components/amount.js';
 import { Hash } from '../shared/components/hash.js';
 import { Notice } from '../shared/components/notice.js';
+import type { AssetView, TransactionSummary } from './chain/shapes.js';
 import { useChain } from './chain/use-chain.js';
-import type { AssetView, TransactionKind } from './chain/views.js';
 import { addressPath, blockPath, itemPath, transactionPath } from './paths.js';
 
-export function BlockLink({ number }: { readonly number: number }) {
+export function BlockLink({ number }: { readonly number: bigint }) {
   return <a href={blockPath(number)}>{grouped(number)}</a>;
 }
 
@@ -30,6 +30,8 @@ export function AddressLink({
 export function ItemLink({ hash }: { readonly hash: string }) {
   return <Hash value={hash} href={itemPath(hash)} />;
 }
+
+type TransactionKind = TransactionSummary['kind'];
 
 const KINDS: Readonly<Record<TransactionKind, readonly [string, string]>> = {
   coinbase: ['Coinbase', 'The reward of a block'],
@@ -68,8 +70,8 @@ export function NeedsIndex({ what }: { readonly what: string }) {
     return (
       <Notice title="The index of the chain is being built" kind="warning">
         <p>
-          {what} can be shown when it is done: {grouped((index.block_num ?? -1) + 1)} of {grouped(index.blocks)} blocks
-          so far. This page goes on by itself.
+          {what} can be shown when it is done: {grouped((index.block_num ?? -1n) + 1n)} of {grouped(index.blocks)}{' '}
+          blocks so far. This page goes on by itself.
         </p>
       </Notice>
     );

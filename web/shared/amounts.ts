@@ -1,13 +1,12 @@
 /** Amounts as people read and write them. Raw units are exact integers; a token is 72,072,000 of them. */
 
 import { DISPLAY_UNIT, U64_MAX } from '../../src/chain/constants.js';
-import type { ExactInteger } from './node-api.js';
 
 /** Decimals of an amount of tokens. Most fractions of a token have no end: 72,072,000 holds the primes 3, 7, 11 and 13. */
 const DECIMALS = 8;
 
 /** `1234567` as `1,234,567`. */
-export function grouped(value: ExactInteger): string {
+export function grouped(value: number | bigint): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
@@ -19,7 +18,7 @@ export interface TokenText {
 }
 
 /** Raw units in tokens, with that many decimals at most. */
-export function tokenText(raw: ExactInteger, decimals = DECIMALS): TokenText {
+export function tokenText(raw: number | bigint, decimals = DECIMALS): TokenText {
   const scale = 10n ** BigInt(decimals);
   const scaled = BigInt(raw) * scale;
   const units = scaled / DISPLAY_UNIT;

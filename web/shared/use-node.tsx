@@ -2,22 +2,16 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect } from 'preact/hooks';
-import { callNode } from './node-api.js';
+import type { DebugData } from '../../src/sdk/client.js';
+import { node } from './node.js';
 import { type Resource, useResource } from './use-resource.js';
-
-export interface NodeFacts {
-  readonly node_type: string;
-  /** The /v1 paths that it serves. */
-  readonly node_api: readonly string[];
-  readonly node_peers: readonly { readonly address: string; readonly node_type: string; readonly version?: string }[];
-}
 
 const AGAIN_MS = 2_000;
 
-const NodeContext = createContext<NodeFacts | undefined>(undefined);
+const NodeContext = createContext<DebugData | undefined>(undefined);
 
 /** The facts; undefined until they are known. */
-export function useNode(): NodeFacts | undefined {
+export function useNode(): DebugData | undefined {
   return useContext(NodeContext);
 }
 
@@ -27,8 +21,8 @@ export function useServes(path: string): boolean | undefined {
 }
 
 /** Asks until the node answers. */
-export function NodeProvider({ children }: { readonly children: (facts: Resource<NodeFacts>) => ComponentChildren }) {
-  const facts = useResource('debug', (signal) => callNode<NodeFacts>('/v1/debug', { signal }));
+export function NodeProvider({ children }: { readonly children: (facts: Resource<DebugData>) => ComponentChildren }) {
+  const facts = useResource('debug', (signal) => node.getDebug({}, { signal }));
   const { error, reload } = facts;
   useEffect(() => {
     if (error === undefined) return;

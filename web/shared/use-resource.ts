@@ -1,7 +1,7 @@
 /** What a page reads from the node: loaded, kept while it is read again, and read again when the node is back. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { Refused } from './node-api.js';
+import { isTesseraError } from '../../src/sdk/client.js';
 import { useStream } from './use-stream.js';
 
 export interface Resource<T> {
@@ -110,8 +110,9 @@ class Reading<T> {
     } catch (error) {
       if (signal.aborted) return;
       this.#show({ error: error instanceof Error ? error : new Error(String(error)), isLoading: false });
-      if (!(error instanceof Refused) || error.retryAfter === undefined) return;
-      this.#timer = setTimeout(() => void this.run(), Math.max(1, error.retryAfter) * MS_PER_SECOND);
+      const seconds = isTesseraError(error) ? error.details.retryAfter : undefined;
+      if (typeof seconds !== 'number') return;
+      this.#timer = setTimeout(() => void this.run(), Math.max(1, seconds) * MS_PER_SECOND);
     }
   }
 }

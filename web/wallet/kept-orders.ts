@@ -4,7 +4,7 @@
  * API key in them.
  */
 
-import { parseExact, stringifyExact } from '../shared/json.js';
+import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { ORDER_PATHS, type Order, type OrderPath } from './order.js';
 
 const NAME = 'tessera-open-orders';
@@ -18,7 +18,7 @@ export interface TabStorage {
 
 export function keptOrders(storage: TabStorage | undefined = tabStorage()): readonly Order[] {
   try {
-    const kept = parseExact(storage?.getItem(NAME) ?? '[]');
+    const kept = parseExactJson(storage?.getItem(NAME) ?? '[]');
     return Array.isArray(kept) ? kept.flatMap(readOrder) : [];
   } catch {
     return [];

@@ -3,19 +3,15 @@
  * keep their numbers for ever; what may change in its place is their state (docs/wallet.md#history).
  */
 
-import type { Movement } from './views.js';
+import type { MovementsResponse } from '../../src/sdk/client.js';
 
-export interface MovementPage {
-  readonly movements: readonly Movement[];
-  /** Cursor of the page of older ones; null at the end. */
-  readonly next: number | null;
-}
+export type Movement = MovementsResponse['movements'][number];
 
 export interface MovementLog {
   /** Newest first, without gaps. */
   readonly movements: readonly Movement[];
   /** Cursor of what follows them; undefined before the first page. */
-  readonly next: number | null | undefined;
+  readonly next: bigint | null | undefined;
 }
 
 export const EMPTY_LOG: MovementLog = { movements: [], next: undefined };
@@ -35,16 +31,16 @@ export function countToRead({ movements, next }: MovementLog): number {
 }
 
 /** With the newest page as it is now. When more have come since than a page holds, it begins anew with that page. */
-export function withNewest(log: MovementLog, { movements, next }: MovementPage): MovementLog {
+export function withNewest(log: MovementLog, { movements, next }: MovementsResponse): MovementLog {
   const oldest = movements.at(-1);
   const known = log.movements[0];
-  const isJoined = next === null || (known !== undefined && oldest !== undefined && oldest.number <= known.number + 1);
+  const isJoined = next === null || (known !== undefined && oldest !== undefined && oldest.number <= known.number + 1n);
   if (log.next === undefined || !isJoined) return { movements, next };
   const older = oldest === undefined ? [] : log.movements.filter(({ number }) => number < oldest.number);
   return { movements: [...movements, ...older], next: older.length > 0 ? log.next : next };
 }
 
 /** With the page that `log.next` names; a page that is not the next one changes nothing. */
-export function withOlder(log: MovementLog, cursor: number, { movements, next }: MovementPage): MovementLog {
+export function withOlder(log: MovementLog, cursor: bigint, { movements, next }: MovementsResponse): MovementLog {
   return cursor === log.next ? { movements: [...log.movements, ...movements], next } : log;
 }

@@ -4,10 +4,10 @@ import { Amount } from '../shared/components/amount.js';
 import { SafeLine, visible } from '../shared/components/safe-text.js';
 import type { Column } from '../shared/components/table.js';
 import { When } from '../shared/components/when.js';
+import type { Movement } from './movement-log.js';
 import { AddressName, BlockName, ItemCount, StateTag, TransactionName } from './parts.js';
-import type { Direction, Movement } from './views.js';
 
-const WAYS: Readonly<Record<Direction, string>> = { in: 'in', out: 'out', self: 'to itself' };
+const WAYS: Readonly<Record<Movement['direction'], string>> = { in: 'in', out: 'out', self: 'to itself' };
 
 const KINDS: Readonly<Record<string, string>> = {
   payment: 'Payment',
@@ -45,9 +45,8 @@ function Party({ movement }: { readonly movement: Movement }) {
 }
 
 function Change({ movement }: { readonly movement: Movement }) {
-  const { net, items, direction } = movement;
+  const { net: raw, items, direction } = movement;
   const classes = Object.entries(items);
-  const raw = BigInt(net);
   const [first] = classes;
   if (raw === 0n && first !== undefined) {
     const [genesis, count] = first;

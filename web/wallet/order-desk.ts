@@ -4,7 +4,7 @@
  * the same again is given that very order: it would be paid twice under another idempotency key.
  */
 
-import { stringifyExact } from '../shared/json.js';
+import { stringifyExact } from '../../src/lib/json.js';
 import { keepOrders, keptOrders, type TabStorage } from './kept-orders.js';
 import { newOrder, type Order, type OrderModules, type OrderPath, OrderSender } from './order.js';
 

@@ -5,7 +5,6 @@ import { Amount } from '../shared/components/amount.js';
 import { Fact } from '../shared/components/facts.js';
 import { Hash } from '../shared/components/hash.js';
 import { SafeText } from '../shared/components/safe-text.js';
-import type { ExactInteger } from '../shared/node-api.js';
 import type { Order, OrderPath } from './order.js';
 import { ItemName } from './parts.js';
 
@@ -46,8 +45,8 @@ const FACTS: Readonly<Record<OrderPath, (body: Order['body']) => preact.JSX.Elem
     <>
       <PayeeFact body={body} />
       <Fact name="Amount">
-        <Amount raw={body.amount as ExactInteger} />{' '}
-        <span class="unseen">{grouped(body.amount as ExactInteger)} raw units</span>
+        <Amount raw={body.amount as number | bigint} />{' '}
+        <span class="unseen">{grouped(body.amount as number | bigint)} raw units</span>
       </Fact>
       <Fact name="Fee">none</Fact>
     </>
@@ -55,7 +54,7 @@ const FACTS: Readonly<Record<OrderPath, (body: Order['body']) => preact.JSX.Elem
   '/v1/item-payments': (body) => (
     <>
       <PayeeFact body={body} />
-      <Fact name="Items">{grouped(body.amount as ExactInteger)}</Fact>
+      <Fact name="Items">{grouped(body.amount as number | bigint)}</Fact>
       <Fact name="Of the kind">
         <ItemName value={String(body.genesis_hash)} isWhole />
       </Fact>
@@ -64,7 +63,7 @@ const FACTS: Readonly<Record<OrderPath, (body: Order['body']) => preact.JSX.Elem
   ),
   '/v1/items': ({ item_amount, genesis_hash_spec, metadata }) => (
     <>
-      <Fact name="Items">{grouped(item_amount as ExactInteger)}</Fact>
+      <Fact name="Items">{grouped(item_amount as number | bigint)}</Fact>
       <Fact name="Kind">{SPECS[String(genesis_hash_spec)] ?? String(genesis_hash_spec)}</Fact>
       <Fact name="Metadata, readable by everybody">
         {typeof metadata === 'string' ? <SafeText text={metadata} /> : <span class="none">none</span>}

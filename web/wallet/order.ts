@@ -3,7 +3,18 @@
  * that key however often somebody clicks and however many answers are lost (docs/wallet.md#paid-exactly-once).
  */
 
-import { type CallOptions, NoAnswer, Refused } from '../shared/node-api.js';
+import { isDefinite, isPassing, mayHaveActed } from '../../src/client/repeat.js';
+import { toHex } from '../../src/lib/bytes.js';
+import {
+  type CallOptions,
+  type CreateItemRequest,
+  type DonationRequest,
+  type ItemPaymentRequest,
+  isTesseraError,
+  type PaymentRequest,
+  type TesseraClient,
+  type TesseraError,
+} from '../../src/sdk/client.js';
 
 export const ORDER_PATHS = ['/v1/payments', '/v1/item-payments', '/v1/items', '/v1/donation-requests'] as const;
 export type OrderPath = (typeof ORDER_PATHS)[number];
@@ -31,39 +42,30 @@ const KEY_BYTES = 16;
 const MAX_AGE_MS = 20 * 3_600_000;
 /** By so much the clock of this machine may be set back; beyond it nobody can tell how old an order is. */
 const MAX_SET_BACK_MS = 60_000;
-/** Of one attempt, as src/client/repeat.ts has it: a node answers wrong passphrases late, and payments to a peer take up to 15 s. */
-const ATTEMPT_MS = 90_000;
 /** About two minutes, as the command line has it. */
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000] as const;
 
-/** No answer of a node, or that of a node that broke over it: it may have acted. As src/client/repeat.ts has it. */
-const LOST: ReadonlySet<string> = new Set(['', 'internal_error', 'outcome_unknown']);
-/** The node could not look at the request now. */
-const PASSING: ReadonlySet<string> = new Set(['overloaded', 'shutting_down', 'rate_limited', 'aborted']);
-const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503]);
-/** Answers of a node that has looked at the key: nothing was done for it, now or before. */
-const DEFINITE: ReadonlySet<string> = new Set([
-  'insufficient_funds',
-  'payment_refused',
-  'peer_unreachable',
-  'wallet_write_failed',
-  'idempotency_key_reused',
-]);
-
-/** Not `randomUUID`, which browsers have only over https and on this machine. */
-function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
 export function newOrder(path: OrderPath, body: Readonly<Record<string, unknown>>): Order {
-  return { path, body, idempotencyKey: randomKey(), madeAt: Date.now() };
+  return { path, body, idempotencyKey: toHex(crypto.getRandomValues(new Uint8Array(KEY_BYTES))), madeAt: Date.now() };
 }
 
-/** How an order is sent. */
-export function orderCall({ body, idempotencyKey }: Order, passphrase: string | undefined): CallOptions {
-  const headers = { 'idempotency-key': idempotencyKey };
-  return { method: 'POST', body: { ...body, passphrase }, headers, timeoutMs: ATTEMPT_MS };
+type Call = (node: TesseraClient, body: unknown, options: CallOptions) => Promise<unknown>;
+
+// The node checks the bodies: kept ones come from the storage of the tab.
+const CALLS: Readonly<Record<OrderPath, Call>> = {
+  '/v1/payments': (node, body, options) => node.createPayment(body as PaymentRequest, options),
+  '/v1/item-payments': (node, body, options) => node.createItemPayment(body as ItemPaymentRequest, options),
+  '/v1/items': (node, body, options) => node.createItem(body as CreateItemRequest, options),
+  '/v1/donation-requests': (node, body, options) => node.requestDonation(body as DonationRequest, options),
+};
+
+/** Sends it once. */
+export function sendOrder(
+  node: TesseraClient,
+  { path, body, idempotencyKey }: Order,
+  passphrase: string | undefined,
+): Promise<unknown> {
+  return CALLS[path](node, { ...body, passphrase }, { idempotencyKey });
 }
 
 export interface OrderModules<T> {
@@ -124,22 +126,19 @@ export class OrderSender<T> {
     try {
       return { kind: 'done', answer: await this.#modules.send(this.#order, passphrase) };
     } catch (error) {
-      if (error instanceof NoAnswer) return this.#lost();
-      if (error instanceof Refused) return LOST.has(error.code) ? this.#lost() : this.#refused(error);
-      throw error;
+      if (!isTesseraError(error)) throw error;
+      if (!mayHaveActed(error)) return this.#refused(error);
+      this.#isLost = true;
+      return 'repeat';
     }
   }
 
-  #lost(): 'repeat' {
-    this.#isLost = true;
-    return 'repeat';
-  }
-
-  #refused({ code, status, message }: Refused): Outcome<T> | 'repeat' {
-    if (!this.#isLost || DEFINITE.has(code)) {
+  #refused(error: TesseraError): Outcome<T> | 'repeat' {
+    const { code, message } = error;
+    if (!this.#isLost || isDefinite(error)) {
       this.#isLost = false;
       return { kind: 'refused', message, code };
     }
-    return PASSING.has(code) || PASSING_STATUSES.has(status) ? 'repeat' : { kind: 'unanswered', message };
+    return isPassing(error) ? 'repeat' : { kind: 'unanswered', message };
   }
 }

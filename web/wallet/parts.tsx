@@ -3,22 +3,21 @@
 import type { ComponentChildren } from 'preact';
 import { grouped } from '../shared/amounts.js';
 import { BESIDE, Hash } from '../shared/components/hash.js';
-import type { ExactInteger } from '../shared/node-api.js';
 import { useServes } from '../shared/use-node.js';
+import type { Movement } from './movement-log.js';
 import { useSession } from './session.js';
-import type { MovementState } from './views.js';
 
 /** Served where the pages of the explorer are. */
 const BLOCKS = '/v1/blocks';
 
-const STATES: Readonly<Record<MovementState, readonly [kind: string, text: string, about: string]>> = {
+const STATES: Readonly<Record<Movement['state'], readonly [kind: string, text: string, about: string]>> = {
   queued: ['wait', 'Queued', 'Safe on this node, and not yet at a mempool node'],
   sent: ['wait', 'Sent', 'A mempool node has it; no block has it yet'],
   confirmed: ['good', 'Confirmed', 'In a block'],
   rejected: ['bad', 'Rejected', 'It will not happen'],
 };
 
-export function StateTag({ state }: { readonly state: MovementState }) {
+export function StateTag({ state }: { readonly state: Movement['state'] }) {
   const [kind, text, about] = STATES[state] ?? ['', state, ''];
   return (
     <span class={`tag ${kind}`} title={about}>
@@ -52,7 +51,7 @@ export function ItemName({ value, isWhole = false }: NameProps) {
   return <Hash value={value} isWhole={isWhole} {...usePathOf('items', value)} />;
 }
 
-export function BlockName({ number }: { readonly number: number }) {
+export function BlockName({ number }: { readonly number: bigint }) {
   const { href, isBeside = false } = usePathOf('blocks', String(number));
   if (href === undefined) return <span>{grouped(number)}</span>;
   return (
@@ -63,7 +62,7 @@ export function BlockName({ number }: { readonly number: number }) {
 }
 
 /** How many items of a class. */
-export function ItemCount({ count, genesis }: { readonly count: ExactInteger; readonly genesis: string }) {
+export function ItemCount({ count, genesis }: { readonly count: number | bigint; readonly genesis: string }) {
   return (
     <span class="item-count">
       {grouped(count)} × <ItemName value={genesis} />

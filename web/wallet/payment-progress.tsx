@@ -2,9 +2,8 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { Notice } from '../shared/components/notice.js';
-import type { MovementPage } from './movement-log.js';
 import { BlockName, StateTag, TransactionName } from './parts.js';
-import { useWalletResource } from './use-wallet.js';
+import { useLatest } from './use-wallet.js';
 
 /** Among so many newest movements it is looked for. */
 const LOOKED_AT = 200;
@@ -12,7 +11,7 @@ const LOOKED_AT = 200;
 const AGAIN_MS = 2_000;
 
 export function PaymentProgress({ hash }: { readonly hash: string }) {
-  const latest = useWalletResource<MovementPage>('/v1/wallet/movements', { limit: LOOKED_AT });
+  const latest = useLatest(LOOKED_AT);
   const { value, reload } = latest;
   const found = value?.movements.find(({ tx_hash }) => tx_hash === hash);
   const seen = useRef(found);

@@ -5,7 +5,8 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type CallOptions, callNode, NoAnswer, Refused } from '../shared/node-api.js';
+import { isTesseraError, type TesseraClient } from '../../src/sdk/client.js';
+import { nodeWith } from '../shared/node.js';
 
 export type Access = 'checking' | 'closed' | 'open';
 
@@ -21,12 +22,12 @@ export interface Session {
   readonly leave: () => void;
   /** Asks the node again whether it takes the key. */
   readonly check: () => void;
-  /** Calls the node with the key. */
-  readonly call: <T>(path: string, options?: CallOptions) => Promise<T>;
+  /** The node, asked with the key. */
+  readonly node: TesseraClient;
+  /** Asks it, and checks the key when the node refuses that. */
+  readonly ask: <T>(request: (node: TesseraClient) => Promise<T>) => Promise<T>;
 }
 
-/** Reading the history needs what every page of the wallet needs. */
-const PROBE = '/v1/wallet/movements';
 const AGAIN_MS = 2_000;
 const MS_PER_SECOND = 1_000;
 
@@ -44,20 +45,19 @@ interface State {
   readonly problem?: string | undefined;
 }
 
-const keyHeader = (apiKey: string): Record<string, string> => (apiKey === '' ? {} : { 'x-api-key': apiKey });
-
 export function SessionProvider({ children }: { readonly children: (session: Session) => ComponentChildren }) {
   const [state, setState] = useState<State>(() => ({ access: 'checking', apiKey: '' }));
   const [attempt, setAttempt] = useState(0);
   const { apiKey } = state;
-  const current = useRef(apiKey);
-  current.current = apiKey;
+  const node = useMemo(() => nodeWith(apiKey), [apiKey]);
+  const current = useRef(node);
+  current.current = node;
 
   useEffect(() => {
     const ending = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const probe = async (): Promise<void> => {
-      const { waitMs, ...next } = await tryKey(apiKey, ending.signal);
+      const { waitMs, ...next } = await tryKey(node, apiKey, ending.signal);
       if (ending.signal.aborted) return;
       setState((old) => {
         // A page in use stays while the node is away.
@@ -72,7 +72,7 @@ export function SessionProvider({ children }: { readonly children: (session: Ses
       ending.abort();
       clearTimeout(timer);
     };
-  }, [apiKey, attempt]);
+  }, [node, apiKey, attempt]);
 
   const enter = useCallback((key: string) => {
     setState({ access: 'checking', apiKey: key });
@@ -83,11 +83,10 @@ export function SessionProvider({ children }: { readonly children: (session: Ses
     setAttempt((count) => count + 1);
   }, []);
   const check = useCallback(() => setAttempt((count) => count + 1), []);
-  const call = useCallback(
-    async <T,>(path: string, options: CallOptions = {}): Promise<T> => {
-      const key = current.current;
+  const ask = useCallback(
+    async <T,>(request: (node: TesseraClient) => Promise<T>): Promise<T> => {
       try {
-        return await callNode<T>(path, { ...options, headers: { ...options.headers, ...keyHeader(key) } });
+        return await request(current.current);
       } catch (error) {
         // The key may cover other routes only: whether it is one at all is asked.
         if (isRefusedKey(error)) check();
@@ -98,14 +97,14 @@ export function SessionProvider({ children }: { readonly children: (session: Ses
   );
   const { access, problem } = state;
   const session = useMemo<Session>(
-    () => ({ access, apiKey, problem, enter, leave, check, call }),
-    [access, apiKey, problem, enter, leave, check, call],
+    () => ({ access, apiKey, problem, enter, leave, check, node, ask }),
+    [access, apiKey, problem, enter, leave, check, node, ask],
   );
   return <SessionContext.Provider value={session}>{children(session)}</SessionContext.Provider>;
 }
 
-function isRefusedKey(error: unknown): error is Refused {
-  return error instanceof Refused && (error.code === 'missing_api_key' || error.code === 'invalid_api_key');
+function isRefusedKey(error: unknown): error is Error {
+  return isTesseraError(error, 'missing_api_key') || isTesseraError(error, 'invalid_api_key');
 }
 
 interface Tried extends State {
@@ -113,15 +112,16 @@ interface Tried extends State {
   readonly waitMs?: number;
 }
 
-async function tryKey(apiKey: string, signal: AbortSignal): Promise<Tried> {
+/** Reading the history needs what every page of the wallet needs. */
+async function tryKey(node: TesseraClient, apiKey: string, signal: AbortSignal): Promise<Tried> {
   try {
-    await callNode(PROBE, { query: { limit: 1 }, headers: keyHeader(apiKey), signal });
+    await node.getWalletMovements({ limit: 1 }, { signal });
     return { access: 'open', apiKey };
   } catch (error) {
     if (isRefusedKey(error))
       return { access: 'closed', apiKey: '', problem: apiKey === '' ? undefined : error.message };
-    const problem = error instanceof NoAnswer || error instanceof Refused ? error.message : 'The page has failed.';
-    const seconds = error instanceof Refused ? (error.retryAfter ?? 0) : 0;
+    const problem = isTesseraError(error) ? error.message : 'The page has failed.';
+    const seconds = isTesseraError(error) ? Number(error.details.retryAfter ?? 0) : 0;
     return { access: 'checking', apiKey, problem, waitMs: Math.max(AGAIN_MS, seconds * MS_PER_SECOND) };
   }
 }

@@ -5,17 +5,15 @@ import { useStream } from '../shared/use-stream.js';
 import {
   countToRead,
   EMPTY_LOG,
+  type Movement,
   type MovementLog,
-  type MovementPage,
   PAGE,
   withNewest,
   withOlder,
 } from './movement-log.js';
 import { useSession } from './session.js';
-import { useWalletReading } from './use-wallet.js';
-import type { Movement } from './views.js';
+import { useWallet } from './use-wallet.js';
 
-const PATH = '/v1/wallet/movements';
 /** Older ones are read when so many rows are left. */
 const AHEAD = 30;
 
@@ -29,15 +27,15 @@ export interface Movements {
 }
 
 export function useMovements(): Movements {
-  const { call } = useSession();
+  const { ask } = useSession();
   const { version } = useStream();
   const [log, setLog] = useState<MovementLog>(EMPTY_LOG);
   const [failure, setFailure] = useState<Error>();
-  const reading = useRef<number>(undefined);
+  const reading = useRef<bigint>(undefined);
   const current = useRef(log);
   current.current = log;
-  const newest = useWalletReading<MovementPage>('newest movements', (signal) =>
-    call<MovementPage>(PATH, { query: { limit: countToRead(current.current) }, signal }),
+  const newest = useWallet('newest movements', (node, signal) =>
+    node.getWalletMovements({ limit: countToRead(current.current) }, { signal }),
   );
 
   // What has changed while the node was away may be on any page: it begins anew.
@@ -53,14 +51,14 @@ export function useMovements(): Movements {
     reading.current = cursor;
     setFailure(undefined);
     try {
-      const page = await call<MovementPage>(PATH, { query: { limit: PAGE, cursor } });
+      const page = await ask((node) => node.getWalletMovements({ limit: PAGE, cursor }));
       setLog((old) => withOlder(old, cursor, page));
     } catch (error) {
       setFailure(error instanceof Error ? error : new Error(String(error)));
     } finally {
       reading.current = undefined;
     }
-  }, [call]);
+  }, [ask]);
 
   const onRange = useCallback(
     (_first: number, last: number) => {

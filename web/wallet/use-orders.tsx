@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import { orderCall } from './order.js';
+import { sendOrder } from './order.js';
 import { OrderDesk } from './order-desk.js';
 import { useSession } from './session.js';
 
@@ -11,15 +11,15 @@ const DeskContext = createContext<OrderDesk | undefined>(undefined);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export function OrdersProvider({ children }: { readonly children: ComponentChildren }) {
-  const { call } = useSession();
+  const { ask } = useSession();
   const desk = useMemo(
     () =>
       new OrderDesk({
-        send: (order, passphrase) => call(order.path, orderCall(order, passphrase)),
+        send: (order, passphrase) => ask((node) => sendOrder(node, order, passphrase)),
         pause,
         now: () => Date.now(),
       }),
-    [call],
+    [ask],
   );
   return <DeskContext.Provider value={desk}>{children}</DeskContext.Provider>;
 }

@@ -2,10 +2,10 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useState } from 'preact/hooks';
+import type { MovementsResponse, TesseraClient, WalletInfoResponse } from '../../src/sdk/client.js';
 import { type Resource, useResource } from '../shared/use-resource.js';
 import { useEvents } from '../shared/use-stream.js';
 import { useSession } from './session.js';
-import type { WalletTotals } from './views.js';
 
 const ChangesContext = createContext(0);
 
@@ -24,20 +24,19 @@ export function useChanges(): number {
   return useContext(ChangesContext);
 }
 
-/** Reads a route of the wallet now and after each change. */
-export function useWalletResource<T>(path: string, query: Readonly<Record<string, string | number>> = {}): Resource<T> {
-  const { call } = useSession();
-  const key = `${path}?${JSON.stringify(query)}`;
-  return useWalletReading<T>(key, (signal) => call<T>(path, { query, signal }));
+/** Asks the node now and after each change. Another key names another question. */
+export function useWallet<T>(key: string, read: (node: TesseraClient, signal: AbortSignal) => Promise<T>): Resource<T> {
+  const { apiKey, ask } = useSession();
+  const version = `${useChanges()}/${apiKey === '' ? 0 : 1}`;
+  return useResource<T>(key, (signal) => ask((node) => read(node, signal)), version);
 }
 
-/** The same for what is not always read by the same request. */
-export function useWalletReading<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Resource<T> {
-  const { apiKey } = useSession();
-  return useResource<T>(key, read, `${useChanges()}/${apiKey === '' ? 0 : 1}`);
+/** The newest movements. */
+export function useLatest(limit: number): Resource<MovementsResponse> {
+  return useWallet(`movements/${limit}`, (node, signal) => node.getWalletMovements({ limit }, { signal }));
 }
 
 /** Balance and items. The first page of outputs comes with it: without a page the node sends all of them. */
-export function useTotals(): Resource<WalletTotals> {
-  return useWalletResource<WalletTotals>('/v1/wallet', { page: 0 });
+export function useTotals(): Resource<WalletInfoResponse> {
+  return useWallet('wallet', (node, signal) => node.getWallet({ page: 0 }, { signal }));
 }

@@ -1,11 +1,9 @@
 /** The site: its pages by path, and what they share. */
 
-import { useMemo } from 'preact/hooks';
 import { PAGE_PATHS } from '../../src/api/pages/page-paths.js';
 import { Notice } from '../shared/components/notice.js';
 import { Page } from '../shared/components/page.js';
 import { type NavigationLink, Shell } from '../shared/components/shell.js';
-import type { followEvents } from '../shared/events.js';
 import { matchPath } from '../shared/match-path.js';
 import { Router, usePlace } from '../shared/router.js';
 import { NodeProvider, useNode } from '../shared/use-node.js';
@@ -23,10 +21,8 @@ import { TradesPage } from './pages/trades.js';
 import { type Session, SessionProvider, useSession } from './session.js';
 import { OrdersProvider } from './use-orders.js';
 import { ChangesProvider } from './use-wallet.js';
-import { followKeyed } from './wallet-events.js';
 
-const TOPICS = ['blocks', 'wallet'];
-const EVENTS = ['block', 'payment', 'balance'];
+const TOPICS = ['blocks', 'wallet'] as const;
 /** Served where the pages of the explorer are. */
 const BLOCKS = '/v1/blocks';
 
@@ -58,13 +54,9 @@ export function WalletSite() {
 }
 
 function Connected({ session, isAway }: { readonly session: Session; readonly isAway: boolean }) {
-  const { access, apiKey, check } = session;
-  const follow = useMemo<typeof followEvents>(
-    () => (options, names) => followKeyed({ apiKey, onRefused: check }, options, names),
-    [apiKey, check],
-  );
+  const { access, node, check } = session;
   return (
-    <StreamProvider topics={access === 'open' ? TOPICS : undefined} names={EVENTS} follow={follow}>
+    <StreamProvider topics={access === 'open' ? TOPICS : undefined} node={node} onRefused={check}>
       <ChangesProvider>
         <OrdersProvider>
           <Site isAway={isAway} />

@@ -1,9 +1,10 @@
 /** What can be read with an index and without one, by the same names. */
 
+import type { PageOf } from '../../shared/use-pages.js';
 import * as indexed from './indexed-chain.js';
+import type { Block, Item, Part, Transaction, TransactionSummary } from './shapes.js';
 import * as stored from './stored-chain.js';
 import type { Chain } from './use-chain.js';
-import type { Block, Item, PageOf, Transaction, TransactionSummary } from './views.js';
 
 export interface ChainReader {
   /** Newest first, those below `before`. */
@@ -15,7 +16,7 @@ export interface ChainReader {
     cursor: string | undefined,
     signal: AbortSignal,
   ): Promise<PageOf<TransactionSummary>>;
-  readTransaction(hash: string, part: indexed.Part, signal: AbortSignal): Promise<Transaction>;
+  readTransaction(hash: string, part: Part, signal: AbortSignal): Promise<Transaction>;
   readItem(hash: string, signal: AbortSignal): Promise<Item>;
 }
 

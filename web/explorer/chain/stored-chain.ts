@@ -3,40 +3,27 @@
  * spent them is not in there.
  */
 
-import { callNode, type ExactInteger, Refused } from '../../shared/node-api.js';
-import type {
-  AssetView,
-  Block,
-  Input,
-  Item,
-  Output,
-  PageOf,
-  ScriptEntry,
-  Trade,
-  Transaction,
-  TransactionKind,
-  TransactionSummary,
-} from './views.js';
+import {
+  type BlockchainEntryResponse,
+  type BlockMeta,
+  isTesseraError,
+  type StoredBlockData,
+  TesseraError,
+} from '../../../src/sdk/client.js';
+import { node } from '../../shared/node.js';
+import type { PageOf } from '../../shared/use-pages.js';
+import type { AssetView, Block, Input, Item, Output, Trade, Transaction, TransactionSummary } from './shapes.js';
 
-interface StoredHeader {
-  readonly b_num: number;
-  readonly timestamp: ExactInteger;
-  readonly difficulty: readonly number[];
-  readonly previous_hash: string | null;
-  readonly nonce_and_mining_tx_hash: readonly [readonly number[], string];
-}
+type ScriptEntry = Input['script'][number];
 
-interface StoredBlock {
-  readonly key: string;
-  readonly data: { readonly block: { readonly header: StoredHeader; readonly transactions: readonly string[] } };
-  readonly item_meta: { readonly type: 'block'; readonly tx_len: number };
-}
+/** The API leaves open what is in a stored transaction: the chain's own JSON, with amounts in whatever holds them. */
+type Integer = number | bigint;
 
 type StoredAsset =
-  | { readonly Token: ExactInteger }
+  | { readonly Token: Integer }
   | {
       readonly Item: {
-        readonly amount: ExactInteger;
+        readonly amount: Integer;
         readonly genesis_hash: string | null;
         readonly metadata: string | null;
       };
@@ -44,29 +31,25 @@ type StoredAsset =
 
 interface StoredOutput {
   readonly value: StoredAsset;
-  readonly locktime: ExactInteger;
+  readonly locktime: Integer;
   readonly script_public_key: string | null;
 }
 
 type StoredEntry = Readonly<Record<string, unknown>>;
 
 interface StoredTransaction {
-  readonly key: string;
-  readonly data: {
-    readonly inputs: readonly {
-      readonly previous_out: { readonly t_hash: string; readonly n: number } | null;
-      readonly script_signature: { readonly stack: readonly StoredEntry[] };
-    }[];
-    readonly outputs: readonly StoredOutput[];
-    readonly version: ExactInteger;
-    readonly fees: readonly StoredOutput[];
-    readonly druid_info: {
-      readonly druid: string;
-      readonly participants: ExactInteger;
-      readonly expectations: readonly { readonly from: string; readonly to: string; readonly asset: StoredAsset }[];
-    } | null;
-  };
-  readonly item_meta: { readonly type: 'tx'; readonly block_num: number; readonly tx_num: number };
+  readonly inputs: readonly {
+    readonly previous_out: { readonly t_hash: string; readonly n: number } | null;
+    readonly script_signature: { readonly stack: readonly StoredEntry[] };
+  }[];
+  readonly outputs: readonly StoredOutput[];
+  readonly version: bigint;
+  readonly fees: readonly StoredOutput[];
+  readonly druid_info: {
+    readonly druid: string;
+    readonly participants: Integer;
+    readonly expectations: readonly { readonly from: string; readonly to: string; readonly asset: StoredAsset }[];
+  } | null;
 }
 
 /** A node takes this many numbers in one query. */
@@ -79,23 +62,29 @@ export async function readBlocks(limit: number, before: number, signal: AbortSig
   const count = Math.min(limit, NUMBERS, before);
   if (count <= 0) return [];
   const num = Array.from({ length: count }, (_, at) => before - 1 - at);
-  return (await callNode<readonly StoredBlock[]>('/v1/blocks', { query: { num }, signal })).map(blockView);
+  return (await node.getBlocks({ num }, { signal })).map(blockView);
 }
 
 /** The number of the last block; -1 before the first. */
 export async function readHeight(signal: AbortSignal): Promise<number> {
   try {
-    const { block } = await callNode<{ block: StoredBlock['data'] }>('/v1/blocks/latest', { signal });
-    return block.block.header.b_num;
+    return Number((await node.getLatestBlock({}, { signal })).block.block.header.b_num);
   } catch (error) {
-    if (error instanceof Refused && error.code === 'no_blocks') return -1;
+    if (isTesseraError(error, 'no_blocks')) return -1;
     throw error;
   }
 }
 
-async function storedBlock(name: string, signal: AbortSignal): Promise<StoredBlock> {
-  const path = BLOCK_NUMBER.test(name) ? `/v1/blocks/${name}` : `/v1/blockchain-entries/${encodeURIComponent(name)}`;
-  return callNode<StoredBlock>(path, { signal });
+/** By number or hash. */
+function storedBlock(name: string, signal: AbortSignal): Promise<BlockchainEntryResponse> {
+  return BLOCK_NUMBER.test(name)
+    ? node.getBlock({ num: Number(name) }, { signal })
+    : node.getBlockchainEntry({ key: name }, { signal });
+}
+
+/** What only the stored block has. */
+export async function readHeader(hash: string, signal: AbortSignal) {
+  return blockOf(await node.getBlockchainEntry({ key: hash }, { signal })).header;
 }
 
 export async function readBlock(name: string, signal: AbortSignal): Promise<Block> {
@@ -108,35 +97,30 @@ export async function readBlockTransactions(
   cursor: string | undefined,
   signal: AbortSignal,
 ): Promise<PageOf<TransactionSummary>> {
-  const { header, transactions } = (await storedBlock(name, signal)).data.block;
+  const { header, transactions } = blockOf(await storedBlock(name, signal));
   const hashes = [...transactions, header.nonce_and_mining_tx_hash[1]];
   const first = Number(cursor ?? 0);
   const keys = hashes.slice(first, first + PAGE);
-  const found = await callNode<readonly StoredTransaction[]>('/v1/blockchain-entries/query', {
-    method: 'POST',
-    body: { keys },
-    signal,
-  });
+  const found = await node.queryBlockchainEntries({ keys }, { signal });
   const next = first + PAGE < hashes.length ? String(first + PAGE) : null;
   return { entries: found.map((entry) => ({ ...summaryView(entry), time: header.timestamp })), next };
 }
 
 export async function readTransaction(hash: string, signal: AbortSignal): Promise<Transaction> {
-  const stored = await callNode<StoredTransaction>(`/v1/blockchain-entries/${encodeURIComponent(hash)}`, { signal });
-  if (stored.item_meta.type !== 'tx')
-    throw new Refused(404, 'entry_not_found', 'This is the hash of a block.', undefined);
-  const { inputs, outputs, fees, version, druid_info } = stored.data;
+  const stored = await node.getBlockchainEntry({ key: hash }, { signal });
+  if (stored.item_meta.type !== 'tx') throw new TesseraError('entry_not_found', 'This is the hash of a block.');
+  const { inputs, outputs, fees, version, druid_info } = transactionOf(stored);
   return {
     ...summaryView(stored),
     version,
-    first_input: 0,
+    first_input: 0n,
     inputs: inputs.map(
       ({ previous_out, script_signature }): Input => ({
         source: previous_out && { tx_hash: previous_out.t_hash, n: previous_out.n },
         script: script_signature.stack.map(entryView),
       }),
     ),
-    first_output: 0,
+    first_output: 0n,
     outputs: [
       ...outputs.map((one, n) => outputView(one, n, false)),
       ...fees.map((one, n) => outputView(one, outputs.length + n, true)),
@@ -146,64 +130,66 @@ export async function readTransaction(hash: string, signal: AbortSignal): Promis
 }
 
 export async function readItem(hash: string, signal: AbortSignal): Promise<Item> {
-  const item = await callNode<{
-    genesis_hash: string;
-    metadata: string | null;
-    total_amount: ExactInteger;
-    created: { block_num: number; tx_hash: string };
-    creator_address: string | null;
-  }>(`/v1/items/${encodeURIComponent(hash)}`, { signal });
+  const item = await node.getItem({ genesis_hash: hash }, { signal });
   const { genesis_hash, metadata, total_amount, created, creator_address } = item;
   return { genesis_hash, metadata, creator: creator_address, issued: String(total_amount), created };
 }
 
-function blockView({ key, data: { block }, item_meta }: StoredBlock): Block {
-  const { b_num, timestamp, difficulty, previous_hash, nonce_and_mining_tx_hash } = block.header;
+// Each is asked for by a name of its kind, or with its kind looked at.
+const blockOf = ({ data }: BlockchainEntryResponse) => (data as StoredBlockData).block;
+const transactionOf = ({ data }: BlockchainEntryResponse) => data as StoredTransaction;
+
+function blockView(entry: BlockchainEntryResponse): Block {
+  const { header } = blockOf(entry);
+  const { b_num, timestamp, difficulty, previous_hash, nonce_and_mining_tx_hash } = header;
   return {
     block_num: b_num,
-    hash: key,
+    hash: entry.key,
     previous_hash,
     time: timestamp,
-    transactions: item_meta.tx_len,
-    difficulty: difficulty.map((byte) => byte.toString(16).padStart(2, '0')).join(''),
+    transactions: BigInt((entry.item_meta as BlockMeta).tx_len),
+    difficulty: HEX(difficulty),
     coinbase: nonce_and_mining_tx_hash[1],
   };
 }
 
-function summaryView({ key, data, item_meta }: StoredTransaction): TransactionSummary {
+function summaryView(entry: BlockchainEntryResponse): TransactionSummary {
+  const { key, item_meta } = entry;
+  const data = transactionOf(entry);
   const outputs = [...data.outputs, ...data.fees];
   const tokens = outputs.reduce((sum, { value }) => sum + ('Token' in value ? BigInt(value.Token) : 0n), 0n);
   return {
     tx_hash: key,
     block_num: item_meta.block_num,
     kind: kindOf(data, item_meta.block_num),
-    input_count: data.inputs.length,
-    output_count: outputs.length,
+    input_count: BigInt(data.inputs.length),
+    output_count: BigInt(outputs.length),
     tokens,
   };
 }
 
-function kindOf({ inputs, druid_info }: StoredTransaction['data'], height: number): TransactionKind {
+function kindOf({ inputs, druid_info }: StoredTransaction, height: bigint): TransactionSummary['kind'] {
   if (druid_info !== null) return 'trade';
   if (inputs.some(({ previous_out }) => previous_out !== null)) return 'payment';
   const stack = inputs[0]?.script_signature.stack ?? [];
   if (stack.some(({ Op }) => Op === 'OP_CREATE')) return 'creation';
-  return stack.length === 1 && 'Num' in (stack[0] ?? {}) ? 'coinbase' : height === 0 ? 'genesis' : 'issuance';
+  return stack.length === 1 && 'Num' in (stack[0] ?? {}) ? 'coinbase' : height === 0n ? 'genesis' : 'issuance';
 }
 
 function assetView(asset: StoredAsset): AssetView {
-  if ('Token' in asset) return { asset: 'token', amount: asset.Token, genesis_hash: null, metadata: null };
-  return { asset: 'item', ...asset.Item };
+  if ('Token' in asset) return { asset: 'token', amount: BigInt(asset.Token), genesis_hash: null, metadata: null };
+  const { amount, genesis_hash, metadata } = asset.Item;
+  return { asset: 'item', amount: BigInt(amount), genesis_hash, metadata };
 }
 
 function outputView({ value, locktime, script_public_key }: StoredOutput, n: number, fee: boolean): Output {
-  return { n, ...assetView(value), address: script_public_key, locktime, fee };
+  return { n, ...assetView(value), address: script_public_key, locktime: BigInt(locktime), fee };
 }
 
-function tradeView({ druid, participants, expectations }: NonNullable<StoredTransaction['data']['druid_info']>): Trade {
+function tradeView({ druid, participants, expectations }: NonNullable<StoredTransaction['druid_info']>): Trade {
   return {
     druid,
-    participants,
+    participants: BigInt(participants),
     expectations: expectations.map(({ from, to, asset }) => ({ from, to, ...assetView(asset) })),
   };
 }

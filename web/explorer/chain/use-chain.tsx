@@ -2,33 +2,21 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import { callNode } from '../../shared/node-api.js';
+import type { ChainIndexResponse } from '../../../src/sdk/client.js';
+import { node } from '../../shared/node.js';
 import { useServes } from '../../shared/use-node.js';
 import { useResource } from '../../shared/use-resource.js';
 import { useEvents, useStream } from '../../shared/use-stream.js';
 import * as stored from './stored-chain.js';
 
-export interface IndexStatus {
-  readonly state: 'off' | 'building' | 'ready' | 'waiting';
-  readonly block_num: number | null;
-  readonly blocks: number;
-  readonly problem: string | null;
-}
-
 export interface Chain {
   /** From where pages read: the index of the node, or its blocks as they are stored. Undefined until that is known. */
   readonly source: 'index' | 'stored' | undefined;
-  readonly index: IndexStatus | undefined;
+  readonly index: ChainIndexResponse | undefined;
   /** Number of the last block; -1 before the first, undefined until it is known. */
   readonly height: number | undefined;
   /** Why nothing is known. */
   readonly error: Error | undefined;
-}
-
-export interface BlockEvent {
-  readonly block_num: number;
-  readonly hash: string;
-  readonly transactions: number;
 }
 
 const INDEX = '/v1/chain/index';
@@ -47,16 +35,16 @@ export function ChainProvider({ children }: { readonly children: ComponentChildr
   const key = hasIndexRoutes === undefined ? undefined : `chain/${hasIndexRoutes}`;
   const { value, error, reload } = useResource(
     key,
-    async (signal): Promise<{ index?: IndexStatus; height: number }> => {
+    async (signal): Promise<{ index?: ChainIndexResponse; height: number }> => {
       if (!hasIndexRoutes) return { height: await stored.readHeight(signal) };
-      const index = await callNode<IndexStatus>(INDEX, { signal });
-      return { index, height: index.blocks - 1 };
+      const index = await node.getChainIndex({}, { signal });
+      return { index, height: Number(index.blocks) - 1 };
     },
     version,
   );
   const [height, setHeight] = useState<number>();
   useEffect(() => setHeight(value?.height), [value]);
-  useEvents<BlockEvent>('block', ({ block_num }) => setHeight(block_num));
+  useEvents('block', ({ block_num }) => setHeight(Number(block_num)));
 
   const state = value?.index?.state;
   useEffect(() => {

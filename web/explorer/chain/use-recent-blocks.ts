@@ -4,9 +4,9 @@ import { useRef } from 'preact/hooks';
 import { type Resource, useResource } from '../../shared/use-resource.js';
 import { useStream } from '../../shared/use-stream.js';
 import * as indexed from './indexed-chain.js';
+import type { Block } from './shapes.js';
 import * as stored from './stored-chain.js';
 import { useChain, useThrottled } from './use-chain.js';
-import type { Block } from './views.js';
 
 /** Blocks may come faster than anybody reads. */
 const AT_MOST_EVERY_MS = 1_000;
@@ -26,7 +26,7 @@ export function useRecentBlocks(count: number, isPaused: boolean): Resource<read
     async (signal) => {
       const { blocks } = known.current.version === version ? known.current : { blocks: [] };
       const top = tip ?? -1;
-      const missing = Math.min(count, top - (blocks[0]?.block_num ?? Number.NEGATIVE_INFINITY));
+      const missing = Math.min(count, top - Number(blocks[0]?.block_num ?? Number.NEGATIVE_INFINITY));
       if (missing <= 0 && blocks.length > 0) return blocks;
       const read = await (source === 'index'
         ? indexed.readBlocks(missing, undefined, signal)

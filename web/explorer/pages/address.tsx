@@ -1,5 +1,11 @@
 /** One address: what it has, and what has happened to it. */
 
+import type {
+  AddressItemsResponse,
+  AddressOutputsResponse,
+  AddressTransactionsResponse,
+  ChainAddress,
+} from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Fact, Facts } from '../../shared/components/facts.js';
@@ -12,11 +18,14 @@ import { usePlace } from '../../shared/router.js';
 import { useResource } from '../../shared/use-resource.js';
 import * as indexed from '../chain/indexed-chain.js';
 import { useChain, useThrottled } from '../chain/use-chain.js';
-import type { Address, HeldItem, Movement, UnspentOutput } from '../chain/views.js';
 import { PagedTable } from '../paged-table.js';
 import { Asset, BlockLink, ItemLink, Kind, NeedsIndex, TransactionLink } from '../parts.js';
 import { addressPath } from '../paths.js';
 import { useFreshList } from '../use-fresh-list.js';
+
+type HeldItem = AddressItemsResponse['items'][number];
+type UnspentOutput = AddressOutputsResponse['outputs'][number];
+type Movement = AddressTransactionsResponse['transactions'][number];
 
 const LISTS = ['history', 'outputs', 'items'] as const;
 type List = (typeof LISTS)[number];
@@ -44,15 +53,15 @@ export function AddressPage({ address }: { readonly address: string }) {
   );
 }
 
-function AddressView({ address: found }: { readonly address: Address }) {
+function AddressView({ address: found }: { readonly address: ChainAddress }) {
   const { address, tokens, received, sent, transaction_count, unspent_count, item_count, first_seen, last_seen } =
     found;
   const { query } = usePlace();
   const list: List = LISTS.find((name) => name === query.get('show')) ?? 'history';
   const counts: Readonly<Record<List, number>> = {
-    history: transaction_count,
-    outputs: unspent_count,
-    items: item_count,
+    history: Number(transaction_count),
+    outputs: Number(unspent_count),
+    items: Number(item_count),
   };
   return (
     <>
@@ -86,19 +95,19 @@ function AddressView({ address: found }: { readonly address: Address }) {
           </a>
         ))}
       </nav>
-      {list === 'history' && <History address={address} count={transaction_count} />}
-      {list === 'outputs' && <Outputs address={address} count={unspent_count} stamp={last_seen?.tx_hash} />}
-      {list === 'items' && <Items address={address} count={item_count} stamp={last_seen?.tx_hash} />}
+      {list === 'history' && <History address={address} count={counts.history} />}
+      {list === 'outputs' && <Outputs address={address} count={counts.outputs} stamp={last_seen?.tx_hash} />}
+      {list === 'items' && <Items address={address} count={counts.items} stamp={last_seen?.tx_hash} />}
     </>
   );
 }
 
 const NAMES: Readonly<Record<List, string>> = { history: 'History', outputs: 'Unspent outputs', items: 'Items' };
 
-function Seen({ place }: { readonly place: NonNullable<Address['last_seen']> }) {
+function Seen({ place }: { readonly place: NonNullable<ChainAddress['last_seen']> }) {
   return (
     <>
-      <When seconds={place.time ?? 0} />, block <BlockLink number={place.block_num} />
+      <When seconds={place.time} />, block <BlockLink number={place.block_num} />
     </>
   );
 }
@@ -166,15 +175,15 @@ function Items({ address, count, stamp: changed }: ListProps) {
 
 /** What came and went, signed. */
 function Change({ movement: { received, sent, items, item_count } }: { readonly movement: Movement }) {
-  const change = BigInt(received) - BigInt(sent);
+  const change = received - sent;
   const [item] = items;
   if (change === 0n && item !== undefined) {
-    const moved = BigInt(item.received) - BigInt(item.sent);
+    const moved = item.received - item.sent;
     return (
       <span class={moved < 0n ? 'change out' : 'change in'}>
         {moved < 0n ? '−' : '+'}
         {grouped(moved < 0n ? -moved : moved)} × <ItemLink hash={item.genesis_hash} />
-        {item_count > 1 && <span class="none"> and {grouped(item_count - 1)} more</span>}
+        {item_count > 1n && <span class="none"> and {grouped(item_count - 1n)} more</span>}
       </span>
     );
   }
@@ -189,7 +198,7 @@ function Change({ movement: { received, sent, items, item_count } }: { readonly 
 const HISTORY: readonly Column<Movement>[] = [
   { head: 'Transaction', width: 'minmax(11rem, 1.2fr)', cell: ({ tx_hash }) => <TransactionLink hash={tx_hash} /> },
   { head: 'Kind', width: '9rem', cell: ({ kind }) => <Kind kind={kind} /> },
-  { head: 'Age', width: 'minmax(8rem, 1fr)', cell: ({ time = 0 }) => <When seconds={time} hasAge /> },
+  { head: 'Age', width: 'minmax(8rem, 1fr)', cell: ({ time }) => <When seconds={time} hasAge /> },
   { head: 'Block', width: '7rem', isNumber: true, cell: ({ block_num }) => <BlockLink number={block_num} /> },
   { head: 'Change', width: 'minmax(13rem, 1.3fr)', isNumber: true, cell: (movement) => <Change movement={movement} /> },
 ];
@@ -209,7 +218,7 @@ const OUTPUTS: readonly Column<UnspentOutput>[] = [
     head: 'Locked until',
     width: '8rem',
     isNumber: true,
-    cell: ({ locktime }) => (BigInt(locktime) === 0n ? '–' : grouped(locktime)),
+    cell: ({ locktime }) => (locktime === 0n ? '–' : grouped(locktime)),
   },
   {
     head: 'Holds',

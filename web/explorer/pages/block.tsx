@@ -8,24 +8,16 @@ import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import type { Column } from '../../shared/components/table.js';
 import { When } from '../../shared/components/when.js';
-import { callNode, type ExactInteger } from '../../shared/node-api.js';
 import { useResource } from '../../shared/use-resource.js';
 import { readerOf } from '../chain/reader.js';
+import type { Block, TransactionSummary } from '../chain/shapes.js';
+import { readHeader } from '../chain/stored-chain.js';
 import { useChain } from '../chain/use-chain.js';
-import type { Block, TransactionSummary } from '../chain/views.js';
 import { byteSize, expectedHashes, short } from '../figures.js';
 import { Missing } from '../missing.js';
 import { PagedTable } from '../paged-table.js';
 import { AddressLink, Kind, TransactionLink } from '../parts.js';
 import { blockPath } from '../paths.js';
-
-/** What only the stored block has. */
-interface Header {
-  readonly version: ExactInteger;
-  readonly nonce_and_mining_tx_hash: readonly [readonly number[], string];
-  readonly seed_value: readonly number[];
-  readonly txs_merkle_root_and_hash: readonly [string, string];
-}
 
 export function BlockPage({ name }: { readonly name: string }) {
   const { source, height } = useChain();
@@ -43,7 +35,7 @@ export function BlockPage({ name }: { readonly name: string }) {
         what={isNumber ? `block ${grouped(Number(name))}` : 'block with this hash'}
       >
         <Loaded resource={block} what="the block">
-          {(value) => <BlockView block={value} height={height ?? value.block_num} />}
+          {(value) => <BlockView block={value} height={height ?? Number(value.block_num)} />}
         </Loaded>
       </Missing>
     </Page>
@@ -56,23 +48,21 @@ function Heading({ name, value }: { readonly name: string; readonly value: Block
 }
 
 function BlockView({ block, height }: { readonly block: Block; readonly height: number }) {
-  const { block_num, hash, previous_hash, time, transactions, difficulty, miner, coinbase, reward } = block;
+  const { hash, previous_hash, time, transactions, difficulty, miner, coinbase, reward } = block;
+  const number = Number(block.block_num);
   const { source } = useChain();
-  const header = useResource(`header/${hash}`, async (signal) => {
-    const path = `/v1/blockchain-entries/${encodeURIComponent(hash)}`;
-    return (await callNode<{ data: { block: { header: Header } } }>(path, { signal })).data.block.header;
-  });
+  const header = useResource(`header/${hash}`, (signal) => readHeader(hash, signal));
   return (
     <>
       <nav class="neighbours" aria-label="Blocks beside this one">
-        {block_num > 0 && (
-          <a rel="prev" href={blockPath(block_num - 1)}>
-            ← {grouped(block_num - 1)}
+        {number > 0 && (
+          <a rel="prev" href={blockPath(number - 1)}>
+            ← {grouped(number - 1)}
           </a>
         )}
-        {block_num < height && (
-          <a rel="next" href={blockPath(block_num + 1)}>
-            {grouped(block_num + 1)} →
+        {number < height && (
+          <a rel="next" href={blockPath(number + 1)}>
+            {grouped(number + 1)} →
           </a>
         )}
       </nav>
@@ -91,7 +81,7 @@ function BlockView({ block, height }: { readonly block: Block; readonly height: 
           <Fact name="Time">
             <When seconds={time} />
           </Fact>
-          <Fact name="Confirmations">{grouped(Math.max(1, height - block_num + 1))}</Fact>
+          <Fact name="Confirmations">{grouped(Math.max(1, height - number + 1))}</Fact>
           <Fact name="Transactions">{grouped(transactions)}, the coinbase included</Fact>
           {block.bytes !== undefined && <Fact name="Size">{byteSize(block.bytes)}</Fact>}
           {reward !== undefined && (
@@ -126,14 +116,14 @@ function BlockView({ block, height }: { readonly block: Block; readonly height: 
         read={(cursor, signal) => readerOf(source).readBlockTransactions(hash, cursor, signal)}
         columns={COLUMNS}
         keyOf={({ tx_hash }) => tx_hash}
-        total={transactions}
+        total={Number(transactions)}
         nothing="This block has no transactions."
       />
     </>
   );
 }
 
-function HeaderFacts({ header }: { readonly header: Header }) {
+function HeaderFacts({ header }: { readonly header: Awaited<ReturnType<typeof readHeader>> }) {
   const [root, list] = header.txs_merkle_root_and_hash;
   const [seed = '', witness = ''] = String.fromCharCode(...header.seed_value).split('-');
   return (

@@ -11,8 +11,8 @@ import { When } from '../../shared/components/when.js';
 import { navigate, usePlace } from '../../shared/router.js';
 import { useStream } from '../../shared/use-stream.js';
 import { readerOf } from '../chain/reader.js';
+import type { Block } from '../chain/shapes.js';
 import { type Chain, useChain } from '../chain/use-chain.js';
-import type { Block } from '../chain/views.js';
 import { byteSize } from '../figures.js';
 import { AddressLink, BlockLink } from '../parts.js';
 import { blockPath } from '../paths.js';
@@ -173,7 +173,7 @@ function useChunks(source: Chain['source'], height: number) {
 
   const blockAt = useCallback((number: number): Block | undefined => {
     const chunk = chunks.current.get(Math.floor(number / CHUNK));
-    return chunk?.find(({ block_num }) => block_num === number);
+    return chunk?.find(({ block_num }) => Number(block_num) === number);
   }, []);
 
   const need = useCallback(
@@ -224,7 +224,7 @@ const INDEX_COLUMNS: readonly Column<Block>[] = [
   NUMBER,
   AGE,
   COUNT,
-  { head: 'Size', width: '7rem', isNumber: true, cell: ({ bytes = 0 }) => byteSize(bytes) },
+  { head: 'Size', width: '7rem', isNumber: true, cell: ({ bytes = 0n }) => byteSize(bytes) },
   HASH,
   { head: 'Miner', width: 'minmax(10rem, 1.3fr)', cell: ({ miner = null }) => <AddressLink address={miner} /> },
   {

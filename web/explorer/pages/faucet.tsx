@@ -5,7 +5,7 @@ import { grouped, parseTokens } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Loaded, Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
-import { callNode, type ExactInteger } from '../../shared/node-api.js';
+import { node } from '../../shared/node.js';
 import { useAction } from '../../shared/use-action.js';
 import { useServes } from '../../shared/use-node.js';
 import { useResource } from '../../shared/use-resource.js';
@@ -13,18 +13,6 @@ import { AddressLink, BlockLink, TransactionLink } from '../parts.js';
 
 /** Served by dev networks only. */
 export const FAUCET = '/v1/dev/faucet';
-
-interface Payment {
-  readonly tx_hash: string;
-  readonly amount: ExactInteger;
-  readonly block_num: number | null;
-}
-
-interface Account {
-  readonly account: string;
-  readonly address: string;
-  readonly tokens: ExactInteger;
-}
 
 export function FaucetPage() {
   const isServed = useServes(FAUCET);
@@ -53,8 +41,8 @@ function Pay() {
   const { said, isBusy, run } = useAction();
   const amount = parseTokens(tokens);
   const pay = async () => {
-    const body = { address: address.trim(), amount };
-    const { tx_hash, block_num, amount: paid } = await callNode<Payment>(FAUCET, { method: 'POST', body });
+    const request = { address: address.trim(), ...(amount === undefined ? {} : { amount }) };
+    const { tx_hash, block_num, amount: paid } = await node.payFromFaucet(request);
     return (
       <>
         Paid <Amount raw={paid} hasBoth={false} /> in <TransactionLink hash={tx_hash} />
@@ -115,8 +103,7 @@ function Pay() {
 function MakeBlock() {
   const { said, isBusy, run } = useAction();
   const make = async () => {
-    const path = '/v1/dev/blocks';
-    const { block_nums } = await callNode<{ block_nums: readonly number[] }>(path, { method: 'POST', body: {} });
+    const { block_nums } = await node.makeBlocks();
     return (
       <>
         Made block{' '}
@@ -139,7 +126,7 @@ function MakeBlock() {
 }
 
 function Accounts() {
-  const facts = useResource('dev', (signal) => callNode<{ accounts: readonly Account[] }>('/v1/dev', { signal }));
+  const facts = useResource('dev', (signal) => node.getDevFacts({}, { signal }));
   return (
     <section class="panel" aria-labelledby="accounts">
       <h2 id="accounts">Accounts whose keys everyone knows</h2>

@@ -1,5 +1,6 @@
 /** One class of items: what its creator wrote, who holds it, and where it went. */
 
+import type { ItemHoldersResponse, ItemTransfersResponse } from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
 import { Fact, Facts } from '../../shared/components/facts.js';
 import { Hash } from '../../shared/components/hash.js';
@@ -12,13 +13,16 @@ import { usePlace } from '../../shared/router.js';
 import { useResource } from '../../shared/use-resource.js';
 import * as indexed from '../chain/indexed-chain.js';
 import { readerOf } from '../chain/reader.js';
+import type { Item } from '../chain/shapes.js';
 import { useChain, useThrottled } from '../chain/use-chain.js';
-import type { Holder, Item, Transfer } from '../chain/views.js';
 import { Missing } from '../missing.js';
 import { PagedTable } from '../paged-table.js';
 import { AddressLink, BlockLink, Kind, NeedsIndex, TransactionLink } from '../parts.js';
 import { itemPath } from '../paths.js';
 import { useFreshList } from '../use-fresh-list.js';
+
+type Holder = ItemHoldersResponse['holders'][number];
+type Transfer = ItemTransfersResponse['transfers'][number];
 
 const AT_MOST_EVERY_MS = 2_000;
 
@@ -100,7 +104,7 @@ function ItemView({ item }: { readonly item: Item }) {
 
 function ItemList({ item, list }: { readonly item: Item; readonly list: 'holders' | 'transfers' }) {
   const { genesis_hash, holder_count, transfer_count } = item;
-  const { stamp, button } = useFreshList(transfer_count, 'changes');
+  const { stamp, button } = useFreshList(transfer_count === undefined ? undefined : Number(transfer_count), 'changes');
   return (
     <>
       {button}
@@ -111,7 +115,7 @@ function ItemList({ item, list }: { readonly item: Item; readonly list: 'holders
           read={(cursor, signal) => indexed.readItemHolders(genesis_hash, cursor, signal)}
           columns={HOLDERS}
           keyOf={({ address }) => address}
-          total={holder_count}
+          total={Number(holder_count ?? 0)}
           nothing="Nobody holds it any more."
         />
       ) : (
@@ -121,7 +125,7 @@ function ItemList({ item, list }: { readonly item: Item; readonly list: 'holders
           read={(cursor, signal) => indexed.readItemTransfers(genesis_hash, cursor, signal)}
           columns={TRANSFERS}
           keyOf={({ tx_hash }) => tx_hash}
-          total={transfer_count}
+          total={Number(transfer_count ?? 0)}
           nothing="It has not been transferred."
         />
       )}
@@ -135,13 +139,13 @@ const HOLDERS: readonly Column<Holder>[] = [
 ];
 
 /** The first of some addresses, and how many there are besides. */
-function Parties({ parties, count }: { readonly parties: readonly Holder[]; readonly count: number }) {
+function Parties({ parties, count }: { readonly parties: readonly Holder[]; readonly count: bigint }) {
   const [first] = parties;
   if (first === undefined) return <span class="none">nobody</span>;
   return (
     <>
       <AddressLink address={first.address} />
-      {count > 1 && <span class="none"> +{grouped(count - 1)}</span>}
+      {count > 1n && <span class="none"> +{grouped(count - 1n)}</span>}
     </>
   );
 }
@@ -149,7 +153,7 @@ function Parties({ parties, count }: { readonly parties: readonly Holder[]; read
 const TRANSFERS: readonly Column<Transfer>[] = [
   { head: 'Transaction', width: 'minmax(11rem, 1.2fr)', cell: ({ tx_hash }) => <TransactionLink hash={tx_hash} /> },
   { head: 'Kind', width: '9rem', cell: ({ kind }) => <Kind kind={kind} /> },
-  { head: 'Age', width: 'minmax(7rem, 0.8fr)', cell: ({ time = 0 }) => <When seconds={time} hasAge /> },
+  { head: 'Age', width: 'minmax(7rem, 0.8fr)', cell: ({ time }) => <When seconds={time} hasAge /> },
   {
     head: 'From',
     width: 'minmax(11rem, 1.2fr)',

@@ -1,37 +1,26 @@
 /** This node and its links: what it is, whether it is well, whom it knows. */
 
+import type { HealthResponse } from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
 import { Fact, Facts } from '../../shared/components/facts.js';
 import { Failed, Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
-import { callNode } from '../../shared/node-api.js';
-import type { NodeFacts } from '../../shared/use-node.js';
+import { node } from '../../shared/node.js';
 import { useResource } from '../../shared/use-resource.js';
 import { useStream } from '../../shared/use-stream.js';
 import { useChain, useThrottled } from '../chain/use-chain.js';
 import { PROGRAM_VERSION } from '../version.js';
 
-interface Health {
-  readonly status: 'ok' | 'unavailable';
-  readonly reasons: readonly string[];
-}
-
 /** How often it is asked anew without news of blocks. */
 const AT_MOST_EVERY_MS = 5_000;
-/** What `/readyz` answers with when the node is not ready. */
-const NOT_READY = 503;
 
 export function NetworkPage() {
   const { height, index } = useChain();
   const { state, version } = useStream();
   const tip = useThrottled(height, AT_MOST_EVERY_MS);
   const stamp = `${version}/${state}/${tip}`;
-  const health = useResource(
-    'health',
-    (signal) => callNode<Health>('/readyz', { signal, alsoAnswers: [NOT_READY] }),
-    stamp,
-  );
-  const facts = useResource('network', (signal) => callNode<NodeFacts>('/v1/debug', { signal }), stamp);
+  const health = useResource('health', (signal) => node.getReadiness({}, { signal }), stamp);
+  const facts = useResource('network', (signal) => node.getDebug({}, { signal }), stamp);
   return (
     <Page title="Network">
       <section class="panel" aria-labelledby="this-node">
@@ -52,7 +41,7 @@ export function NetworkPage() {
           <Fact name="Index of the chain">
             {index === undefined ? 'none' : index.state}
             {index?.state === 'building' &&
-              `, ${grouped((index.block_num ?? -1) + 1)} of ${grouped(index.blocks)} blocks`}
+              `, ${grouped((index.block_num ?? -1n) + 1n)} of ${grouped(index.blocks)} blocks`}
             {index?.problem != null && <bdi>: {index.problem}</bdi>}
           </Fact>
           <Fact name="Events">{state === 'open' ? 'connected' : state}</Fact>
@@ -92,7 +81,7 @@ export function NetworkPage() {
   );
 }
 
-function HealthView({ health: { status, reasons } }: { readonly health: Health }) {
+function HealthView({ health: { status, reasons } }: { readonly health: HealthResponse }) {
   if (status === 'ok') return <span class="tag good">ready</span>;
   return (
     <>

@@ -7,10 +7,10 @@ import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { Plot } from '../../shared/components/plot.js';
 import { When } from '../../shared/components/when.js';
+import type { Block } from '../chain/shapes.js';
 import { useChain } from '../chain/use-chain.js';
 import { useRecentBlocks } from '../chain/use-recent-blocks.js';
-import type { Block } from '../chain/views.js';
-import { duration, expectedHashes, intervals, median, percentIssued, short, throughput } from '../figures.js';
+import { duration, expectedHashes, intervals, median, payments, percentIssued, short, throughput } from '../figures.js';
 import { LatestTransactions } from '../latest-transactions.js';
 import { BlockLink } from '../parts.js';
 import { blockPath } from '../paths.js';
@@ -103,9 +103,9 @@ function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
 }
 
 /** Transactions without the coinbase: how full a tile is. */
-function fullness({ transactions }: Block): string {
-  const count = transactions - 1;
-  if (count <= 0) return 'empty';
+function fullness(block: Block): string {
+  const count = payments(block);
+  if (count === 0) return 'empty';
   return count < 3 ? 'few' : count < 20 ? 'some' : count < 200 ? 'many' : 'full';
 }
 
@@ -130,7 +130,7 @@ function BlockMosaic({ blocks }: { readonly blocks: readonly Block[] }) {
 
 function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
   // What was there at first has not just arrived.
-  const [since] = useState(blocks[0]?.block_num ?? 0);
+  const [since] = useState(blocks[0]?.block_num ?? 0n);
   return (
     <section class="panel" aria-labelledby="latest-blocks">
       <div class="panel-head">
@@ -144,7 +144,7 @@ function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
               <BlockLink number={block.block_num} />
             </span>
             <span class="line-part">
-              {grouped(block.transactions)} {block.transactions === 1 ? 'transaction' : 'transactions'}
+              {grouped(block.transactions)} {block.transactions === 1n ? 'transaction' : 'transactions'}
             </span>
             <span class="line-end">
               <When seconds={block.time} hasAge />
@@ -159,7 +159,7 @@ function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
 function Plots({ blocks }: { readonly blocks: readonly Block[] }) {
   const oldestFirst = [...blocks].reverse();
   const supply = oldestFirst.flatMap(({ block_num, issued }) =>
-    issued === undefined ? [] : [{ x: block_num, y: Number(BigInt(issued) / 72_072_000n) }],
+    issued === undefined ? [] : [{ x: Number(block_num), y: Number(issued / 72_072_000n) }],
   );
   return (
     <section class="plots" aria-label="Plots">
@@ -167,7 +167,7 @@ function Plots({ blocks }: { readonly blocks: readonly Block[] }) {
         title="Transactions"
         kind="bars"
         color="sea"
-        points={oldestFirst.map(({ block_num, transactions }) => ({ x: block_num, y: Math.max(0, transactions - 1) }))}
+        points={oldestFirst.map((block) => ({ x: Number(block.block_num), y: payments(block) }))}
         show={(y) => y.toLocaleString()}
       />
       <Plot title="Block time" kind="bars" color="gold" points={intervals(blocks)} show={duration} />
@@ -175,7 +175,10 @@ function Plots({ blocks }: { readonly blocks: readonly Block[] }) {
         title="Difficulty"
         kind="line"
         color="clay"
-        points={oldestFirst.map(({ block_num, difficulty }) => ({ x: block_num, y: expectedHashes(difficulty) }))}
+        points={oldestFirst.map(({ block_num, difficulty }) => ({
+          x: Number(block_num),
+          y: expectedHashes(difficulty),
+        }))}
         show={(y) => `${short(y)} hashes`}
       />
       {supply.length > 0 && (

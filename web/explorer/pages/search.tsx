@@ -1,19 +1,20 @@
 /** What a text names: shown at once when it is one thing, else as a list. */
 
 import { useEffect } from 'preact/hooks';
+import { isTesseraError, RefusedCall, type SearchResponse } from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
 import { Hash } from '../../shared/components/hash.js';
 import { Loaded, Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeLine } from '../../shared/components/safe-text.js';
-import { Refused } from '../../shared/node-api.js';
+import { node } from '../../shared/node.js';
 import { navigate, usePlace } from '../../shared/router.js';
 import { useResource } from '../../shared/use-resource.js';
-import * as indexed from '../chain/indexed-chain.js';
 import * as stored from '../chain/stored-chain.js';
 import { type Chain, useChain } from '../chain/use-chain.js';
-import type { Found } from '../chain/views.js';
 import { addressPath, blockPath, itemPath, transactionPath } from '../paths.js';
+
+type Found = SearchResponse['found'][number];
 
 const NAMES: Readonly<Record<Found['kind'], string>> = {
   block: 'Block',
@@ -91,7 +92,7 @@ function Results({ text, results }: { readonly text: string; readonly results: r
 
 /** By the index; without one, by the form of the text. */
 async function find(source: Chain['source'], text: string, signal: AbortSignal): Promise<readonly Found[]> {
-  if (source === 'index') return indexed.search(text, signal);
+  if (source === 'index') return (await node.searchChain({ q: text }, { signal })).found;
   if (NUMBER.test(text) || /^b[0-9a-f]{64}$/.test(text)) {
     const block = await orNone(stored.readBlock(text, signal));
     return block === undefined ? [] : [{ kind: 'block', name: block.hash, block_num: block.block_num }];
@@ -113,7 +114,8 @@ async function orNone<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
   } catch (error) {
-    if (error instanceof Refused && error.status === 404) return undefined;
+    if (isTesseraError(error, 'entry_not_found') || (error instanceof RefusedCall && error.status === 404))
+      return undefined;
     throw error;
   }
 }

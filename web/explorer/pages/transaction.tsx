@@ -9,12 +9,12 @@ import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeLine } from '../../shared/components/safe-text.js';
 import { When } from '../../shared/components/when.js';
-import { callNode } from '../../shared/node-api.js';
+import { node } from '../../shared/node.js';
 import { useServes } from '../../shared/use-node.js';
 import { useResource } from '../../shared/use-resource.js';
 import { readerOf } from '../chain/reader.js';
+import type { Transaction } from '../chain/shapes.js';
 import { useChain, useThrottled } from '../chain/use-chain.js';
-import type { Transaction } from '../chain/views.js';
 import { byteSize, nextPart } from '../figures.js';
 import { InputView, OutputView } from '../in-out.js';
 import { Missing } from '../missing.js';
@@ -50,11 +50,6 @@ export function TransactionPage({ hash }: { readonly hash: string }) {
   );
 }
 
-interface StatusView {
-  readonly status: string;
-  readonly additional_info: string;
-}
-
 const STATUS = '/v1/transactions/status';
 
 /** What a mempool node knows of a transaction that is in no block. */
@@ -63,7 +58,7 @@ function Status({ hash }: { readonly hash: string }) {
   const { height } = useChain();
   const { value } = useResource(
     isServed ? `status/${hash}` : undefined,
-    (signal) => callNode<Readonly<Record<string, StatusView>>>(STATUS, { query: { hash }, signal }),
+    (signal) => node.getTransactionStatus({ hash: [hash] }, { signal }),
     height,
   );
   const known = value?.[hash];
@@ -85,7 +80,9 @@ interface TransactionViewProps {
 function TransactionView({ transaction, height, first, onPart }: TransactionViewProps) {
   const { tx_hash, block_num, kind, time, tokens, bytes, version, inputs, outputs, trade } = transaction;
   const { source } = useChain();
-  const confirmations = Math.max(transaction.confirmations ?? 1, (height ?? block_num) - block_num + 1);
+  const number = Number(block_num);
+  const confirmations = Math.max(Number(transaction.confirmations ?? 1), (height ?? number) - number + 1);
+  const [firstInput, firstOutput] = [Number(transaction.first_input), Number(transaction.first_output)];
   const next = nextPart(transaction);
   return (
     <>
@@ -120,15 +117,15 @@ function TransactionView({ transaction, height, first, onPart }: TransactionView
       <div class="flow">
         <section aria-labelledby="inputs">
           <h2 id="inputs">Inputs ({grouped(transaction.input_count)})</h2>
-          <ol class="cards" start={transaction.first_input}>
+          <ol class="cards" start={firstInput}>
             {inputs.map((input, at) => (
-              <InputView key={transaction.first_input + at} index={transaction.first_input + at} input={input} />
+              <InputView key={firstInput + at} index={firstInput + at} input={input} />
             ))}
           </ol>
         </section>
         <section aria-labelledby="outputs">
           <h2 id="outputs">Outputs ({grouped(transaction.output_count)})</h2>
-          <ol class="cards" start={transaction.first_output}>
+          <ol class="cards" start={firstOutput}>
             {outputs.map((output) => (
               <OutputView key={output.n} output={output} creator={tx_hash} />
             ))}

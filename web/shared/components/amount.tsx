@@ -1,10 +1,9 @@
 /** Amounts of tokens in both units: tokens for people, and raw units, which are exact. */
 
 import { grouped, tokenText } from '../amounts.js';
-import type { ExactInteger } from '../node-api.js';
 
 export interface AmountProps {
-  readonly raw: ExactInteger;
+  readonly raw: number | bigint;
   /** Shows the raw units beside the tokens; else they are in the title. */
   readonly hasBoth?: boolean;
   /** The most decimals, where there is little room. */

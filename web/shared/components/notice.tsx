@@ -1,7 +1,7 @@
 /** What a page says instead of what was asked for: that it loads, that there is nothing, that something failed. */
 
 import type { ComponentChildren } from 'preact';
-import { NoAnswer } from '../node-api.js';
+import { isTesseraError } from '../../../src/sdk/client.js';
 import type { Resource } from '../use-resource.js';
 
 export interface NoticeProps {
@@ -39,7 +39,7 @@ export function Loaded<T>({ resource, what, children }: LoadedProps<T>) {
 }
 
 export function Failed({ error, retry }: { readonly error: Error; readonly retry: () => void }) {
-  const title = error instanceof NoAnswer ? 'The node does not answer' : 'The node cannot say';
+  const title = isTesseraError(error, 'node_unreachable') ? 'The node does not answer' : 'The node cannot say';
   return (
     <Notice title={title} kind="failure">
       <p>

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { StreamState } from '../events.js';
 import { usePlace } from '../router.js';
+import type { StreamState } from '../stream.js';
 import { THEMES, type Theme, useTheme } from '../theme.js';
 import { BESIDE } from './hash.js';
 import { Logo } from './logo.js';

@@ -1,7 +1,6 @@
 /** Times: in the reader's zone and language, machine readable, and how long ago where that helps. */
 
 import { useEffect, useState } from 'preact/hooks';
-import type { ExactInteger } from '../node-api.js';
 
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
@@ -39,7 +38,7 @@ function useNow(): number {
 }
 
 /** Unix seconds, as blocks have them. Time 0, that of block 0, is none. */
-export function When({ seconds, hasAge = false }: { readonly seconds: ExactInteger; readonly hasAge?: boolean }) {
+export function When({ seconds, hasAge = false }: { readonly seconds: number | bigint; readonly hasAge?: boolean }) {
   const value = Number(seconds);
   if (!(value > 0 && value <= MAX_SECONDS)) return <span class="none">no time</span>;
   const date = new Date(value * 1_000);

@@ -1,6 +1,7 @@
 /** Donations: asking a node for one, and what nodes have answered. */
 
 import { useState } from 'preact/hooks';
+import type { DonationRequestsResponse } from '../../../src/sdk/client.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeLine } from '../../shared/components/safe-text.js';
@@ -10,20 +11,21 @@ import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { Field } from '../parts.js';
 import { useOrders } from '../use-orders.js';
-import { useWalletResource } from '../use-wallet.js';
-import type { DonationRequest } from '../views.js';
+import { useWallet } from '../use-wallet.js';
 
 /** Served by user nodes only. */
 export const DONATIONS = '/v1/donation-requests';
 
-const OUTCOMES: Readonly<Record<DonationRequest['outcome'], readonly [kind: string, text: string]>> = {
+type Request = DonationRequestsResponse['requests'][number];
+
+const OUTCOMES: Readonly<Record<Request['outcome'], readonly [kind: string, text: string]>> = {
   accepted: ['good', 'Accepted'],
   declined: ['bad', 'Declined'],
   unanswered: ['wait', 'Unanswered'],
 };
 
 export function DonationsPage() {
-  const requests = useWalletResource<{ readonly requests: readonly DonationRequest[] }>(DONATIONS, { limit: 100 });
+  const requests = useWallet('donations', (node, signal) => node.getDonationRequests({ limit: 100 }, { signal }));
   const [order, setOrder] = useState<Order>();
   const [said, say] = useState('');
   const done = (): void => {
@@ -98,7 +100,7 @@ function Ask({ onOrder }: { readonly onOrder: (order: Order) => void }) {
   );
 }
 
-function Answers({ requests }: { readonly requests: readonly DonationRequest[] }) {
+function Answers({ requests }: DonationRequestsResponse) {
   if (requests.length === 0) return <p class="none">No node was asked yet.</p>;
   return (
     <ul class="lines">

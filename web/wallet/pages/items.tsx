@@ -1,6 +1,7 @@
 /** The items of the wallet: what there is, sending some, creating others. */
 
 import { useState } from 'preact/hooks';
+import type { PaymentAcceptedResponse, WalletItemsResponse } from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
@@ -11,16 +12,17 @@ import type { Order } from '../order.js';
 import { Field, ItemName } from '../parts.js';
 import { PayeeField } from '../payee-field.js';
 import { useOrders } from '../use-orders.js';
-import { useWalletResource } from '../use-wallet.js';
-import type { PaymentAccepted, WalletItem } from '../views.js';
+import { useWallet } from '../use-wallet.js';
 import { CreateItems } from './create-items.js';
 import { Paid } from './pay.js';
+
+type WalletItem = WalletItemsResponse['items'][number];
 
 type View =
   | { readonly kind: 'list' }
   | { readonly kind: 'send'; readonly item: WalletItem }
   | { readonly kind: 'create' }
-  | { readonly kind: 'sent'; readonly accepted: PaymentAccepted };
+  | { readonly kind: 'sent'; readonly accepted: PaymentAcceptedResponse };
 
 export function ItemsPage() {
   const [view, setView] = useState<View>({ kind: 'list' });
@@ -50,7 +52,7 @@ export function ItemsPage() {
 const SHOWN = 50;
 
 function Items({ onSend }: { readonly onSend: (item: WalletItem) => void }) {
-  const found = useWalletResource<{ readonly items: readonly WalletItem[] }>('/v1/wallet/items');
+  const found = useWallet('items', (node, signal) => node.getWalletItems({}, { signal }));
   const [shown, setShown] = useState(SHOWN);
   return (
     <Loaded resource={found} what="items">
@@ -82,8 +84,8 @@ function ItemCard({ item, onSend }: { readonly item: WalletItem; readonly onSend
       <div class="card-head">
         <strong>{grouped(amount)} ×</strong>
         <ItemName value={genesis_hash} />
-        {BigInt(available) !== BigInt(amount) && <span class="tag wait">{grouped(available)} available</span>}
-        <button type="button" class="button small card-button" disabled={BigInt(available) === 0n} onClick={onSend}>
+        {available !== amount && <span class="tag wait">{grouped(available)} available</span>}
+        <button type="button" class="button small card-button" disabled={available === 0n} onClick={onSend}>
           Send<span class="unseen"> items of {genesis_hash}</span>
         </button>
       </div>
@@ -95,7 +97,7 @@ function ItemCard({ item, onSend }: { readonly item: WalletItem; readonly onSend
 interface SendItemsProps {
   readonly item: WalletItem;
   readonly onBack: () => void;
-  readonly onDone: (accepted: PaymentAccepted) => void;
+  readonly onDone: (accepted: PaymentAcceptedResponse) => void;
 }
 
 function SendItems({ item, onBack, onDone }: SendItemsProps) {
@@ -104,7 +106,7 @@ function SendItems({ item, onBack, onDone }: SendItemsProps) {
   const desk = useOrders();
   const [order, setOrder] = useState<Order>();
   if (order !== undefined) {
-    return <Confirm<PaymentAccepted> order={order} onBack={() => setOrder(undefined)} onDone={onDone} />;
+    return <Confirm<PaymentAcceptedResponse> order={order} onBack={() => setOrder(undefined)} onDone={onDone} />;
   }
   const found = parsePayee(payee);
   const count = parseWhole(text);

@@ -1,12 +1,11 @@
 /** What the wallet holds, and what has moved last. */
 
+import type { WalletInfoResponse } from '../../../src/sdk/client.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Failed, Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
-import type { MovementPage } from '../movement-log.js';
 import { MovementLine, movementKey } from '../movement-rows.js';
-import { useTotals, useWalletResource } from '../use-wallet.js';
-import type { WalletTotals } from '../views.js';
+import { useLatest, useTotals } from '../use-wallet.js';
 
 const SHOWN = 8;
 
@@ -32,7 +31,7 @@ export function OverviewPage() {
   );
 }
 
-function Balance({ totals }: { readonly totals: WalletTotals }) {
+function Balance({ totals }: { readonly totals: WalletInfoResponse }) {
   const items = Object.keys(totals.item_total).length;
   return (
     <dl class="balance" aria-label="Balance">
@@ -67,7 +66,7 @@ function Balance({ totals }: { readonly totals: WalletTotals }) {
 }
 
 function Latest() {
-  const latest = useWalletResource<MovementPage>('/v1/wallet/movements', { limit: SHOWN });
+  const latest = useLatest(SHOWN);
   return (
     <section class="panel" aria-labelledby="latest">
       <div class="panel-head">

@@ -1,6 +1,7 @@
 /** Paying: the form, its confirmation, and what becomes of the payment. */
 
 import { useState } from 'preact/hooks';
+import type { PaymentAcceptedResponse } from '../../../src/sdk/client.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
@@ -12,14 +13,13 @@ import { PayeeField } from '../payee-field.js';
 import { PaymentProgress } from '../payment-progress.js';
 import { useOrders } from '../use-orders.js';
 import { useTotals } from '../use-wallet.js';
-import type { PaymentAccepted } from '../views.js';
 
 export function PayPage() {
   const [payee, setPayee] = useState('');
   const [amount, setAmount] = useState<AmountInput>(NO_AMOUNT);
   const desk = useOrders();
   const [order, setOrder] = useState<Order>();
-  const [accepted, setAccepted] = useState<PaymentAccepted>();
+  const [accepted, setAccepted] = useState<PaymentAcceptedResponse>();
   if (accepted !== undefined) {
     const again = (): void => {
       setPayee('');
@@ -32,7 +32,7 @@ export function PayPage() {
   if (order !== undefined) {
     return (
       <Page title="Pay">
-        <Confirm<PaymentAccepted> order={order} onBack={() => setOrder(undefined)} onDone={setAccepted} />
+        <Confirm<PaymentAcceptedResponse> order={order} onBack={() => setOrder(undefined)} onDone={setAccepted} />
       </Page>
     );
   }
@@ -67,7 +67,7 @@ export function PayPage() {
 function Funds({ raw }: { readonly raw: bigint | undefined }) {
   const { value } = useTotals();
   if (value === undefined) return null;
-  const available = BigInt(value.available_total_tokens);
+  const available = value.available_total_tokens;
   return (
     <p class={raw !== undefined && raw > available ? 'hint bad-news' : 'hint'}>
       Available: <Amount raw={available} />
@@ -79,7 +79,7 @@ export interface PaidProps {
   readonly title: string;
   /** The button that leads on. */
   readonly next: string;
-  readonly accepted: PaymentAccepted;
+  readonly accepted: PaymentAcceptedResponse;
   readonly onNext: () => void;
 }
 

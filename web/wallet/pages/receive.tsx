@@ -1,6 +1,7 @@
 /** Being paid: a new address with its QR code, the labels of addresses, and what is unspent where. */
 
 import { useCallback, useState } from 'preact/hooks';
+import type { LabelsResponse, OutpointEntry } from '../../../src/sdk/client.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Hash } from '../../shared/components/hash.js';
 import { LongList } from '../../shared/components/long-list.js';
@@ -13,17 +14,15 @@ import { type PageOf, usePages } from '../../shared/use-pages.js';
 import { AddressName, Field, ItemCount } from '../parts.js';
 import { QrCode } from '../qr-code.js';
 import { useSession } from '../session.js';
-import { useChanges, useWalletResource } from '../use-wallet.js';
-import type { Label, OutputEntry, WalletOutputs } from '../views.js';
+import { useChanges, useWallet } from '../use-wallet.js';
 
-const LABELS = '/v1/wallet/labels';
 const MAX_LABEL_BYTES = 256;
 /** Outputs of a page of `GET /v1/wallet`. */
 const PAGE = 25;
 
 export function ReceivePage() {
   const [address, setAddress] = useState<string>();
-  const labels = useWalletResource<{ readonly labels: readonly Label[] }>(LABELS);
+  const labels = useWallet('labels', (node, signal) => node.getWalletLabels({}, { signal }));
   return (
     <Page title="Receive">
       <NewAddress
@@ -58,17 +57,16 @@ export function ReceivePage() {
 }
 
 function NewAddress({ onMade }: { readonly onMade: (address: string) => void }) {
-  const { call } = useSession();
+  const { ask } = useSession();
   const [label, setLabel] = useState('');
   const { said, isBusy, run } = useAction();
   const isTooLong = new TextEncoder().encode(label).length > MAX_LABEL_BYTES;
   const make = async () => {
-    const { address } = await call<{ readonly address: string }>('/v1/wallet/addresses', { method: 'POST' });
+    const { address } = await ask((node) => node.createWalletAddress());
     onMade(address);
     const text = label.trim();
     if (text !== '') {
-      const labels = [{ kind: 'address', name: address, label: text }];
-      await call(LABELS, { method: 'PUT', body: { labels } });
+      await ask((node) => node.setWalletLabels({ labels: [{ kind: 'address', name: address, label: text }] }));
       onMade(address);
       setLabel('');
     }
@@ -107,13 +105,11 @@ function NewAddress({ onMade }: { readonly onMade: (address: string) => void }) 
 /** So many are shown; the command line has them all. */
 const LABELS_SHOWN = 200;
 
-function Labelled({
-  labels,
-  onShow,
-}: {
-  readonly labels: readonly Label[];
+interface LabelledProps extends LabelsResponse {
   readonly onShow: (address: string) => void;
-}) {
+}
+
+function Labelled({ labels, onShow }: LabelledProps) {
   const addresses = labels.filter(({ kind }) => kind === 'address').slice(0, LABELS_SHOWN);
   if (addresses.length === 0) return <p class="none">None yet.</p>;
   return (
@@ -144,7 +140,7 @@ function Labelled({
 
 interface OwnOutput {
   readonly address: string;
-  readonly entry: OutputEntry;
+  readonly entry: OutpointEntry;
 }
 
 const OUTPUT_COLUMNS: readonly Column<OwnOutput>[] = [
@@ -165,19 +161,19 @@ const OUTPUT_COLUMNS: readonly Column<OwnOutput>[] = [
 const outputKey = ({ entry: { out_point } }: OwnOutput): string => `${out_point.t_hash}/${out_point.n}`;
 
 function Outputs() {
-  const { call } = useSession();
+  const { ask } = useSession();
   const changes = useChanges();
   const [shown, setShown] = useState(changes);
   const read = useCallback(
     async (cursor: string | undefined, signal: AbortSignal): Promise<PageOf<OwnOutput>> => {
       const page = Number(cursor ?? 0);
-      const { addresses } = await call<WalletOutputs>('/v1/wallet', { query: { page }, signal });
+      const { addresses } = await ask((node) => node.getWallet({ page }, { signal }));
       const entries = Object.entries(addresses).flatMap(([address, outputs]) =>
         outputs.map((entry) => ({ address, entry })),
       );
       return { entries, next: entries.length < PAGE ? null : String(page + 1) };
     },
-    [call],
+    [ask],
   );
   const list = usePages(`outputs/${shown}`, read);
   return (

@@ -1,9 +1,9 @@
 /** Keeping the wallet: the backup file, the passphrase, and the API key of this tab. */
 
 import { useState } from 'preact/hooks';
+import { isTesseraError } from '../../../src/sdk/client.js';
 import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
-import { NoAnswer } from '../../shared/node-api.js';
 import { useAction } from '../../shared/use-action.js';
 import { Field } from '../parts.js';
 import { useSession } from '../session.js';
@@ -63,14 +63,11 @@ function save(text: string, name: string): void {
 }
 
 function Backup() {
-  const { call } = useSession();
+  const { ask } = useSession();
   const [passphrase, setPassphrase] = useState('');
   const { said, isBusy, run } = useAction();
   const make = async () => {
-    const { backup } = await call<{ readonly backup: string }>('/v1/wallet/backup', {
-      method: 'POST',
-      body: { passphrase },
-    });
+    const { backup } = await ask((node) => node.backupWallet({ passphrase }));
     setPassphrase('');
     save(backup, `tessera-wallet-backup-${new Date().toISOString().slice(0, 10)}.json`);
     return 'The backup file was given to the browser. Keep it away from this machine.';
@@ -102,20 +99,17 @@ function Backup() {
 }
 
 function ChangePassphrase() {
-  const { call } = useSession();
+  const { ask } = useSession();
   const [old, setOld] = useState('');
   const [fresh, setFresh] = useState('');
   const [again, setAgain] = useState('');
   const { said, isBusy, run } = useAction();
   const change = async () => {
     try {
-      await call('/v1/wallet/passphrase', {
-        method: 'PUT',
-        body: { old_passphrase: old, new_passphrase: fresh },
-      });
+      await ask((node) => node.changePassphrase({ old_passphrase: old, new_passphrase: fresh }));
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error;
-      throw new NoAnswer(`${error.message} The passphrase may be changed or not: try both.`, { cause: error });
+      if (!isTesseraError(error, 'node_unreachable')) throw error;
+      throw new Error(`${error.message} The passphrase may be changed or not: try both.`, { cause: error });
     }
     for (const set of [setOld, setFresh, setAgain]) set('');
     return 'Changed. Put the new passphrase where the node finds it at its next start. Older backups open with the old one.';

@@ -1,13 +1,13 @@
 /** The trades of the wallet, as they stand. They are made by the command line and by programs (docs/wallet.md#trades). */
 
+import type { ApiAsset, TradeResponse } from '../../../src/sdk/client.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeText } from '../../shared/components/safe-text.js';
 import { When } from '../../shared/components/when.js';
 import { ItemCount } from '../parts.js';
-import { useWalletResource } from '../use-wallet.js';
-import type { Trade, TradeAsset } from '../views.js';
+import { useWallet } from '../use-wallet.js';
 
 /** So many are shown: those that have not ended, and the latest of the others. */
 const SHOWN = 100;
@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export function TradesPage() {
-  const found = useWalletResource<{ readonly trades: readonly Trade[] }>('/v1/trades');
+  const found = useWallet('trades', (node, signal) => node.getTrades({}, { signal }));
   return (
     <Page title="Trades">
       <Loaded resource={found} what="trades">
@@ -44,7 +44,7 @@ export function TradesPage() {
   );
 }
 
-function TradeCard({ trade }: { readonly trade: Trade }) {
+function TradeCard({ trade }: { readonly trade: TradeResponse }) {
   const { state, side, give, get, expires_at, reason, metadata } = trade;
   return (
     <>
@@ -68,7 +68,7 @@ function TradeCard({ trade }: { readonly trade: Trade }) {
   );
 }
 
-function Asset({ asset }: { readonly asset: TradeAsset }) {
+function Asset({ asset }: { readonly asset: ApiAsset }) {
   return asset.kind === 'token' ? (
     <Amount raw={asset.amount} />
   ) : (
