@@ -17,6 +17,7 @@ import type { MempoolState } from '../mempool/state/state.js';
 import type { ArchiveAccount } from '../node/verify/archive-account.js';
 import type { Archive } from '../storage/archive/archive.js';
 import { type CliContext, type Command, type CommandSpec, UsageError } from './command.js';
+import { TIMEOUT_FLAG } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
 import { startProgress } from './progress.js';
@@ -61,6 +62,7 @@ const spec: CommandSpec = {
       description: 'The API of a mempool node that runs, to compare a wallet with.',
     },
     CA_FILE_FLAG,
+    TIMEOUT_FLAG,
     JSON_FLAG,
   ],
   examples: [

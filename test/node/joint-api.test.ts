@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { trustingFetch } from '../../src/client/trusting-fetch.js';
+import { nodeFetch } from '../../src/client/node-fetch.js';
 import { createConfig } from '../../src/config/load.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
@@ -319,7 +319,7 @@ describe('the limits of the configuration hold there too', () => {
     const tls = { 'api.tls.cert_file': join(folder, 'cert.pem'), 'api.tls.key_file': join(folder, 'key.pem') };
     const { joint } = await startJoint({ options: tls });
     expect(joint.url).toMatch(/^https:/);
-    const answer = await trustingFetch({ certificate: NODE_CERT })(`${joint.url}/livez`, {});
+    const answer = await nodeFetch({ certificate: NODE_CERT })(`${joint.url}/livez`, {});
     expect(answer.status).toBe(200);
     await expect(fetch(`${joint.url.replace('https', 'http')}/livez`)).rejects.toThrow();
   });
