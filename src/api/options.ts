@@ -4,7 +4,7 @@ import type { FastifyPluginCallback } from 'fastify';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
-import type { NodeRole } from '../lib/roles.js';
+import type { NodeRole, OperatorType } from '../lib/roles.js';
 import type { MempoolService } from '../mempool/service.js';
 import type { MinerService } from '../miner/service.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -77,7 +77,7 @@ export interface NodeInfo {
 
 export interface NodePeer {
   readonly address: string;
-  readonly node_type: 'Mempool' | 'Storage';
+  readonly node_type: OperatorType;
   /** As it said when the link was opened. */
   readonly version?: string;
 }

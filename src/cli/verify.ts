@@ -213,7 +213,7 @@ async function checkReplay(
   signal: AbortSignal,
 ): Promise<string> {
   const { readGenesis } = await import('../node/genesis-file.js');
-  const { stateRules, unicornSource } = await import('../node/roles/mempool.js');
+  const { stateRules, unicornSource } = await import('../node/roles/mempool/options.js');
   const { replayJournal } = await import('../node/verify/replayed-state.js');
   const progress = startProgress('replaying', 'commands', context, systemClock);
   const { head, first, isFromNothing } = await replayJournal({
@@ -230,7 +230,7 @@ async function checkReplay(
 
 async function loadState(kv: Kv, config: Config, onProgress: (outputs: number) => void): Promise<MempoolState> {
   const { readGenesis } = await import('../node/genesis-file.js');
-  const { stateRules } = await import('../node/roles/mempool.js');
+  const { stateRules } = await import('../node/roles/mempool/options.js');
   const { loadMempoolState } = await import('../mempool/state/load.js');
   const rules = stateRules(await readGenesis(config.network.genesisFile), config);
   return loadMempoolState(kv, rules, { hashKey: systemRandom.bytes(HASH_KEY_BYTES), onProgress });

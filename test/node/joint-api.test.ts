@@ -62,8 +62,7 @@ function partOf(role: NodeRole, change: Partial<JointPart> = {}) {
     miner: { miner: fakeMiner(), ...wallet },
     user: wallet,
   }[role] as unknown as RoleServices;
-  const types = { mempool: 'Mempool', storage: 'Storage', miner: 'Miner/User', user: 'User' };
-  const part: JointPart = { role, type: types[role], services, peers: () => [], readiness: () => [], ...change };
+  const part: JointPart = { role, services, peers: () => [], readiness: () => [], ...change };
   return { part, blocks, mined, confirmed };
 }
 
