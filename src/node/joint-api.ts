@@ -122,7 +122,7 @@ export class JointApi implements Service {
     this.#keys = keys;
     // A configuration may have been read again while it was made.
     if (this.#api !== options.api) await this.reload({ api: this.#api });
-    this.#url = await listening(portOption, () => app.listen({ host: listenOn, port }));
+    this.#url = await listening(portOption, { host: listenOn, port }, () => app.listen({ host: listenOn, port }));
   }
 
   async stop(): Promise<void> {

@@ -220,7 +220,7 @@ export class Node implements Service {
     // The API comes first, so that it can say that the node is loading (decision V24).
     await this.#startApi(context, role);
     await role.load();
-    await listening('peers.port', () => network.start());
+    await listening('peers.port', this.#config.peers, () => network.start());
     await role.start();
     this.#isUp = true;
   }
@@ -283,12 +283,13 @@ export class Node implements Service {
   async #startMetrics(folder: string): Promise<void> {
     if (this.#registry === undefined || this.#metrics !== undefined) return;
     const { metrics, node } = this.#config;
-    this.#metrics = new NodeMetrics(
+    const started = new NodeMetrics(
       { ...metrics, role: node.role, name: node.name, folder },
       { registry: this.#registry, clock: this.#clock, logger: this.#logger, readiness: () => this.#readiness() },
     );
-    this.#failure.follow(this.#metrics);
-    await this.#metrics.start();
+    this.#metrics = started;
+    this.#failure.follow(started);
+    await listening('metrics.port', metrics, () => started.start());
   }
 
   async #startApi(context: RoleContext, role: Role): Promise<void> {
@@ -307,7 +308,7 @@ export class Node implements Service {
     });
     this.#opened.add(() => app.close());
     this.#keys = keys;
-    this.#apiUrl = await listening('api.port', () => app.listen({ host, port }));
+    this.#apiUrl = await listening('api.port', { host, port }, () => app.listen({ host, port }));
     this.#opened.add(await noteApi(context.dataDir.path, this.#apiUrl));
   }
 

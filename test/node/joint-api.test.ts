@@ -331,7 +331,7 @@ it('a port that somebody has is an error that names the option', async () => {
   const { port } = other.address() as AddressInfo;
   await expect(startJoint({ options: { 'api.port': port } })).rejects.toMatchObject({
     code: 'port_in_use',
-    message: expect.stringContaining('api.port'),
+    message: `another program listens on 127.0.0.1:${port}: stop it, or choose another api.port (\`tessera dev\` has --port-offset)`,
   });
 });
 
