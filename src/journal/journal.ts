@@ -16,6 +16,16 @@ export interface JournalEntry {
   readonly payload: Uint8Array;
 }
 
+/** The last entry that a state has of a journal that several nodes share. */
+export interface LastEntry {
+  /** 0 for none. */
+  readonly seq: number;
+  /** Undefined where it is not known: an earlier version did not note it, and a state made from blocks has none. */
+  readonly id?: string | undefined;
+  /** The cluster of etcd that had it. */
+  readonly cluster?: string | undefined;
+}
+
 /** An entry that is being written, after all that this node appended before. */
 export interface Appended {
   readonly id: EntryId;
@@ -45,6 +55,8 @@ export interface Journal {
   readonly problem: string | null;
   /** Other processes append to it too. */
   readonly isShared: boolean;
+  /** Of a journal in etcd, once started: which cluster that is. */
+  readonly cluster?: string | undefined;
   /** Resolves when `head` is known, however long that takes; rejects with `shutting_down` once closed. */
   start(): Promise<void>;
   /**

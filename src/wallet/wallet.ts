@@ -28,7 +28,6 @@ import type {
   MovementPage,
   MovementQuery,
   OwnPayment,
-  PassphraseCaller,
   WalletInfo,
   WalletItem,
   WalletService,
@@ -88,8 +87,8 @@ export class Wallet implements WalletService {
     return this.coverage.uncovered();
   }
 
-  backup(passphrase: string, caller?: PassphraseCaller): Promise<string> {
-    return this.coverage.backup(passphrase, caller);
+  backup(passphrase: string): Promise<string> {
+    return this.coverage.backup(passphrase);
   }
 
   async exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
@@ -112,8 +111,8 @@ export class Wallet implements WalletService {
     return imported;
   }
 
-  changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void> {
-    return this.#parts.keystore.changePassphrase(oldPassphrase, newPassphrase, caller);
+  changePassphrase(oldPassphrase: string, newPassphrase: string): Promise<void> {
+    return this.#parts.keystore.changePassphrase(oldPassphrase, newPassphrase);
   }
 
   outgoing({ limit }: { readonly limit?: number } = {}): ReturnType<WalletService['outgoing']> {
@@ -150,8 +149,8 @@ export class Wallet implements WalletService {
   // Keys and coins
 
   /** Throws `wrong_passphrase`; guessing is slowed (decisions V14, V26). */
-  verifyPassphrase(passphrase: string, caller?: PassphraseCaller): Promise<void> {
-    return this.#parts.keystore.verify(passphrase, caller);
+  verifyPassphrase(passphrase: string): Promise<void> {
+    return this.#parts.keystore.verify(passphrase);
   }
 
   /** Every own address that somebody may have been told of. */

@@ -1,4 +1,4 @@
-/** `--json` of every command (docs/cli.md#output). */
+/** `--json` of every command (docs/cli.md#what-is-printed). */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
 import { EtcdJournal, type EtcdJournalOptions } from '../../src/journal/etcd/etcd-journal.js';
 import { KV } from '../../src/journal/etcd/generated/etcd-pb.js';
@@ -292,23 +292,84 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     await own.dispose();
   });
 
-  it('ends a reader when etcd was restored from an older copy (rule P3)', async () => {
+  /** Journals at an etcd of their own, which is replaced by an older copy, or by one that others have written to since. */
+  async function restorable() {
     const own = await startEtcd();
-    const journal = await open('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 500 } });
-    await append(journal, 'entry 0');
-    const older = await own.copy();
-    await append(journal, 'entry 1');
-    const failed = createDeferred<unknown>();
-    let read = 0;
-    const count = async (entries: readonly unknown[]): Promise<void> => {
-      read += entries.length;
+    onTestFinished(() => own.dispose());
+    const openOwn = async (options: Partial<EtcdJournalOptions> = {}): Promise<EtcdJournal> => {
+      const journal = await open('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 500 }, ...options });
+      onTestFinished(() => journal.close());
+      return journal;
     };
-    journal.subscribe(1, count, failed.resolve);
-    await expect.poll(() => read).toBe(2);
+    const first = await openOwn();
+    await append(first, 'entry 0');
+    await first.close();
+    const older = await own.copy();
+    const other = await openOwn({ replica: 'two' });
+    for (const text of texts(0, 10)) await append(other, `another ${text}`);
+    await other.close();
+    const grown = await own.copy();
     await own.restore(older);
-    expect(await failed.promise).toMatchObject({ code: 'data_corrupt', message: /older copy/ });
-    await journal.close();
-    await own.dispose();
+    return { own, openOwn, older, grown };
+  }
+
+  it.each(['older', 'grown'] as const)(
+    'ends a reader when etcd was restored from an older copy: %s (rule P3)',
+    async (which) => {
+      const { own, openOwn, ...copies } = await restorable();
+      const journal = await openOwn();
+      await append(journal, 'entry 1');
+      const failed = createDeferred<unknown>();
+      const read: string[] = [];
+      const note = async (entries: readonly JournalEntry[]): Promise<void> => {
+        for (const { payload } of entries) read.push(Buffer.from(payload).toString());
+      };
+      journal.subscribe(1, note, failed.resolve);
+      await expect.poll(() => read).toEqual(texts(0, 2));
+      await own.restore(copies[which]);
+      expect(await failed.promise).toMatchObject({ code: 'data_corrupt', message: /older copy/ });
+      expect(read).toEqual(texts(0, 2));
+    },
+  );
+
+  it.each(['older', 'grown'] as const)(
+    'takes nothing from a node that knows an entry which it has lost, and does not let it begin: %s',
+    async (which) => {
+      const { own, openOwn, ...copies } = await restorable();
+      const journal = await openOwn();
+      await append(journal, 'entry 1');
+      const { last } = journal;
+      await own.restore(copies[which]);
+      await expect(append(journal, 'entry 2')).rejects.toMatchObject({ code: 'data_corrupt' });
+      await expect(journal.compact(last.seq)).rejects.toMatchObject({ code: 'data_corrupt' });
+      const again = create('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 500 } });
+      await expect(again.start(last)).rejects.toMatchObject({ code: 'data_corrupt', message: /older copy/ });
+      // What an earlier version has written says which number alone.
+      if (which === 'older')
+        await expect(again.start({ seq: last.seq })).rejects.toMatchObject({ code: 'data_corrupt' });
+      await again.close();
+      const witness = await openOwn({ replica: 'three' });
+      expect(await textsOf(witness, which === 'older' ? 1 : 11)).not.toContain('entry 2');
+    },
+  );
+
+  it('goes on from the last entry that a state has, in another cluster of etcd too, and tells an older state its name', async () => {
+    const prefix = `${name()}/`;
+    const journal = await open(prefix);
+    const numbers = await Promise.all(texts(0, 5).map((text) => append(journal, text)));
+    const seq = numbers[3] ?? 0;
+    const known = await open(prefix, { replica: 'two' });
+    await known.start({ seq });
+    expect(known.last).toEqual({ seq, id: expect.stringMatching(/^[0-9a-f]{16}-0+3$/), cluster: journal.cluster });
+    await known.start({ ...known.last, cluster: 'another' });
+    expect(known.cluster).toBe(journal.cluster);
+    // What nobody wants is forgotten: then it is the cluster that tells.
+    for (const node of [journal, known]) await node.compact(numbers.at(-1) ?? 0);
+    const forgotten = { seq, id: 'gone-000000000003', cluster: journal.cluster };
+    await known.start(forgotten);
+    expect(known.last).toEqual({ seq, cluster: journal.cluster });
+    await expect(known.start({ ...forgotten, cluster: 'another' })).rejects.toThrow(/another cluster/);
+    await Promise.all([journal.close(), known.close()]);
   });
 
   it('speaks TLS with a certificate and a password, and says what is wrong with them', async () => {

@@ -22,7 +22,14 @@ describe('a reader of the journal in etcd', () => {
       },
     };
     const patience = { until: <T>(attempt: () => Promise<T>) => attempt() };
-    const modules = { client, names: namesBelow('p/'), patience, base: async () => 1, seen: () => undefined };
+    const modules = {
+      client,
+      names: namesBelow('p/'),
+      patience,
+      base: async () => 1,
+      history: { check: async () => undefined },
+      seen: () => undefined,
+    };
     const reader = new EtcdReader(1_024, modules as never);
     const running = reader.run(async () => undefined);
     await asked.promise;

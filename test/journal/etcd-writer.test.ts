@@ -14,7 +14,8 @@ import { noMetrics } from '../../src/observability/metrics.js';
 function writerOn(...answers: readonly (() => Promise<unknown>)[]) {
   let calls = 0;
   const call = () => answers[Math.min(calls++, answers.length - 1)]?.();
-  const modules = { client: { call } as never, names: namesBelow('p/'), metrics: noMetrics };
+  const history = { condition: () => [], check: async () => undefined };
+  const modules = { client: { call } as never, names: namesBelow('p/'), history, metrics: noMetrics };
   const writer = new EtcdWriter(
     { process: 'one', timeout: 3_600_000, committed: () => undefined },
     { ...modules, clock: systemClock, logger: silentLogger },

@@ -126,7 +126,7 @@ describe('a block that is cut and confirmed in pieces', () => {
       if (state.head.height === 0) expect(state.issued).toBe(issued);
       for (const tx of posted) {
         const hash = transactionHash(tx);
-        const known = state.pending(hash)?.info ?? state.unwrittenStatus(hash)?.status;
+        const known = state.pending(hash)?.info ?? state.statuses.unwritten(hash)?.status;
         expect(known).toMatch(/Waits for a block|being made|Confirmed/);
       }
       if (state.head.height === 0) {
@@ -205,7 +205,7 @@ describe('a block of many transactions', () => {
     expect((await turnsOf(closedBlockPieces(closed)))[0]).toBe(0);
     await turnsOf(state.blockStored({ kind: 'block-stored', height: 1, hash: closedHash(closed) }, batch));
     const before = batch.size;
-    expect((await turnsOf(state.listStatuses(batch)))[0]).toBe(1);
+    expect((await turnsOf(state.statuses.list(batch)))[0]).toBe(1);
     expect(batch.size).toBe(before + 1);
     // They are in no list twice.
     state.seal(9, batch);
@@ -250,7 +250,7 @@ describe('a block of storage that is adopted in pieces', () => {
         expect(state.head.hash).toBe(before);
         expect(state.adoptions % 2).toBe(1);
         for (const hash of posted.map(transactionHash)) {
-          const known = state.pending(hash)?.info ?? state.unwrittenStatus(hash)?.status;
+          const known = state.pending(hash)?.info ?? state.statuses.unwritten(hash)?.status;
           expect(known).toMatch(/Waits for a block|being made|Confirmed/);
         }
         // One or the other, whole: nothing is there twice, and nothing is missing.
@@ -297,7 +297,7 @@ describe('a block of storage that is adopted in pieces', () => {
     const lost = transactions().slice(0, 2).map(transactionHash);
     const look = (): void => {
       for (const hash of lost) {
-        const known = state.pending(hash)?.info ?? state.unwrittenStatus(hash)?.status;
+        const known = state.pending(hash)?.info ?? state.statuses.unwritten(hash)?.status;
         expect(known).toMatch(/Waits for a block|Rejected/);
       }
     };

@@ -2,6 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Kv } from '../../src/db/kv.js';
+import type { LastEntry } from '../../src/journal/journal.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { isBeingTaken } from '../../src/mempool/replicas/copied-records.js';
@@ -35,6 +36,8 @@ interface Setup {
   readonly peer: string;
   /** A node with that database, at a journal that begins at `base`. */
   join(kv: Kv, base: number, peers?: readonly string[]): { readonly joining: Joining; readonly dialed: () => number };
+  /** What the journal says of the last entry of a state. */
+  found: (last: LastEntry) => LastEntry;
   /** Why storage is not used; null when it is. */
   refusal: Awaited<ReturnType<FromStorage['refusal']>>;
   /** Where the state was made from storage. */
@@ -58,6 +61,7 @@ async function setUp(given: Kv): Promise<Setup> {
     madeFrom,
     refusal: { reason: 'another one does', forGood: false },
     peer: giver.address,
+    found: (last) => last,
     join(kv, base, peers = [giver.address]) {
       let dialed = 0;
       const dial = (address: string, options: { readonly timeoutMs: number }): Promise<Link> => {
@@ -67,7 +71,7 @@ async function setUp(given: Kv): Promise<Setup> {
       const storage = { refusal: async () => setup.refusal, take: async (from: number) => void madeFrom.push(from) };
       const modules = {
         kv,
-        join: async () => base,
+        join: async (last: LastEntry) => ({ base, last: setup.found(last) }),
         network: { dial },
         storage,
         clock: bed.clock,
@@ -115,6 +119,32 @@ describe('a mempool node that comes to a journal', () => {
     await joining.run();
     await joining.done();
     expect([await seqOf(kv), dialed(), joining.problem]).toEqual([41, 0, null]);
+  });
+
+  it('notes the id of its last entry in a state of an earlier version, which has the number alone', async () => {
+    const setup = await setUp(await stateAt(90));
+    const asked: LastEntry[] = [];
+    setup.found = (last) => {
+      asked.push(last);
+      return { seq: 41, id: 'a process-000000000007', cluster: 'c1' };
+    };
+    const kv = await stateAt(41);
+    for (let n = 0; n < 2; n++) await setup.join(kv, 42).joining.run();
+    expect(asked).toMatchObject([{ seq: 41 }, { seq: 41, id: 'a process-000000000007', cluster: 'c1' }]);
+    expect(asked[0]?.id).toBeUndefined();
+  });
+
+  it('takes no state that ends with what the journal has lost', async () => {
+    const setup = await setUp(await stateAt(90));
+    setup.found = (last) => {
+      if (last.seq === 90) throw new TesseraError('data_corrupt', 'the journal in etcd has lost command 90');
+      return last;
+    };
+    const { joining } = setup.join(await stateAt(40), 42);
+    const running = joining.run();
+    await expect.poll(() => joining.problem).toMatch(/has given its state yet; .*has lost command 90/);
+    joining.stop();
+    await expect(running).rejects.toMatchObject({ code: 'shutting_down' });
   });
 
   it('takes another state for one that ends before the journal begins, and for none', async () => {

@@ -34,6 +34,10 @@ const TOOLS = {
     paths: [process.env.ETCD_PATH, '/usr/bin/etcd', '/usr/local/bin/etcd'],
     install: 'apt-get install etcd-server, or set ETCD_PATH',
   },
+  etcdctl: {
+    paths: [process.env.ETCDCTL_PATH, '/usr/bin/etcdctl', '/usr/local/bin/etcdctl'],
+    install: 'apt-get install etcd-client, or set ETCDCTL_PATH',
+  },
   cc: {
     paths: [process.env.CC_PATH, '/usr/bin/cc', '/usr/bin/gcc', '/usr/bin/clang'],
     install: 'apt-get install gcc libc6-dev, or set CC_PATH',

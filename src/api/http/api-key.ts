@@ -44,7 +44,6 @@ export interface Caller extends PageFacts {
 }
 
 interface Key {
-  readonly name: string;
   readonly digest: Buffer;
   /** Undefined: every route. */
   readonly routes: ReadonlySet<string> | undefined;
@@ -93,24 +92,19 @@ export class ApiKeys {
     this.#keys = this.#read(keys);
   }
 
-  /**
-   * The name of the key by which the caller may use the operation; empty where it needs none. Throws `missing_api_key` or
-   * `invalid_api_key` when the caller may not.
-   */
-  check(operation: Operation, caller: Caller): string {
-    if (!operation.apiKey || this.#openIds.has(operation.id)) return '';
-    if (this.#isOpen && this.#isOpenTo(operation, caller)) return '';
+  /** Throws `missing_api_key` or `invalid_api_key` when the caller may not use the operation. */
+  check(operation: Operation, caller: Caller): void {
+    if (!operation.apiKey || this.#openIds.has(operation.id)) return;
+    if (this.#isOpen && this.#isOpenTo(operation, caller)) return;
     if (caller.apiKey === undefined || caller.apiKey === '') {
       throw new TesseraError('missing_api_key', 'Send an API key of this node in the header x-api-key.');
     }
-    const name = nameOfKey(this.#keys, caller.apiKey, operation);
-    if (name === undefined) {
+    if (!opens(this.#keys, caller.apiKey, operation)) {
       throw new TesseraError(
         'invalid_api_key',
         'The x-api-key is not a key of this node, or does not cover this route.',
       );
     }
-    return name;
   }
 
   #isOpenTo({ method, secret }: Operation, caller: Caller): boolean {
@@ -131,7 +125,7 @@ function readKey({ name, key, sha256, routes, permissions }: ApiKeyOptions, know
     throw new TesseraError('invalid_config', `api.keys: "${name}" names "${unknown}", which is no protected route.`);
   }
   const digest = key === undefined ? Buffer.from(sha256 ?? '', 'hex') : digestOf(key);
-  return { name, digest, routes: routes && new Set(routes), permissions: permissions && new Set(permissions) };
+  return { digest, routes: routes && new Set(routes), permissions: permissions && new Set(permissions) };
 }
 
 /** Every protected route in the forms that keys may name: with its method, and with `*` for any. */
@@ -140,13 +134,13 @@ function routesOf(operations: readonly Operation[]): ReadonlySet<string> {
   return new Set(protectedOnes.flatMap(({ method, path }) => [`${method} ${path}`, `* ${path}`]));
 }
 
-function nameOfKey(keys: readonly Key[], presented: string, operation: Operation): string | undefined {
+function opens(keys: readonly Key[], presented: string, operation: Operation): boolean {
   const digest = digestOf(presented);
-  let found: string | undefined;
+  let found = false;
   // All keys are compared, so that the time reveals nothing about them.
   for (const key of keys) {
     const covers = coversRoute(key, operation) && isPermitted(key, operation);
-    found = timingSafeEqual(key.digest, digest) && covers ? key.name : found;
+    found = (timingSafeEqual(key.digest, digest) && covers) || found;
   }
   return found;
 }

@@ -65,6 +65,18 @@ export function entryId(process: string, count: number): string {
   return `${process}-${String(count).padStart(COUNT_DIGITS, '0')}`;
 }
 
+/** What `entryId` has put together. */
+export function partsOfId(id: string): { readonly process: string; readonly count: number } {
+  const dash = id.lastIndexOf('-');
+  return { process: id.slice(0, dash), count: Number(id.slice(dash + 1)) };
+}
+
+/** The key of the group that has the entry. */
+export function groupKey({ log }: Names, seq: number, id: string): string {
+  const { process, count } = partsOfId(id);
+  return log + entryId(process, count - (seq % MAX_GROUP_ENTRIES));
+}
+
 export function partName(names: Names, id: string, n: number): string {
   return `${names.part}${id}/${String(n).padStart(COUNT_DIGITS, '0')}`;
 }
@@ -105,15 +117,13 @@ export function partsOf(key: Uint8Array, value: Uint8Array): number | undefined 
 export function decodeGroup(key: Uint8Array, value: Uint8Array, { log }: Names, revision: bigint): JournalEntry[] {
   const content = asBuffer(opened(key, value));
   const entries: JournalEntry[] = [];
-  const id = asBuffer(key).toString().slice(log.length);
-  const dash = id.lastIndexOf('-');
-  const first = Number(id.slice(dash + 1));
+  const { process, count } = partsOfId(asBuffer(key).toString().slice(log.length));
   for (let at = 1; at < content.length; ) {
     const place = entries.length;
     const start = at + LENGTH_BYTES;
     at = start + content.readUInt32BE(at);
     const payload = content.subarray(start, at);
-    entries.push({ seq: seqOf(revision, place), id: entryId(id.slice(0, dash), first + place), payload });
+    entries.push({ seq: seqOf(revision, place), id: entryId(process, count + place), payload });
   }
   return entries;
 }

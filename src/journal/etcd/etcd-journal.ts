@@ -9,12 +9,13 @@ import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
-import type { Appended, CompactOptions, Journal, JournalEntry, Subscription } from '../journal.js';
+import type { Appended, CompactOptions, Journal, JournalEntry, LastEntry, Subscription } from '../journal.js';
 import { decodeGroup, MAX_GROUP_ENTRIES, type Names, namesBelow, partsOf, revisionOf, seqOf } from './entries.js';
 import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
 import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
 import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
+import { History } from './history.js';
 import { logKeys } from './log-keys.js';
 import { type Below, Marks } from './marks.js';
 import { Patience } from './patience.js';
@@ -45,7 +46,7 @@ export interface EtcdJournalOptions {
   readonly rules?: SharedRules | undefined;
 }
 
-export type EtcdJournalModules = Omit<EtcdWriterModules, 'client' | 'names'>;
+export type EtcdJournalModules = Omit<EtcdWriterModules, 'client' | 'names' | 'history'>;
 
 type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
 
@@ -54,6 +55,7 @@ export class EtcdJournal implements Journal {
   readonly #names: Names;
   readonly #modules: EtcdJournalModules;
   readonly #marks: Marks;
+  readonly #history: History;
   readonly #rules: SharedRules | undefined;
   readonly #patience: Patience;
   readonly #writer: EtcdWriter;
@@ -73,15 +75,17 @@ export class EtcdJournal implements Journal {
     const { etcd, prefix, replica, process, timeout, rules, lifetime = DEFAULT_LIFETIME } = options;
     const client = new EtcdClient(etcd);
     const names = namesBelow(prefix);
-    const committed = (seq: number): void => this.#seen(seq);
+    const committed = (entry: { readonly seq: number; readonly id: string }): void => this.#seen(entry);
     this.#client = client;
     this.#names = names;
     this.#modules = modules;
     this.#marks = new Marks({ replica, process, lifetime }, { client, names, clock: modules.clock });
+    const history = new History({ client, names, base: () => this.#marks.base() });
+    this.#history = history;
     this.#rules = rules;
     this.#patience = new Patience(modules);
     this.#trimming = new Trimming({ client, names, logger: modules.logger });
-    this.#writer = new EtcdWriter({ process, timeout, committed }, { ...modules, client, names });
+    this.#writer = new EtcdWriter({ process, timeout, committed }, { ...modules, client, names, history });
     const head = modules.metrics.gauge('tessera_journal_head');
     const reachable = modules.metrics.gauge('tessera_journal_reachable');
     const waiting = modules.metrics.gauge('tessera_journal_waiting_seconds');
@@ -94,13 +98,24 @@ export class EtcdJournal implements Journal {
 
   /**
    * Asks etcd where the journal ends; resolves when etcd has answered, however long that takes. Rejects with `invalid_config`
-   * when the nodes that write to the journal follow other rules.
+   * when the nodes that write to the journal follow other rules, and with `data_corrupt` when it has lost the last entry of the state.
    */
-  async start(): Promise<void> {
+  async start(last: LastEntry = { seq: 0 }): Promise<void> {
     while (!(await this.#patience.until(() => this.#joinRules())));
+    // Before its mark: a node that stays out keeps no entry from being forgotten.
+    await this.#patience.until(() => this.#history.goOnFrom(last));
     this.#wants = await this.join();
     if (this.#timer === undefined) this.#beat();
-    this.#seen(await this.#patience.until(() => this.#findHead()));
+    this.#head = Math.max(this.#head, await this.#patience.until(() => this.#findHead()));
+  }
+
+  /** The last entry that is known to be there. */
+  get last(): LastEntry {
+    return this.#history.last;
+  }
+
+  get cluster(): string | undefined {
+    return this.last.cluster;
   }
 
   get head(): number {
@@ -150,9 +165,9 @@ export class EtcdJournal implements Journal {
   }
 
   subscribe(fromSeq: number, deliver: Deliver, onError: (error: unknown) => void): Subscription {
-    const modules = { client: this.#client, names: this.#names, patience: this.#patience };
+    const modules = { client: this.#client, names: this.#names, patience: this.#patience, history: this.#history };
     const base = (): Promise<number> => this.#marks.base();
-    const reader = new EtcdReader(fromSeq, { ...modules, base, seen: (seq) => this.#seen(seq) });
+    const reader = new EtcdReader(fromSeq, { ...modules, base, seen: (entry) => this.#seen(entry) });
     if (this.#closed) reader.stop();
     this.#readers.add(reader);
     const delivery = this.#follow(reader, deliver)
@@ -214,8 +229,9 @@ export class EtcdJournal implements Journal {
     return succeeded;
   }
 
-  #seen(seq: number): void {
+  #seen({ seq, id }: Pick<JournalEntry, 'seq' | 'id'>): void {
     this.#head = Math.max(this.#head, seq);
+    this.#history.passed(seq, String(id));
   }
 
   async #follow(reader: EtcdReader, deliver: Deliver): Promise<void> {
@@ -258,6 +274,7 @@ export class EtcdJournal implements Journal {
   /** Asks once for each step: what etcd does not do now, it does the next time, and a stop need not wait for it. */
   async #forgetBelow(seq: number, { waiting, blocks, storedBefore }: CompactOptions): Promise<void> {
     const wanted = [...this.#readers].map((reader) => reader.wanted);
+    await this.#history.check();
     this.#wants = Math.max(this.#wants, Math.min(seq, this.head + 1, ...wanted));
     await this.#marks.want(this.#wants);
     const { from, nodes, moveBase } = await this.#marks.wanted();

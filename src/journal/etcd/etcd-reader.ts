@@ -5,11 +5,11 @@
 
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { createDeferred } from '../../lib/deferred.js';
-import { TesseraError } from '../../lib/errors.js';
 import { forgotten, type JournalEntry } from '../journal.js';
 import { decodeGroup, endOf, MAX_VALUE_BYTES, type Names, partName, partsOf, revisionOf, seqOf } from './entries.js';
 import { Compacted, type EtcdClient, EtcdError, type EtcdWatch } from './etcd-client.js';
-import { type KeyValue, KV, type RangeResponse, type WatchResponse } from './generated/etcd-pb.js';
+import { type KeyValue, KV, type RangeResponse } from './generated/etcd-pb.js';
+import type { History } from './history.js';
 import { logKeys } from './log-keys.js';
 import type { Patience } from './patience.js';
 
@@ -26,8 +26,9 @@ export interface EtcdReaderModules {
   readonly patience: Patience;
   /** The number below which entries are forgotten. */
   readonly base: () => Promise<number>;
-  /** Called with the number of each entry that is seen. */
-  readonly seen: (seq: number) => void;
+  readonly history: Pick<History, 'check'>;
+  /** Called with an entry behind all that were seen before. */
+  readonly seen: (entry: JournalEntry) => void;
 }
 
 type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
@@ -119,9 +120,9 @@ export class EtcdReader {
     });
   }
 
-  /** Of a member that knows all that was read, and lets this node in. */
+  /** Of a member that lets this node in, and has the journal that it knows. */
   async #watch(): Promise<EtcdWatch> {
-    const { client, names } = this.#modules;
+    const { client, names, history } = this.#modules;
     const { log } = names;
     const watch = await client.watch({
       requestUnion: {
@@ -137,7 +138,7 @@ export class EtcdReader {
       },
     });
     try {
-      await this.#assertNotOlder(watch.created);
+      await history.check();
       return watch;
     } catch (error) {
       watch.cancel();
@@ -159,23 +160,9 @@ export class EtcdReader {
     }
   }
 
-  /** A member may be behind the others for a moment. All of them are behind only when etcd is of an older copy. */
-  async #assertNotOlder({ header }: WatchResponse): Promise<void> {
-    const read = revisionOf(this.#next - 1);
-    if (Number(header?.revision ?? 0n) >= read) return;
-    const { client, names } = this.#modules;
-    // Answered when the member has all that a majority had when it was asked.
-    const { header: now } = await client.call(KV.method.range, { key: utf8(names.base) });
-    if (now !== undefined && Number(now.revision) >= read) return;
-    throw new TesseraError(
-      'data_corrupt',
-      `etcd is at revision ${now?.revision ?? 0}, but the journal had reached ${read}: etcd was restored from an older copy`,
-    );
-  }
-
   /** All that is there beyond what was read. */
   async #list(): Promise<void> {
-    const { client, names, base } = this.#modules;
+    const { client, names, base, history } = this.#modules;
     const from = this.#next;
     const found: KeyValue[] = [];
     // What came after the first page was asked for may be missing in it: the watch has that.
@@ -189,6 +176,7 @@ export class EtcdReader {
     // What is deleted is below the base before that: all that is missing in the list is.
     const first = await base();
     if (from < first) throw forgotten(from, first);
+    await history.check();
     for (let i = 0; i < found.length && !this.#stopped; i += VALUES_AT_ONCE) {
       const some = found.slice(i, i + VALUES_AT_ONCE);
       const answers = await Promise.all(some.map(({ key }) => client.call(KV.method.range, { key })));
@@ -214,7 +202,7 @@ export class EtcdReader {
     this.#next = last.seq + 1;
     this.#ahead.push(...fresh);
     this.#aheadBytes += fresh.reduce((sum, { payload }) => sum + payload.length, 0);
-    this.#modules.seen(last.seq);
+    this.#modules.seen(last);
     this.#wake();
   }
 

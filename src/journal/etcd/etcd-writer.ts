@@ -22,6 +22,7 @@ import {
 } from './entries.js';
 import { type EtcdClient, EtcdError } from './etcd-client.js';
 import { KV } from './generated/etcd-pb.js';
+import type { History } from './history.js';
 import { Patience, type PatienceModules } from './patience.js';
 
 /** Bytes of appends that may wait; more are refused with `overloaded`. */
@@ -47,6 +48,7 @@ interface Waiting {
 export interface EtcdWriterModules extends PatienceModules {
   readonly client: EtcdClient;
   readonly names: Names;
+  readonly history: Pick<History, 'condition' | 'check'>;
   readonly metrics: Metrics;
 }
 
@@ -55,8 +57,8 @@ export interface EtcdWriterOptions {
   readonly process: string;
   /** Milliseconds after which an append that etcd has not answered is given up; it may be in the journal all the same. */
   readonly timeout: number;
-  /** Called with the number of each entry that has become durable. */
-  readonly committed: (seq: number) => void;
+  /** Called with each entry that has become durable. */
+  readonly committed: (entry: { readonly seq: number; readonly id: string }) => void;
 }
 
 export class EtcdWriter {
@@ -160,7 +162,7 @@ export class EtcdWriter {
     /** What etcd has said to an attempt does not tell whether it was done. */
     let isUnknown = false;
     const note = (error: unknown): never => {
-      isUnknown ||= !(error instanceof EtcdError && error.hasDoneNothing);
+      isUnknown ||= error instanceof EtcdError && !error.hasDoneNothing;
       throw error;
     };
     try {
@@ -171,10 +173,10 @@ export class EtcdWriter {
         this.#create(key, value, this.#headOf(group.length)).catch(note),
       );
       this.#groupEntries.observe(group.length);
-      for (const [place, { durable, stopTimer }] of group.entries()) {
+      for (const [place, { count, durable, stopTimer }] of group.entries()) {
         stopTimer();
         const seq = seqOf(revision, place);
-        this.#options.committed(seq);
+        this.#options.committed({ seq, id: entryId(this.#options.process, count) });
         durable.resolve(seq);
       }
     } catch (error) {
@@ -202,19 +204,23 @@ export class EtcdWriter {
     return [{ key: utf8(this.#modules.names.head), value: utf8(String(entries)) }];
   }
 
-  /** Writes the key unless it is there, the others with it, and gives the revision of that. */
+  /** Writes the key unless it is there, the others with it, and gives the revision of that. Throws as `History.check` does. */
   async #create(key: Uint8Array, value: Uint8Array, others: readonly Put[]): Promise<bigint> {
+    const { client, history } = this.#modules;
     const puts = [{ key, value }, ...others];
-    const { succeeded, header, responses } = await this.#modules.client.call(KV.method.txn, {
-      compare: [{ target: CREATE_REVISION, key, targetUnion: { case: 'createRevision', value: 0n } }],
+    const condition = history.condition();
+    const { succeeded, header, responses } = await client.call(KV.method.txn, {
+      compare: [{ target: CREATE_REVISION, key, targetUnion: { case: 'createRevision', value: 0n } }, ...condition],
       success: puts.map((put) => ({ request: { case: 'requestPut' as const, value: put } })),
       failure: [{ request: { case: 'requestRange', value: { key, keysOnly: true } } }],
     });
     if (succeeded) return header?.revision ?? 0n;
     const [answer] = responses;
     const found = answer?.response.case === 'responseRange' ? answer.response.value.kvs[0] : undefined;
-    if (found === undefined) throw new Error('broken invariant: a key of etcd that is there and is not');
-    return found.createRevision;
+    if (found !== undefined) return found.createRevision;
+    if (condition.length === 0) throw new Error('broken invariant: a key of etcd that is there and is not');
+    await history.check();
+    return this.#create(key, value, others);
   }
 }
 

@@ -162,12 +162,6 @@ export class Applier implements Service {
   async start(): Promise<void> {
     const { seq } = this.#state;
     const { head } = this.#journal;
-    if (seq > head) {
-      throw new TesseraError(
-        'data_corrupt',
-        `the journal ends at command ${head}, but the mempool's state is at command ${seq}`,
-      );
-    }
     this.#ahead = await AheadOfJournal.read(this.#store, this.#state, this.#turn);
     this.#oldest.passed(seq, this.#ahead?.standing ?? this.#state.waitingSince);
     if (this.#ended !== undefined) throw this.#ended;
@@ -251,19 +245,20 @@ export class Applier implements Service {
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
       this.#digests?.afterBlock(entry.seq, state, batch);
       // What commands look up in the store must be there before the next one is applied.
-      await this.#write(batch, entry.seq);
+      await this.#write(batch, entry);
       batch = this.#store.batch();
       if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
     }
-    const last = entries.at(-1)?.seq ?? state.seq;
+    const last = entries.at(-1);
+    if (last === undefined) return;
     const bytes = entries.reduce((sum, { payload }) => sum + payload.length, 0);
-    if (batch.size > 0 || state.seq !== last) await this.#write(batch, last);
+    if (batch.size > 0 || state.seq !== last.seq) await this.#write(batch, last);
     for (const [id, outcome] of outcomes) this.#settle(id, outcome);
     this.#emitChanges(stored, adopted);
-    this.#reportReplay(last);
+    this.#reportReplay(last.seq);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
-    this.#retention.passed(last, bytes);
-    this.#oldest.passed(last, this.#ahead?.standing ?? state.waitingSince);
+    this.#retention.passed(last.seq, bytes);
+    this.#oldest.passed(last.seq, this.#ahead?.standing ?? state.waitingSince);
     const due = this.#retention.due();
     if (due > 0) await this.#compact(due);
     if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
@@ -333,11 +328,11 @@ export class Applier implements Service {
    * Writes the changes of commands. What the disk refuses for now is held: the commands are in the journal, and in force.
    * During a replay there is room for one batch only.
    */
-  async #write(batch: KvBatch, seq: number): Promise<void> {
+  async #write(batch: KvBatch, { seq, id }: JournalEntry): Promise<void> {
     await keepConfirmed(this.#state.statuses, this.#store, batch);
-    await inPieces(this.#state.listStatuses(batch), this.#turn);
+    await inPieces(this.#state.statuses.list(batch), this.#turn);
     if (this.#image !== undefined) await inPieces(this.#image.note(batch, seq), this.#turn);
-    this.#state.seal(seq, batch);
+    this.#state.seal(seq, batch, { id: String(id), cluster: this.#journal.cluster });
     const isOnDisk = await this.#store.write(batch, { sync: false });
     if (!isOnDisk) await this.#held();
     this.#state.written();

@@ -15,6 +15,7 @@ import {
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import type { Utxo } from '../../chain/types.js';
 import { decodeRecord, readChoice } from '../../db/decode-record.js';
+import type { LastEntry } from '../../journal/journal.js';
 import { submittedFormFault } from '../../ledger/block/form.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { atOnce, type Pieces } from '../../lib/pieces.js';
@@ -88,6 +89,9 @@ export function decodeHashes(bytes: Uint8Array): string[] {
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const HeadJson = Type.Object({
   seq: Count,
+  /** Of the last command, where several nodes share the journal. */
+  id: Type.Optional(Type.String()),
+  cluster: Type.Optional(Type.String()),
   arrivals: Count,
   head: Type.Object({
     height: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
@@ -102,8 +106,7 @@ const HeadJson = Type.Object({
 });
 
 /** What `m` holds. */
-export interface HeadRecord {
-  readonly seq: number;
+export interface HeadRecord extends LastEntry {
   readonly arrivals: number;
   readonly head: ChainHead;
   readonly digest: string;

@@ -9,9 +9,9 @@ import { decodeTransaction } from '../../chain/codec.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { UtxoLookup } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
+import type { LastEntry } from '../../journal/journal.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import type { Pieces } from '../../lib/pieces.js';
-import type { TxStatus } from '../service.js';
 import { Acceptance, type AcceptanceContext, type CandidateTx, type GroupOutcome, type Outlook } from './acceptance.js';
 import type { AdoptedBlock } from './adopted-block.js';
 import { Adoption } from './adoption.js';
@@ -76,7 +76,7 @@ export class MempoolState {
   readonly #adoption: Adoption;
   #head: ChainHead;
   #arrivals: number;
-  #seq: number;
+  #last: LastEntry;
   #adoptions = 0;
 
   /** A state with the given contents; without any, the state before the first command. */
@@ -85,11 +85,11 @@ export class MempoolState {
     this.coins = new Coins(contents?.utxos ?? new UtxoTable());
     this.#head = contents?.record?.head ?? EMPTY_HEAD;
     this.#arrivals = contents?.record?.arrivals ?? 0;
-    this.#seq = contents?.record?.seq ?? 0;
+    this.#last = contents?.record ?? { seq: 0 };
     this.#rounds = new Rounds(this.coins, contents?.rounds ?? []);
     this.#places = { pool: this.#pool, druids: this.#druids, rounds: this.#rounds };
     this.kept = new KeptBlocks(contents?.kept);
-    this.statuses = new FinalStatuses(this.#seq);
+    this.statuses = new FinalStatuses(this.seq);
     this.#acceptance = this.#createAcceptance();
     this.#adoption = this.#createAdoption();
     for (const tx of contents?.pooled ?? []) this.#restorePooled(tx);
@@ -135,7 +135,7 @@ export class MempoolState {
 
   /** Number of the last command applied. */
   get seq(): number {
-    return this.#seq;
+    return this.#last.seq;
   }
 
   /** Transactions that are ready for a block. */
@@ -194,11 +194,6 @@ export class MempoolState {
   /** What a transaction of the pool is behind; undefined when it does not wait there. */
   kin(hash: string): Kin | undefined {
     return this.#pool.kin(hash);
-  }
-
-  /** A final status that is decided, until the batch that keeps it is on disk. */
-  unwrittenStatus(hash: string): TxStatus | undefined {
-    return this.statuses.unwritten(hash);
   }
 
   /** The number of the last transaction accepted, of the oldest that waits, if one does, of blocks being made, and of the last stored. */
@@ -362,16 +357,12 @@ export class MempoolState {
     return this.#rounds.outputsBefore();
   }
 
-  /** Before the last step, in pieces: what the commands have decided about transactions. */
-  *listStatuses(batch: KvBatch): Pieces<void> {
-    yield* this.statuses.list(batch);
-  }
-
-  /** Writes the head with the number of the last command applied; the last step of every batch. */
-  seal(seq: number, batch: KvBatch): void {
-    this.#seq = seq;
+  /** Writes the head with the last command applied; the last step of every batch. */
+  seal(seq: number, batch: KvBatch, of: Partial<LastEntry> = seq === this.seq ? this.#last : {}): void {
+    const { id, cluster } = of;
+    this.#last = { seq, ...(cluster !== undefined && { id, cluster }) };
     this.statuses.seal(seq, batch);
-    const record = { seq, arrivals: this.#arrivals, head: this.#head, digest: this.digest() };
+    const record = { ...this.#last, arrivals: this.#arrivals, head: this.#head, digest: this.digest() };
     batch.put(keys.head, encodeHead(record));
   }
 

@@ -33,7 +33,7 @@ export interface StatusesOptions {
 
 export interface StatusesModules {
   readonly store: StateStore;
-  readonly state: Pick<MempoolState, 'pending' | 'unwrittenStatus' | 'waits'>;
+  readonly state: Pick<MempoolState, 'pending' | 'statuses' | 'waits'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -141,7 +141,7 @@ export class Statuses {
 
   #inMemory(hash: string): TxStatus | undefined {
     const pending = this.#state.pending(hash);
-    if (pending === undefined) return this.#state.unwrittenStatus(hash);
+    if (pending === undefined) return this.#state.statuses.unwritten(hash);
     return { status: 'Pending', timestamp: pending.time, additionalInfo: pending.info };
   }
 

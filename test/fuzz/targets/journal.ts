@@ -54,6 +54,8 @@ const status: fc.Arbitrary<TxStatus> = fc.record({
 
 const head: fc.Arbitrary<records.HeadRecord> = fc.record({
   seq: count,
+  id: text,
+  cluster: text,
   arrivals: count,
   head: fc.record({
     height: count,

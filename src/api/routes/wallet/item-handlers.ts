@@ -1,7 +1,6 @@
 /** Routes of the items of a wallet. */
 
 import type { FastifyPluginCallback } from 'fastify';
-import { passphraseCaller } from '../../http/access.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
@@ -24,7 +23,6 @@ export const walletItemRoutes: FastifyPluginCallback = (app, _options, done) => 
         amount: BigInt(amount),
         locktime: BigInt(locktime ?? 0),
         passphrase,
-        caller: passphraseCaller(request),
         idempotencyKey: idempotencyKeyOf(request),
       };
       const paid = {

@@ -5,6 +5,7 @@
  */
 
 import type { Kv } from '../../../db/kv.js';
+import type { LastEntry } from '../../../journal/journal.js';
 import type { Clock } from '../../../lib/clock.js';
 import { createDeferred } from '../../../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../../lib/errors.js';
@@ -12,7 +13,7 @@ import type { Logger } from '../../../lib/logger.js';
 import { beginTaking, endTaking, isBeingTaken } from '../../../mempool/replicas/copied-records.js';
 import { takeSnapshot } from '../../../mempool/replicas/take-snapshot.js';
 import { keys } from '../../../mempool/state/layout.js';
-import { decodeHead } from '../../../mempool/state/records.js';
+import { decodeHead, encodeHead } from '../../../mempool/state/records.js';
 import type { Link, PeerNetwork } from '../../../peers/network.js';
 import type { FromStorage } from './from-storage.js';
 
@@ -26,8 +27,11 @@ const MIB = 1024 * 1024;
 
 export interface JoiningModules {
   readonly kv: Kv;
-  /** Asks where the journal begins and ends. What is there is kept until the state of this node has it. */
-  readonly join: () => Promise<number>;
+  /**
+   * Asks where the journal begins and ends, for a state that ends with that entry. What is there is kept until the state of this node has
+   * it. Gives what it knows of the entry too; throws `data_corrupt` when the journal has lost it.
+   */
+  readonly join: (last: LastEntry) => Promise<{ readonly base: number; readonly last: LastEntry }>;
   readonly network: Pick<PeerNetwork, 'dial'>;
   readonly storage: Pick<FromStorage, 'refusal' | 'take'>;
   readonly clock: Clock;
@@ -55,10 +59,11 @@ export class Joining {
   /** Resolves when the database has a state that the journal goes on from. Throws `data_corrupt` when there is no way to one. */
   async run(): Promise<void> {
     const { kv, join } = this.#modules;
-    const base = await join();
     const isHalf = await isBeingTaken(kv);
-    const seq = isHalf ? 0 : await this.#seq();
-    if (seq + 1 >= base) {
+    const own = isHalf ? { seq: 0 } : await this.#last();
+    const { base, last } = await join(own);
+    if (own.id === undefined && last.id !== undefined) await this.#noteLast(last);
+    if (own.seq + 1 >= base) {
       // The journal still has everything from the first command on.
       if (isHalf) await beginTaking(kv);
       this.#isTaking = isHalf;
@@ -78,9 +83,18 @@ export class Joining {
     this.#stopping.abort();
   }
 
-  async #seq(): Promise<number> {
+  /** The last entry that the state has. */
+  async #last(): Promise<LastEntry> {
     const head = await this.#modules.kv.get(keys.head);
-    return head === undefined ? 0 : decodeHead(head).seq;
+    return head === undefined ? { seq: 0 } : decodeHead(head);
+  }
+
+  /** Of a state that an earlier version has written: what tells its last entry. */
+  async #noteLast({ id, cluster }: LastEntry): Promise<void> {
+    const { kv } = this.#modules;
+    const head = await kv.get(keys.head);
+    if (head === undefined) return;
+    await kv.write(kv.batch().put(keys.head, encodeHead({ ...decodeHead(head), id, cluster })), { sync: true });
   }
 
   /** Asks one mempool node after the other until one has given its state; in the end, storage. */
@@ -106,10 +120,11 @@ export class Joining {
     try {
       const onProgress = (bytes: number): void => this.#show(peer, bytes);
       await takeSnapshot(kv, { link: () => this.#link(peer), signal, onProgress });
-      const seq = await this.#seq();
+      const last = await this.#last();
+      const { seq } = last;
       if (seq + 1 < base)
         throw new TesseraError('peer_unreachable', `its state ends at command ${seq}, before ${base}`);
-      await this.#modules.join();
+      await this.#modules.join(last);
       logger.info({ peer, seq }, 'the state of another mempool node is here');
       this.#problem = null;
       return true;
@@ -134,7 +149,7 @@ export class Joining {
     try {
       this.#problem = 'the state of this node is made anew from the blocks of a storage node';
       await storage.take(base);
-      await join();
+      await join(await this.#last());
       this.#problem = null;
       return true;
     } catch (error) {

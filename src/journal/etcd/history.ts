@@ -1,0 +1,99 @@
+/**
+ * That the journal in etcd is still the one that this node knows: the last entry that it has applied, read or written is there, at its
+ * revision. An etcd that was restored from an older copy has lost it, however far its revisions have come since.
+ */
+
+import { fromUtf8, utf8 } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { LastEntry } from '../journal.js';
+import { entryId, groupKey, MAX_GROUP_ENTRIES, type Names, partsOfId, revisionOf } from './entries.js';
+import type { EtcdClient } from './etcd-client.js';
+import { KV } from './generated/etcd-pb.js';
+import { logKeys } from './log-keys.js';
+
+/** Of `Compare`. */
+const CREATE_REVISION = 1;
+const HEX = 16;
+
+export interface HistoryModules {
+  readonly client: Pick<EtcdClient, 'call'>;
+  readonly names: Names;
+  /** The number below which entries are forgotten. */
+  readonly base: () => Promise<number>;
+}
+
+export class History {
+  readonly #modules: HistoryModules;
+  #last: LastEntry = { seq: 0 };
+
+  constructor(modules: HistoryModules) {
+    this.#modules = modules;
+  }
+
+  /** The last entry that is known to be there; its id is left out once it is forgotten. */
+  get last(): LastEntry {
+    return this.#last;
+  }
+
+  /** The node goes on from that entry. Throws as `check` does. */
+  async goOnFrom(last: LastEntry): Promise<void> {
+    this.#last = { ...last, id: last.id ?? (await this.#idAt(last.seq)) };
+    await this.check();
+  }
+
+  /** The entry is in the journal. */
+  passed(seq: number, id: string): void {
+    if (seq > this.#last.seq) this.#last = { ...this.#last, seq, id };
+  }
+
+  /** What a write asks for, so that nothing is written to another journal than the one that this node knows. */
+  condition() {
+    const { seq, id } = this.#last;
+    if (id === undefined) return [];
+    const targetUnion = { case: 'createRevision' as const, value: BigInt(revisionOf(seq)) };
+    return [{ target: CREATE_REVISION, key: this.#keyOf(seq, id), targetUnion }];
+  }
+
+  /** Throws `data_corrupt` when the journal has lost the last entry, as opposed to having forgotten it. */
+  async check(): Promise<void> {
+    const { client, names, base } = this.#modules;
+    const { seq, id, cluster: before } = this.#last;
+    const key = id === undefined ? utf8(names.base) : this.#keyOf(seq, id);
+    const { kvs, header } = await client.call(KV.method.range, { key, keysOnly: true });
+    const cluster = (header?.clusterId ?? 0n).toString(HEX);
+    const isThere = id !== undefined && Number(kvs[0]?.createRevision ?? 0n) === revisionOf(seq);
+    if (!isThere) {
+      const revision = Number(header?.revision ?? 0n);
+      const isForgotten = seq < (await base()) && revision >= revisionOf(seq);
+      if (!isForgotten || (before ?? cluster) !== cluster) throw lost({ seq, id, cluster: before }, cluster, revision);
+    }
+    // It may have moved on meanwhile.
+    this.#last = this.#last.seq === seq ? { seq, cluster, ...(isThere && { id }) } : { ...this.#last, cluster };
+  }
+
+  #keyOf(seq: number, id: string): Uint8Array {
+    return utf8(groupKey(this.#modules.names, seq, id));
+  }
+
+  /** Of the entry with that number, for a state that does not know it; undefined when there is none. */
+  async #idAt(seq: number): Promise<string | undefined> {
+    const { client, names } = this.#modules;
+    const revision = BigInt(revisionOf(seq));
+    if (revision === 0n) return undefined;
+    for await (const { kvs } of logKeys(client, names)) {
+      const found = kvs.find(({ modRevision }) => modRevision === revision);
+      if (found === undefined) continue;
+      const { process, count } = partsOfId(fromUtf8(found.key).slice(names.log.length));
+      return entryId(process, count + (seq % MAX_GROUP_ENTRIES));
+    }
+    return undefined;
+  }
+}
+
+function lost({ seq, id, cluster: before }: LastEntry, cluster: string, revision: number): TesseraError {
+  const other = (before ?? cluster) === cluster ? '' : `, and is another cluster than ${before}`;
+  return new TesseraError(
+    'data_corrupt',
+    `the journal in etcd (cluster ${cluster}, revision ${revision}) has lost command ${seq} (${id ?? 'of an unknown id'}), which this node has: etcd was restored from an older copy${other}; the node stays out until an operator has chosen how to go on (docs/high-availability.md#disaster-recovery)`,
+  );
+}
