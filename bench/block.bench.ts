@@ -26,7 +26,7 @@ import { atOnce } from '../src/lib/pieces.js';
 import { systemRandom } from '../src/lib/random.js';
 import { closedBlockBytes, closedHash, type Round } from '../src/mempool/state/round.js';
 import { MempoolState } from '../src/mempool/state/state.js';
-import { stateRules } from '../src/node/roles/mempool.js';
+import { stateRules } from '../src/node/roles/mempool/options.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import { UNSPENT, UNSPENT_TIP_KEY } from '../src/storage/archive/layout.js';

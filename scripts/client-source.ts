@@ -6,7 +6,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
-import { membersOf, type Operation } from '../src/api/operation.js';
+import { isRead, membersOf, type Operation } from '../src/api/operation.js';
 import { OPERATIONS } from '../src/api/operations.js';
 import { rolesOf } from '../src/api/roles.js';
 import { devOperations } from '../src/api/routes/dev/operations.js';
@@ -23,8 +23,6 @@ const HEADER = `/**
 import type { CallOptions, OperationRow } from '../calls.js';
 `;
 
-/** POST requests that change nothing. */
-const QUERIES = /^query|serializeTransactions$/;
 /** Pages are no data, and events have a method of their own. The older routes with envelopes have successors. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['getDocs', 'streamEvents']);
 const WIDTH = 118;
@@ -96,7 +94,7 @@ function resultOf({ success }: Operation, types: TypeWriter): string {
 }
 
 function rowOf(operation: Operation): string {
-  const { id, method, path, body, apiKey, idempotencyKey, success } = operation;
+  const { method, path, body, apiKey, idempotencyKey, success } = operation;
   const schemas = Object.values(success).map(({ schema }) => schema);
   const exact = merged(schemas.map((schema) => schema && shapeOf(schema)));
   const also = Object.keys(success).filter((status) => Number(status) >= 300);
@@ -107,9 +105,10 @@ function rowOf(operation: Operation): string {
       .map((role) => `'${role}'`)
       .join(', ')}]`,
     ...(body === undefined ? [] : ['body: true']),
-    ...(method === 'GET' || QUERIES.test(id) ? ['reads: true'] : []),
+    ...(isRead(operation) ? ['reads: true'] : []),
     ...(apiKey === true ? ['apiKey: true'] : []),
     ...(idempotencyKey ? ['idempotencyKey: true'] : []),
+    ...(schemas.some((schema) => schema !== undefined) ? [] : ['empty: true']),
     ...(also.length === 0 ? [] : [`also: [${also.join(', ')}]`]),
     ...(exact === undefined ? [] : [`exact: ${shapeText(exact)}`]),
   ];

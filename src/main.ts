@@ -14,13 +14,15 @@ const ALL_FROM = 24;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const oldest = OLDEST[major];
 
+// A process that ends before the program has said anything else has failed.
+process.exitCode = 1;
+
 if (major >= ALL_FROM || (oldest !== undefined && minor >= oldest)) {
   void import('./cli/program.js').then(({ runProgram }) => runProgram());
 } else {
   process.stderr.write(
     `tessera: Node.js 20.19, 22.13, 24 or newer is needed, and this is ${process.versions.node}. See https://nodejs.org\n`,
   );
-  process.exitCode = 1;
 }
 
 export {};

@@ -44,6 +44,8 @@ export interface Operation {
   readonly id: string;
   readonly family: Family;
   readonly method: HttpMethod;
+  /** A POST that changes nothing: it may be asked again after a lost answer. */
+  readonly reads?: boolean;
   /** Other methods that do the same, for clients that use them. */
   readonly aliases?: readonly HttpMethod[];
   /** In OpenAPI form: `/v1/blocks/{num}`. */
@@ -95,6 +97,11 @@ export interface Arguments<O extends Operation> {
 export type Result<O extends Operation> = {
   [S in keyof O['success']]: O['success'][S] extends { schema: infer B extends TSchema } ? Static<B> : undefined;
 }[keyof O['success']];
+
+/** True when it changes nothing at the node. */
+export function isRead({ method, reads = false }: Operation): boolean {
+  return method === 'GET' || reads;
+}
 
 /** The members of an object schema, and whether they are required. */
 export function membersOf(schema: TSchema | undefined): { name: string; schema: TSchema; required: boolean }[] {

@@ -4,7 +4,7 @@ import type { FastifyPluginCallback } from 'fastify';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
-import type { NodeRole } from '../lib/roles.js';
+import type { NodeRole, OperatorType } from '../lib/roles.js';
 import type { MempoolService } from '../mempool/service.js';
 import type { MinerService } from '../miner/service.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -15,6 +15,7 @@ import type { WalletService } from '../wallet/service.js';
 import type { ApiKeyOptions, ApiKeys } from './http/api-key.js';
 import type { LineSink } from './http/request-log.js';
 import type { Validators } from './http/validator.js';
+import type { AllowedOrigins } from './http/web-pages.js';
 import type { PageFiles } from './pages/page-files.js';
 import type { DevService } from './routes/dev/service.js';
 import type { IdempotencyCache } from './routes/envelope/idempotency.js';
@@ -51,7 +52,7 @@ export interface ApiOptions {
     readonly host: string;
     readonly auth: 'keys' | 'open';
     readonly keys: readonly ApiKeyOptions[];
-    readonly cors: 'off' | 'all' | readonly string[];
+    readonly cors: AllowedOrigins;
     readonly toolingEverywhere: boolean;
     /** On mempool nodes, `POST /v1/items` needs no key. */
     readonly openItemCreation: boolean;
@@ -76,7 +77,7 @@ export interface NodeInfo {
 
 export interface NodePeer {
   readonly address: string;
-  readonly node_type: 'Mempool' | 'Storage';
+  readonly node_type: OperatorType;
   /** As it said when the link was opened. */
   readonly version?: string;
 }

@@ -13,11 +13,13 @@ import { hexForBytes } from './byte-text.js';
 import { argumentsOf, type ReadSource, readFileOrStdin } from './call-arguments.js';
 import { operationPage } from './call-page.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
-import { accessNode, connectTo, nodeFlags, type WantedNode } from './node-access.js';
-import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from './once.js';
+import { TIMEOUT_FLAG } from './command-client.js';
+import { connect, nodeFlags, type WantedNode } from './node-access.js';
+import { doOnce, IDEMPOTENCY_KEY_FLAG } from './once.js';
 import { JSON_FLAG } from './wallet/connection.js';
 import { askSecret } from './wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './wallet/secrets.js';
+import { LOOK_FIRST } from './writes.js';
 
 /** Operations with one whole answer of JSON. */
 const CALLABLE: readonly Operation[] = OPERATIONS.filter(({ id }) => id !== 'getDocs' && id !== 'streamEvents');
@@ -45,6 +47,7 @@ const spec: CommandSpec = {
       'mempool, storage, miner or user. Default: user for what a wallet does, else the first that serves the operation.',
       'where the node of the data folder listens, else as configured, on this machine.',
     ),
+    TIMEOUT_FLAG,
     secretFlag(PASSPHRASE, 'the passphrase of the wallet, for operations that need it'),
     IDEMPOTENCY_KEY_FLAG,
     {
@@ -62,11 +65,8 @@ const spec: CommandSpec = {
       does: 'A payment of 1000 raw units by the wallet of the user node on this machine; asks for its passphrase.',
     },
   ],
-  exits: {
-    1: 'the node refused, or cannot be reached',
-    [UNKNOWN]:
-      'no answer came in two minutes, or it was interrupted before, and it may have been done; the message says how to repeat it safely',
-  },
+  again: LOOK_FIRST,
+  exits: { 1: 'the node refused, or cannot be reached' },
 };
 
 export const command: Command = {
@@ -87,7 +87,7 @@ export async function callCommand(
     return 0;
   }
   const operation = findOperation(id);
-  const client = connectTo(accessNode(args, context, nodeFor(operation)));
+  const client = connect(args, context, nodeFor(operation));
   const secret = async () => givenSecret(PASSPHRASE, args, context) ?? askSecret(PASSPHRASE.question, context);
   const parts = await argumentsOf(operation, pairs, { read: readSource, secret });
   const answer: unknown = (await isDoneOnce(operation, args, client))

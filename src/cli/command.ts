@@ -48,6 +48,8 @@ export interface CommandSpec {
   readonly flags: readonly FlagSpec[];
   /** Command lines that work, with what they do. */
   readonly examples: readonly { readonly line: string; readonly does: string }[];
+  /** How to go on when it is not known whether it was done (status 3): of commands that have a node do something. */
+  readonly again?: string;
   /** Exit status → when, beyond 0 (done), 1 (failed) and 2 (wrong command line). */
   readonly exits?: Readonly<Record<number, string>>;
 }
@@ -77,20 +79,35 @@ export type Input = NodeJS.ReadableStream & {
   setRawMode?(raw: boolean): unknown;
 };
 
-/** The process around a command; tests give one of their own. */
-export interface CliContext {
+/** The process around the command line; tests give one of their own. */
+export interface CliProcess {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** True when a program calls the command, by --json: errors are JSON as well. */
-  readonly json?: boolean;
   /** Calls the listener for each signal; returns its removal. */
   onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): () => void;
   /** Calls the listener when nobody reads standard output any more, in place of the end of the process; returns its removal. */
   onReaderGone?(listener: () => void): () => void;
+  /** Calls the listener when nothing is left that the process could wait for, in place of its end. */
+  onIdle?(listener: () => void): void;
   /** Ends the process at once. */
   exit(code: number): void;
+}
+
+/** What a command has asked a node to do. */
+export interface WriteWatch {
+  /** How to go on when it is not known whether it was done. */
+  advice: string;
+  /** Waits for the answer of a request that does something. Throws `UnknownOutcome` when SIGINT or SIGTERM comes before it. */
+  answer<T>(request: Promise<T>): Promise<T>;
+}
+
+/** What a command has around it. */
+export interface CliContext extends CliProcess {
+  /** True when a program calls the command, by --json: errors are JSON as well. */
+  readonly json?: boolean;
+  readonly writes: WriteWatch;
 }
 
 /** A command in a list; its file is imported when it is called or its help is asked for. */

@@ -17,6 +17,7 @@ const SHORTCUTS: Readonly<Record<string, string>> = {
   'peer-port': 'peers.port',
   'log-level': 'log.level',
   'log-format': 'log.format',
+  cors: 'api.cors',
 };
 
 export const SET_FLAG: FlagSpec = {

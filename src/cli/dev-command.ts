@@ -1,25 +1,30 @@
 /** What the commands for a running dev network have in common: where it is, and what to say when it is none. */
 
-import { NodeClient } from '../client/client.js';
+import type { NodeClient } from '../client/client.js';
+import { nodeFetch } from '../client/node-fetch.js';
 import { JOINT_API_PORT } from '../config/placing.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
-import type { FlagSpec, ParsedArgs } from './command.js';
+import type { CliContext, FlagSpec, ParsedArgs } from './command.js';
+import { CommandClient, TIMEOUT_FLAG } from './command-client.js';
+import { JSON_FLAG } from './json-flag.js';
 import { checkUrl } from './node-access.js';
 
 const DEFAULT_URL = `http://127.0.0.1:${JOINT_API_PORT}`;
-/** Milliseconds for one request: longer than the network takes for one, whatever it is. */
-const TIMEOUT_MS = 60_000;
 
-export const DEV_URL_FLAG: FlagSpec = {
-  name: 'url',
-  short: 'u',
-  value: 'URL',
-  description: `The one address of the network of \`tessera dev\`. Default: ${DEFAULT_URL}`,
-};
+export const DEV_FLAGS: readonly FlagSpec[] = [
+  {
+    name: 'url',
+    short: 'u',
+    value: 'URL',
+    description: `The one address of the network of \`tessera dev\`. Default: ${DEFAULT_URL}`,
+  },
+  TIMEOUT_FLAG,
+  JSON_FLAG,
+];
 
 /** A client for the network that is meant. Throws `UsageError`. */
-export function devClient(args: ParsedArgs): NodeClient {
-  return new NodeClient({ url: checkUrl(args.value('url') ?? DEFAULT_URL), timeoutMs: TIMEOUT_MS });
+export function devClient(args: ParsedArgs, context: CliContext): CommandClient {
+  return new CommandClient({ url: checkUrl(args.value('url') ?? DEFAULT_URL), fetch: nodeFetch() }, args, context);
 }
 
 /** Does something that only dev networks do, and says so when the network is none. */

@@ -126,6 +126,14 @@ const spec: CommandSpec = {
         '0.0.0.0, else 127.0.0.1. Beyond loopback everyone who reaches it may do everything but read the secrets of the wallets.',
     },
     {
+      name: 'cors',
+      value: 'ORIGINS',
+      completes: ['loopback', 'all', 'off'],
+      description:
+        'Origins of the web pages that may use the network, with commas between them, such as https://wallet.example; or all: then ' +
+        'any page that a browser here opens can pay, mine and set the time. Default: loopback, which is pages of this machine.',
+    },
+    {
       name: 'port-offset',
       value: 'N',
       description: 'Adds N to every port, so that two networks can run side by side.',

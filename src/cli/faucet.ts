@@ -4,9 +4,8 @@ import { payFromFaucet } from '../api/routes/dev/operations.js';
 import { stringifyExact } from '../lib/json.js';
 import type { Command } from './command.js';
 import { addressOrDev } from './dev-account.js';
-import { DEV_URL_FLAG, devClient, onDevNetwork } from './dev-command.js';
+import { DEV_FLAGS, devClient, onDevNetwork } from './dev-command.js';
 import { parseAmount, showAmount } from './wallet/amounts.js';
-import { JSON_FLAG } from './wallet/connection.js';
 
 export const command: Command = {
   spec: {
@@ -20,24 +19,21 @@ export const command: Command = {
       { name: 'ADDRESS', required: true, description: 'Who is paid. dev:1 is account 1 of the network.' },
       { name: 'AMOUNT', description: 'Display units, or raw units with --raw. Default: 1000 display units.' },
     ],
-    flags: [
-      DEV_URL_FLAG,
-      { name: 'raw', description: 'AMOUNT is in raw units; 72,072,000 are one display unit.' },
-      JSON_FLAG,
-    ],
+    flags: [...DEV_FLAGS, { name: 'raw', description: 'AMOUNT is in raw units; 72,072,000 are one display unit.' }],
+    again: 'look at what the address has before you run the command again, which would pay once more',
     examples: [
       { line: 'tessera faucet "$(tessera wallet address)"', does: 'Pays 1,000 display units to the wallet of a node.' },
       { line: 'tessera faucet dev:3 2.5', does: 'Pays 2.5 display units to account 3.' },
     ],
   },
-  async run(args, { stdout }) {
+  async run(args, context) {
     const [named = '', text] = args.positionals;
     const amount = text === undefined ? undefined : parseAmount(text, args.has('raw'));
     const body = { address: addressOrDev(named), ...(amount === undefined ? {} : { amount }) };
-    const client = devClient(args);
+    const client = devClient(args, context);
     const paid = await onDevNetwork(client, () => client.call(payFromFaucet, { body }));
     const where = paid.block_num === null ? 'waits for a block' : `in block ${paid.block_num}`;
-    stdout.write(
+    context.stdout.write(
       args.has('json')
         ? `${stringifyExact(paid)}\n`
         : `paid ${showAmount(BigInt(paid.amount))} to ${paid.to_address}\n${paid.tx_hash} ${where}\n`,

@@ -4,6 +4,7 @@ import { stringifyExact } from '../lib/json.js';
 import { NODE_ROLES } from '../lib/roles.js';
 import { wrap } from '../lib/wrap.js';
 import type { ArgumentSpec, CommandSpec, FlagSpec } from './command.js';
+import { UNKNOWN } from './writes.js';
 
 export const PROGRAM = 'tessera';
 
@@ -68,8 +69,9 @@ export function overviewJson(commands: readonly { readonly name: string; readonl
 }
 
 /** Exit status → when. */
-function exitsOf({ exits }: CommandSpec): Readonly<Record<number, string>> {
-  return { ...EXITS, ...exits };
+function exitsOf({ exits, again }: CommandSpec): Readonly<Record<number, string>> {
+  const unknown = `it is not known whether it was done: no answer came, or a signal came before it; ${again}`;
+  return { ...EXITS, ...(again === undefined ? {} : { [UNKNOWN]: unknown }), ...exits };
 }
 
 /** Titles in capitals, each with its lines indented and wrapped. */

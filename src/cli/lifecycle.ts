@@ -92,7 +92,7 @@ async function stopInTime(
   }
 }
 
-/** Prints the error with its code for the person who started the node, then writes a log line. */
+/** Prints the error with its code for the person who started the node, then writes a log line, unless that person reads both. */
 export function reportFailure(
   error: unknown,
   message: string,
@@ -101,7 +101,8 @@ export function reportFailure(
   // Files of the program are among them: a system that has no file left gives none.
   const named = fileError(error);
   printFailure(named, context);
-  logger.error(errorFields(named), message);
+  const { stdout, stderr } = context;
+  if (stdout.isTTY !== true || stderr.isTTY !== true) logger.error(errorFields(named), message);
 }
 
 /** An error as log fields. Errors with a code are expected, so their stack is of no use to an operator. */

@@ -7,7 +7,7 @@ import { mayAnswerLater, retryAfterMs } from '../client/repeat.js';
 import { systemClock } from '../lib/clock.js';
 import { errorMessage, isTesseraError } from '../lib/errors.js';
 import { ExitError } from './command.js';
-import { UNKNOWN } from './once.js';
+import { UNKNOWN } from './writes.js';
 
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 250;

@@ -4,8 +4,7 @@ import { makeBlocks } from '../api/routes/dev/operations.js';
 import { MAX_BLOCKS_PER_REQUEST } from '../api/routes/dev/service.js';
 import { stringifyExact } from '../lib/json.js';
 import { type Command, UsageError } from './command.js';
-import { DEV_URL_FLAG, devClient, onDevNetwork } from './dev-command.js';
-import { JSON_FLAG } from './wallet/connection.js';
+import { DEV_FLAGS, devClient, onDevNetwork } from './dev-command.js';
 
 const MAX_BLOCKS = 100_000;
 
@@ -18,19 +17,20 @@ export const command: Command = {
         'waits for a block is in the first of them.',
     ],
     arguments: [{ name: 'N', description: `How many blocks, up to ${MAX_BLOCKS}. Default: 1.` }],
-    flags: [DEV_URL_FLAG, JSON_FLAG],
+    flags: DEV_FLAGS,
+    again: 'look at the last block (tessera call getLatestBlock) before you run the command again',
     examples: [
       { line: 'tessera mine', does: 'Makes a block.' },
       { line: 'tessera mine 100', does: 'Makes 100 blocks, so that a coinbase can be spent.' },
     ],
   },
-  async run(args, { stdout }) {
+  async run(args, context) {
     const [text = '1'] = args.positionals;
     const count = Number(text);
     if (!/^[0-9]+$/.test(text) || count < 1 || count > MAX_BLOCKS) {
       throw new UsageError(`N must be a whole number from 1 to ${MAX_BLOCKS}, not "${text}"`);
     }
-    const client = devClient(args);
+    const client = devClient(args, context);
     let first: bigint | undefined;
     let last = 0n;
     for (let left = count; left > 0; left -= MAX_BLOCKS_PER_REQUEST) {
@@ -40,7 +40,7 @@ export const command: Command = {
       last = BigInt(numbers.at(-1) ?? 0);
     }
     const blocks = first === last ? `block ${last}` : `blocks ${first} to ${last}`;
-    stdout.write(args.has('json') ? `${stringifyExact({ first, last })}\n` : `made ${blocks}\n`);
+    context.stdout.write(args.has('json') ? `${stringifyExact({ first, last })}\n` : `made ${blocks}\n`);
     return 0;
   },
 };

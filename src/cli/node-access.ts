@@ -5,23 +5,20 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Operation, Result } from '../api/operation.js';
-import { type CallParameters, NodeClient } from '../client/client.js';
+import { nodeFetch, type Trust } from '../client/node-fetch.js';
 import type { Fetch } from '../client/transport.js';
-import { type Trust, trustingFetch } from '../client/trusting-fetch.js';
 import { type LoadedConfig, loadConfig, rolesOf } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { runningNode } from '../db/running-node.js';
-import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
 import { isLoopback } from '../lib/ip-address.js';
 import { MAX_SECRET_FILE, MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-bounded.js';
 import type { NodeRole } from '../lib/roles.js';
 import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
+import { API_KEY_FILE, API_KEY_FILE_ENV, CommandClient } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 
-const API_KEY_FILE = 'api-key';
-const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 const CA_FILE_ENV = 'TESSERA_CA_FILE';
 
 const CONFIG_AND_DATA = CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data');
@@ -66,8 +63,7 @@ export interface WantedNode {
 export interface NodeAccess {
   readonly url: string;
   readonly apiKey: string | undefined;
-  /** Absent when what Node.js does is right. */
-  readonly fetch: Fetch | undefined;
+  readonly fetch: Fetch;
 }
 
 /** The configuration of the node that is meant. Throws `invalid_config`, and `UsageError` for one of a wrong role. */
@@ -123,29 +119,14 @@ function isOfWantedRole(args: ParsedArgs, context: CliContext, wanted: WantedNod
   }
 }
 
-/** A client for it, which says what to do about a missing API key. `timeoutMs` 0 is no limit. */
-export function connectTo({ url, apiKey, fetch }: NodeAccess, timeoutMs?: number): NodeClient {
-  return new CommandClient({ url, apiKey, fetch, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+/** A client for the node that flags, environment and configuration name. Throws as `accessNode`. */
+export function connect(args: ParsedArgs, context: CliContext, wanted: WantedNode): CommandClient {
+  return new CommandClient(accessNode(args, context, wanted), args, context);
 }
 
 /** A client without a key, for a node that answers everybody. */
-export function publicClient(url: string, args: ParsedArgs, context: CliContext): NodeClient {
-  return new NodeClient({ url, fetch: fetchFor(url, args, context, undefined) });
-}
-
-class CommandClient extends NodeClient {
-  override call<O extends Operation>(operation: O, ...args: CallParameters<O>): Promise<Result<O>> {
-    return super.call(operation, ...args).catch((error: unknown) => {
-      throw withAdvice(error);
-    });
-  }
-}
-
-/** An error about an API key says where to get one; others stay as they are. */
-export function withAdvice(error: unknown): unknown {
-  if (!isTesseraError(error, 'missing_api_key') && !isTesseraError(error, 'invalid_api_key')) return error;
-  const hint = `Name its file with --api-key-file or ${API_KEY_FILE_ENV}; a node keeps its own in <data dir>/${API_KEY_FILE}.`;
-  return new TesseraError(error.code, `${error.message} ${hint}`, { cause: error });
+export function publicClient(url: string, args: ParsedArgs, context: CliContext): CommandClient {
+  return new CommandClient({ url, fetch: fetchFor(url, args, context, undefined) }, args, context);
 }
 
 /** A wallet whose node does not run, or not yet, must not be taken for that of another node at the same port. */
@@ -196,11 +177,11 @@ export function checkUrl(text: string, flag = 'url'): string {
   return url.origin;
 }
 
-function fetchFor(url: string, args: ParsedArgs, { env }: CliContext, own: Config | undefined): Fetch | undefined {
-  if (!url.startsWith('https:')) return undefined;
+function fetchFor(url: string, args: ParsedArgs, { env }: CliContext, own: Config | undefined): Fetch {
+  if (!url.startsWith('https:')) return nodeFetch();
   const file = args.value(CA_FILE_FLAG.name) ?? env[CA_FILE_ENV];
   const trust = file === undefined ? ownCertificate(own) : { authorities: readCertificates(file) };
-  return trust === undefined ? undefined : trustingFetch(trust);
+  return nodeFetch(trust);
 }
 
 /** The configured node, on this machine, has the certificate of its configuration, whatever name is in it. */

@@ -2,7 +2,7 @@
 
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { armFailpoint } from '../lib/failpoints.js';
-import type { CliContext, Output } from './command.js';
+import type { CliProcess, Output } from './command.js';
 import { printFailure } from './lifecycle.js';
 import { runCli } from './run.js';
 
@@ -21,7 +21,7 @@ const stdout: Output = Object.create(process.stdout, {
 /** What is told that nobody reads standard output any more. */
 const readerGone = new Set<() => void>();
 
-const context: CliContext = {
+const context: CliProcess = {
   // Opened only when a command reads it: a node does not.
   get stdin() {
     return process.stdin;
@@ -37,6 +37,7 @@ const context: CliContext = {
     readerGone.add(listener);
     return () => readerGone.delete(listener);
   },
+  onIdle: (listener) => process.once('beforeExit', listener),
   exit: (code) => process.exit(code),
 };
 

@@ -4,6 +4,7 @@ import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { systemClock } from '../lib/clock.js';
 import { stringifyExact } from '../lib/json.js';
+import { hasService, hasWallet } from '../lib/roles.js';
 import { REOPENED_HOURS } from '../wallet/start-over.js';
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
@@ -66,38 +67,20 @@ export const command: Command = {
   },
   async run(args, context) {
     const { config } = loadConfig(configInput(args, context));
+    const { role } = config.node;
     if (args.has('index')) return rebuildTheIndex(args, context, config);
-    switch (config.node.role) {
-      case 'mempool':
-        return rebuildState(args, context, config);
-      case 'miner':
-      case 'user':
-        return forget(args, context, config);
-      case 'storage':
-        return rebuildArchive(args, context, config);
-    }
+    const archive = args.value('archive');
+    if (archive !== undefined && hasService(role, 'storage')) throw new UsageError('--archive is for mempool nodes');
+    const hours = (hasWallet(role) ? integerFlag(args, 'hours', 0, MAX_HOURS) : undefined) ?? REOPENED_HOURS;
+    const { DEFINITIONS } = await import('../node/roles/roles.js');
+    const { text, report, problems } = await withProgress(context, (onProgress, signal) =>
+      DEFINITIONS[role].rebuild({ config, archive, hours, signal, onProgress }),
+    );
+    print(args, context, text, report);
+    for (const problem of problems) context.stderr.write(`${problem}\n`);
+    return 0;
   },
 };
-
-async function rebuildState(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
-  const { readGenesis } = await import('../node/genesis-file.js');
-  const { rebuildMempool } = await import('../node/rebuild/rebuild-mempool.js');
-  const { height, carried, problems, aside } = await withProgress(context, async (onProgress, signal) =>
-    rebuildMempool({
-      config,
-      genesis: await readGenesis(config.network.genesisFile),
-      archive: args.value('archive'),
-      signal,
-      onProgress,
-    }),
-  );
-  for (const problem of problems) context.stderr.write(`${problem}\n`);
-  if (args.has('json')) return printJson({ block_num: height, submitted_again: carried, kept: aside ?? null }, context);
-  const blocks = height < 0 ? 'no blocks yet' : `the blocks up to ${height}`;
-  const kept = aside === undefined ? '' : `; the old databases are in ${aside}`;
-  context.stdout.write(`rebuilt with ${blocks} and ${carried} groups of transactions to be submitted again${kept}\n`);
-  return 0;
-}
 
 /** Runs `work` with a bar of progress, and aborts it on SIGINT and SIGTERM. */
 async function withProgress<T>(
@@ -115,46 +98,19 @@ async function withProgress<T>(
   }
 }
 
-async function rebuildArchive(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
-  if (args.value('archive') !== undefined) throw new UsageError('--archive is for mempool nodes');
-  const { readGenesis } = await import('../node/genesis-file.js');
-  const { rebuildStorage } = await import('../node/rebuild/rebuild-storage.js');
-  const { blocks, problem, kept } = await withProgress(context, async (onProgress, signal) =>
-    rebuildStorage({ config, genesis: await readGenesis(config.network.genesisFile), signal, onProgress }),
-  );
-  if (args.has('json')) printJson({ blocks, kept }, context);
-  else context.stdout.write(`rebuilt with ${blocks} blocks\n`);
-  if (blocks === 0)
-    context.stderr.write('nothing can be read: all blocks must come from another storage node or a backup\n');
-  for (const folder of kept) context.stderr.write(`nothing of ${folder} can be read: it is kept\n`);
-  if (problem !== null) context.stderr.write(`${problem}: start the node, which goes on by itself\n`);
-  return 0;
-}
-
 async function rebuildTheIndex(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
-  if (config.node.role !== 'storage') throw new UsageError('--index is for storage nodes');
+  if (!hasService(config.node.role, 'chainIndex')) throw new UsageError('--index is for storage nodes');
   const { readGenesis } = await import('../node/genesis-file.js');
   const { rebuildIndex } = await import('../node/rebuild/rebuild-index.js');
   const { blocks, removed } = await withProgress(context, async (onProgress, signal) =>
     rebuildIndex({ config, genesis: await readGenesis(config.network.genesisFile), signal, onProgress }),
   );
-  if (args.has('json')) return printJson({ indexed_blocks: blocks, removed }, context);
   const off = `storage.index is false: ${removed ? 'the index is removed' : 'there is no index'}`;
-  context.stdout.write(`${blocks === null ? off : `the index of the chain is built anew, with ${blocks} blocks`}\n`);
+  const text = blocks === null ? off : `the index of the chain is built anew, with ${blocks} blocks`;
+  print(args, context, text, { indexed_blocks: blocks, removed });
   return 0;
 }
 
-async function forget(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
-  const { rebuildWallet } = await import('../node/rebuild/rebuild-wallet.js');
-  const hours = integerFlag(args, 'hours', 0, MAX_HOURS) ?? REOPENED_HOURS;
-  const { coins, payments, height, aside } = await rebuildWallet(config, hours);
-  if (args.has('json')) return printJson({ block_num: height, coins, payments, kept: aside }, context);
-  const what = `it had seen block ${height}; ${coins} coins are asked for again and ${payments} payments looked up`;
-  context.stdout.write(`the wallet starts over: ${what} when the node starts; its store as it was is in ${aside}\n`);
-  return 0;
-}
-
-function printJson(report: object, { stdout }: CliContext): number {
-  stdout.write(`${stringifyExact(report)}\n`);
-  return 0;
+function print(args: ParsedArgs, { stdout }: CliContext, text: string, report: object): void {
+  stdout.write(`${args.has('json') ? stringifyExact(report) : text}\n`);
 }

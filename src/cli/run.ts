@@ -1,12 +1,21 @@
 /** From the command line to an exit status: finds the command, parses its flags, runs it, and prints errors. */
 
-import { errorMessage } from '../lib/errors.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
 import { printableJson, printableLines } from '../lib/printable.js';
-import { type CliContext, type Command, ExitError, type Output, parseCommandLine, UsageError } from './command.js';
+import {
+  type CliContext,
+  type CliProcess,
+  type Command,
+  ExitError,
+  type Output,
+  parseCommandLine,
+  UsageError,
+} from './command.js';
 import { COMMANDS, findCommand } from './commands.js';
 import { commandJson, commandPage, overview, overviewJson, PROGRAM } from './help.js';
 import { failureJson, failureText } from './lifecycle.js';
 import { programVersion } from './version.js';
+import { Writes } from './writes.js';
 
 /** Exit status of a wrong command line. */
 const USAGE_EXIT = 2;
@@ -14,8 +23,11 @@ const USAGE_EXIT = 2;
 /** The command that runs when the first argument is a flag or nothing. */
 const DEFAULT_COMMAND = 'start';
 
-/** Runs the command line (without node and script). Resolves with the exit status; throws nothing. */
-export async function runCli(argv: readonly string[], caller: CliContext): Promise<number> {
+/**
+ * Runs the command line (without node and script). Resolves with the exit status; throws nothing. A command that never says that it has
+ * succeeded has failed.
+ */
+export async function runCli(argv: readonly string[], caller: CliProcess): Promise<number> {
   const [first] = argv;
   const json = argv.includes('--json');
   if (first === '--help' || first === '-h' || (first === undefined && !isConfigured(caller))) {
@@ -26,10 +38,12 @@ export async function runCli(argv: readonly string[], caller: CliContext): Promi
     caller.stdout.write(versionText(json));
     return 0;
   }
+  const writes = new Writes(caller);
   // Its streams are opened when they are used: they are inherited, not copied.
   const context: CliContext = Object.create(caller, {
     json: { value: json },
     stdout: { value: textOnly(caller.stdout, json) },
+    writes: { value: writes },
   });
   const named = first !== undefined && !first.startsWith('-');
   let name = named ? first : DEFAULT_COMMAND;
@@ -43,13 +57,22 @@ export async function runCli(argv: readonly string[], caller: CliContext): Promi
     }
     const args = parseCommandLine(command.spec, rest);
     await warnOfVariables(command, context);
-    return await command.run(args, context);
-  } catch (error) {
+    if (command.spec.again !== undefined) writes.advice = command.spec.again;
+    return await Promise.race([command.run(args, context), neverDone(caller)]);
+  } catch (thrown) {
+    const error = writes.judged(thrown);
     const page = error instanceof UsageError ? `${PROGRAM} help${named ? ` ${name}` : ''}` : null;
     context.stderr.write(`${json ? failureJson(error, page) : errorText(error, page)}\n`);
     if (error instanceof ExitError) return error.status;
     return page === null ? 1 : USAGE_EXIT;
   }
+}
+
+/** Rejects when the command can never end, because nothing is left that it waits for. */
+function neverDone({ onIdle }: CliProcess): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    onIdle?.(() => reject(new TesseraError('internal_error', 'the command waits for something that never comes')));
+  });
 }
 
 /** Says once which variables a command that reads the configuration ignores. */
@@ -77,6 +100,6 @@ function versionText(json: boolean): string {
 }
 
 /** Without arguments, a container configured by its environment starts, and a person gets the overview. */
-function isConfigured({ env }: CliContext): boolean {
+function isConfigured({ env }: CliProcess): boolean {
   return env.TESSERA_CONFIG !== undefined || env.TESSERA_NODE__ROLE !== undefined;
 }

@@ -17,6 +17,7 @@ import type { MempoolState } from '../mempool/state/state.js';
 import type { ArchiveAccount } from '../node/verify/archive-account.js';
 import type { Archive } from '../storage/archive/archive.js';
 import { type CliContext, type Command, type CommandSpec, UsageError } from './command.js';
+import { TIMEOUT_FLAG } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
 import { startProgress } from './progress.js';
@@ -61,6 +62,7 @@ const spec: CommandSpec = {
       description: 'The API of a mempool node that runs, to compare a wallet with.',
     },
     CA_FILE_FLAG,
+    TIMEOUT_FLAG,
     JSON_FLAG,
   ],
   examples: [
@@ -211,7 +213,7 @@ async function checkReplay(
   signal: AbortSignal,
 ): Promise<string> {
   const { readGenesis } = await import('../node/genesis-file.js');
-  const { stateRules, unicornSource } = await import('../node/roles/mempool.js');
+  const { stateRules, unicornSource } = await import('../node/roles/mempool/options.js');
   const { replayJournal } = await import('../node/verify/replayed-state.js');
   const progress = startProgress('replaying', 'commands', context, systemClock);
   const { head, first, isFromNothing } = await replayJournal({
@@ -228,7 +230,7 @@ async function checkReplay(
 
 async function loadState(kv: Kv, config: Config, onProgress: (outputs: number) => void): Promise<MempoolState> {
   const { readGenesis } = await import('../node/genesis-file.js');
-  const { stateRules } = await import('../node/roles/mempool.js');
+  const { stateRules } = await import('../node/roles/mempool/options.js');
   const { loadMempoolState } = await import('../mempool/state/load.js');
   const rules = stateRules(await readGenesis(config.network.genesisFile), config);
   return loadMempoolState(kv, rules, { hashKey: systemRandom.bytes(HASH_KEY_BYTES), onProgress });

@@ -3,9 +3,10 @@
 import { followEvents } from '../client/events.js';
 import { NODE_ROLES, rolesWithTopics } from '../lib/roles.js';
 import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
+import { withAdvice } from './command-client.js';
 import { jsonLine, textLine } from './event-lines.js';
 import { printFailure } from './lifecycle.js';
-import { accessNode, nodeFlags, type WantedNode, withAdvice } from './node-access.js';
+import { accessNode, nodeFlags, type WantedNode } from './node-access.js';
 
 const spec: CommandSpec = {
   name: 'watch',

@@ -1,20 +1,14 @@
 /** Calls of operations that take an idempotency key: repeated with it until there is an answer. */
 
 import type { Operation, Result } from '../api/operation.js';
-import type { Clock } from '../lib/clock.js';
-import type { TesseraError } from '../lib/errors.js';
-import type { CallArguments, NodeClient } from './client.js';
-import { describesKeys, KEYED_ATTEMPT, repeat } from './repeat.js';
+import { getOpenApi } from '../api/routes/common/operations.js';
+import type { CallArguments, CallOptions, NodeClient } from './client.js';
+import { describesKeys, KEYED_ATTEMPT, type Repeating, repeat } from './repeat.js';
 
-export interface RepeatOptions {
+export interface RepeatOptions extends Pick<Repeating, 'clock' | 'pause' | 'onRepeat'> {
   readonly key: string;
-  /** Milliseconds from the first lost answer on in which it is repeated. */
-  readonly forMs: number;
-  readonly clock: Clock;
-  /** Resolves after so many milliseconds. */
-  readonly pause: (ms: number) => Promise<void>;
-  /** Called before the first repetition. */
-  readonly onRepeat?: (lost: TesseraError) => void;
+  /** Milliseconds in which an answer must come. */
+  readonly limitMs: number;
 }
 
 /**
@@ -25,14 +19,19 @@ export function callOnce<O extends Operation>(
   client: NodeClient,
   operation: O,
   args: CallArguments<O>,
-  { key, ...options }: RepeatOptions,
+  { key, limitMs, ...options }: RepeatOptions,
 ): Promise<Result<O>> {
+  const end = options.clock.monotonic() + limitMs;
+  const limit = (): CallOptions => ({
+    timeoutMs: Math.max(1, Math.min(KEYED_ATTEMPT, end - options.clock.monotonic())),
+  });
   const attempt = (): Promise<Result<O>> =>
-    client.call(operation, ...([args, { idempotencyKey: key, timeoutMs: KEYED_ATTEMPT }] as never));
-  return repeat(attempt, { ...options, refusals: false, afterLoss: () => takesKeys(client, operation) });
+    client.call(operation, ...([args, { idempotencyKey: key, ...limit() }] as never));
+  const afterLoss = (): Promise<boolean> => takesKeys(client, operation, limit());
+  return repeat(attempt, { ...options, until: () => end, refusals: false, afterLoss });
 }
 
 /** True when the node describes the operation as one that takes an idempotency key. */
-export async function takesKeys(client: NodeClient, operation: Operation): Promise<boolean> {
-  return describesKeys(await client.api.getOpenApi({}, { timeoutMs: KEYED_ATTEMPT }), operation);
+export async function takesKeys(client: NodeClient, operation: Operation, options: CallOptions = {}): Promise<boolean> {
+  return describesKeys(await client.call(getOpenApi, {}, options), operation);
 }

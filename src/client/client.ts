@@ -3,10 +3,12 @@
  * ways, and errors are the node's own. `client.api.getBlock({ params: { num: 7 } })`.
  */
 
+import type { TSchema } from '@sinclair/typebox';
 import type { Arguments, Operation, Result } from '../api/operation.js';
 import { type KnownOperation, OPERATIONS } from '../api/operations.js';
 import { type JsonValue, stringifyExact } from '../lib/json.js';
-import { exchange, type Fetch, MAX_ANSWER_BYTES, platformFetch, TIMEOUT_MS } from './transport.js';
+import { misfit } from './answer-form.js';
+import { exchange, type Fetch, MAX_ANSWER_BYTES, notANode, platformFetch, TIMEOUT_MS } from './transport.js';
 
 export interface ClientOptions {
   /** Base URL of the node, without a path. */
@@ -72,18 +74,18 @@ export class NodeClient {
     this.#maxAnswerBytes = maxAnswerBytes;
     const methods = OPERATIONS.map((operation: Operation) => [
       operation.id,
-      (args: AnyArguments = {}, options: CallOptions = {}) => this.#send(operation, args, options),
+      (...parameters: CallParameters<Operation>) => this.call(operation, ...parameters),
     ]);
     this.api = Object.fromEntries(methods) as OperationMethods;
   }
 
-  /** Throws `RefusedCall` with the node's error, or `NoAnswer`. */
+  /** Throws `RefusedCall` with the node's error, `NoAnswer`, and `node_unreachable` for an answer that is not of its form. */
   call<O extends Operation>(operation: O, ...[args, options]: CallParameters<O>): Promise<Result<O>> {
-    // The node checks its answers against the schemas that these types come from.
+    // The answer has the form of the schemas that these types come from.
     return this.#send(operation, (args ?? {}) as AnyArguments, options ?? {}) as Promise<Result<O>>;
   }
 
-  #send(operation: Operation, args: AnyArguments, options: CallOptions): Promise<JsonValue | undefined> {
+  async #send(operation: Operation, args: AnyArguments, options: CallOptions): Promise<JsonValue | undefined> {
     const { signal, cacheId, idempotencyKey, timeoutMs = this.#timeoutMs } = options;
     const sendsKey = this.#apiKey !== undefined && operation.apiKey === true;
     const outgoing = {
@@ -97,8 +99,19 @@ export class NodeClient {
       ...(args.body === undefined ? {} : { body: stringifyExact(args.body) }),
     };
     const sending = { fetch: this.#fetch, signal, timeoutMs, maxAnswerBytes: this.#maxAnswerBytes };
-    return exchange(outgoing, sending, (status) => operation.success[status] !== undefined);
+    const { status, answer } = await exchange(outgoing, sending, (code) => operation.success[code] !== undefined);
+    const faults = formsOf(operation, status).map((schema) =>
+      schema === undefined ? undefined : misfit(schema, answer),
+    );
+    if (faults.includes(undefined)) return answer;
+    throw notANode(outgoing.url.origin, faults[0] ?? `status ${status} without an answer`);
   }
+}
+
+/** What the answer may be; undefined is one without a body, of which the status says all. */
+function formsOf({ success }: Operation, status: number): readonly (TSchema | undefined)[] {
+  const described = success[status];
+  return described === undefined ? Object.values(success).flatMap(({ schema }) => schema ?? []) : [described.schema];
 }
 
 function targetOf(url: string, { path }: Operation, { params = {}, query = {} }: AnyArguments): URL {

@@ -115,7 +115,6 @@ async function* withWatchdog<T>(
   outer: AbortSignal,
   read: (signal: AbortSignal) => AsyncGenerator<T>,
 ): AsyncGenerator<T> {
-  // The timer does not keep the process alive; the connection does.
   const limit = new TimeLimit(SILENCE_MS, outer, () => new Error(`nothing came for ${SILENCE_MS / 1_000} s`));
   try {
     for await (const value of read(limit.signal)) {

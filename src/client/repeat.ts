@@ -41,20 +41,20 @@ export interface Repeating {
    * once, before the first repetition: it resolves with true when a repetition does nothing more.
    */
   readonly afterLoss: 'stop' | 'repeat' | (() => Promise<boolean>);
-  /** Repeats also what never came to the node, or what it could not look at then. */
-  readonly refusals: boolean;
-  /** Milliseconds from the first failure on in which it is repeated. */
-  readonly forMs: number;
+  /** Repeats also what the node could not look at then; `all`: also what never came to it. */
+  readonly refusals: false | 'passing' | 'all';
+  /** Called at the first failure: the time, of the monotonic clock, until which it is repeated. */
+  readonly until: () => number;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Resolves after so many milliseconds. */
   readonly pause: (ms: number) => Promise<void>;
-  /** Called before the first repetition of a lost answer. */
+  /** Called before the first repetition. */
   readonly onRepeat?: ((lost: TesseraError) => void) | undefined;
 }
 
 /** The answer of the first attempt that gets one. Throws its error, or `UnknownOutcome`. */
 export async function repeat<T>(attempt: () => Promise<T>, options: Repeating): Promise<T> {
-  const { afterLoss, refusals, forMs, clock, pause, onRepeat } = options;
+  const { afterLoss, refusals, clock, pause, onRepeat } = options;
   const isKeyed = typeof afterLoss === 'function';
   let lost: TesseraError | undefined;
   let isKeyTaken = !isKeyed;
@@ -77,9 +77,13 @@ export async function repeat<T>(attempt: () => Promise<T>, options: Repeating): 
     } else if (mayHaveActed(failure)) {
       if (afterLoss === 'stop' || (afterLoss === 'repeat' && !mayPass(failure))) throw failure;
       if (isKeyed) lost = failure;
-      if (until === undefined) onRepeat?.(failure);
-    } else if (!refusals || !(isPassing(failure) || failure instanceof NoAnswer)) throw failure;
-    until ??= clock.monotonic() + forMs;
+    } else {
+      // A node that was there before is starting.
+      const mayCome = failure instanceof NoAnswer && (refusals === 'all' || until !== undefined);
+      if (refusals === false || !(mayCome || isPassing(failure))) throw failure;
+    }
+    if (until === undefined) onRepeat?.(failure);
+    until ??= options.until();
     const pauseMs = Math.max(wait, retryAfterMs(failure));
     if (clock.monotonic() + pauseMs > until) throw lost === undefined ? failure : new UnknownOutcome(lost);
     await pause(pauseMs);

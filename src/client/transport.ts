@@ -97,20 +97,27 @@ export interface Sending {
   readonly maxAnswerBytes: number;
 }
 
+/** An answer of the node. */
+export interface Exchanged {
+  readonly status: number;
+  /** JSON with exact integers; undefined without a body. */
+  readonly answer: JsonValue | undefined;
+}
+
 /**
- * The JSON of the answer with exact integers, undefined without a body. `isSuccess` tells which statuses besides 2xx are no errors.
+ * The answer. `isSuccess` tells which statuses besides 2xx are no errors.
  * Throws `RefusedCall` with the node's error, `NoAnswer`, and the reason of the caller's signal.
  */
 export async function exchange(
   outgoing: Outgoing,
   sending: Sending,
   isSuccess: (status: number) => boolean,
-): Promise<JsonValue | undefined> {
+): Promise<Exchanged> {
   const { origin } = outgoing.url;
   const { response, text } = await send(outgoing, sending);
   // GET /readyz answers 503 with a body of its own.
   if (!response.ok && (!isSuccess(response.status) || isProblem(response))) throw refusal(response, text, origin);
-  return text === '' ? undefined : readJson(text, origin);
+  return { status: response.status, answer: text === '' ? undefined : readJson(text, origin) };
 }
 
 async function send({ method, url, headers, body }: Outgoing, sending: Sending) {
@@ -186,6 +193,12 @@ function readJson(text: string, url: string): JsonValue {
   try {
     return parseExactJson(text, { anyName: true });
   } catch (cause) {
-    throw new TesseraError('node_unreachable', `${url} does not answer as a node does`, { cause });
+    throw notANode(url, undefined, cause);
   }
+}
+
+/** The error for what answers and is no node. */
+export function notANode(url: string, fault?: string, cause?: unknown): TesseraError {
+  const what = `${url} does not answer as a node does`;
+  return new TesseraError('node_unreachable', fault === undefined ? what : `${what}: ${fault}`, { cause });
 }

@@ -22,7 +22,7 @@ export interface DevConfigOptions {
   /** Milliseconds between blocks; without it, a block is made when there is something to put into it. */
   readonly intervalMs?: number;
   /** Peer addresses of nodes that are up already. */
-  readonly peers?: { readonly mempool?: readonly string[]; readonly storage?: readonly string[] };
+  readonly peers?: Readonly<Partial<Record<NodeRole, readonly string[]>>>;
   /** Further options; from code, or from the command line with the flag's name. */
   readonly flags?: readonly FlagValue[];
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -34,8 +34,7 @@ const WALLET_SEEDS: Partial<Record<NodeRole, number>> = { user: 0, miner: 1 };
 /** The configuration of the dev network's node of that role. Throws `invalid_config`. */
 export function devConfig(role: NodeRole, options: DevConfigOptions): Config {
   const own: Record<string, unknown> = { 'node.data_dir': join(options.dataDir, role) };
-  if (options.peers?.mempool !== undefined) own['peers.mempool'] = options.peers.mempool;
-  if (options.peers?.storage !== undefined) own['peers.storage'] = options.peers.storage;
+  for (const [other, addresses] of Object.entries(options.peers ?? {})) own[`peers.${other}`] = addresses;
   if (options.genesisFile !== undefined) own['network.genesis_file'] = options.genesisFile;
   if (options.intervalMs !== undefined) {
     own['mining.instant'] = false;

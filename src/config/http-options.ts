@@ -42,16 +42,18 @@ export const api = group('The HTTP API.', {
   cors: Type.Union(
     [
       Type.Literal('off'),
+      Type.Literal('loopback'),
       Type.Literal('all'),
       Type.Array(Type.String({ pattern: '^https?://[^/]+$' }), { maxItems: 100 }),
     ],
     {
       default: 'off',
-      form: '"off", "all" or a list of origins (https://host[:port])',
+      form: '"off", "loopback", "all" or a list of origins (https://host[:port])',
       example: '["https://wallet.example"]',
       description:
-        'Which browser origins may read answers: "off", "all", or a list of origins. A node with auth = "open" also answers to the ' +
-        'names in this list, and, unless it is "all", to no other name that can be registered (DNS rebinding).',
+        'Which browser origins may read answers: "off", "loopback" (pages of this machine), "all", or a list of origins. A node with ' +
+        'auth = "open" also answers to the names in this list, and, unless it is "all", to no other name that can be registered ' +
+        '(DNS rebinding).',
     },
   ),
   pages: flag({

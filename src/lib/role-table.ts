@@ -81,5 +81,7 @@ export const ROLES = {
 export type NodeRole = keyof typeof ROLES;
 /** The services of all roles, by name. */
 export type ServiceName = (typeof ROLES)[NodeRole]['services'][number];
+/** How nodes of operators call themselves. */
+export type OperatorType = Extract<(typeof ROLES)[NodeRole], { readonly secret: 'needed' | 'unsigned' }>['type'];
 /** The topics of all roles. */
 export type Topic = (typeof ROLES)[NodeRole]['topics'][number];

@@ -1,8 +1,8 @@
 /** Questions to the table of roles. */
 
-import { type NodeRole, ROLES, type RoleFacts, type ServiceName, type Topic } from './role-table.js';
+import { type NodeRole, type OperatorType, ROLES, type RoleFacts, type ServiceName, type Topic } from './role-table.js';
 
-export type { NodeRole, Topic } from './role-table.js';
+export type { NodeRole, OperatorType, Topic } from './role-table.js';
 
 /** What the table says of a role. */
 export interface Facts extends RoleFacts {
@@ -16,8 +16,16 @@ export const NODE_ROLES = Object.keys(ROLES) as readonly string[] as readonly [N
 /** All topics of events. */
 export const TOPICS: readonly Topic[] = [...new Set(NODE_ROLES.flatMap((role) => factsOf(role).topics))];
 
+/** How nodes of operators call themselves. */
+export const OPERATOR_TYPES = NODE_ROLES.filter(isOperator).map(
+  (role) => factsOf(role).type,
+) as readonly OperatorType[];
+
 /** The roles with a wallet, the one whose wallet answers at an address of several first. */
 export const WALLET_ROLES: readonly NodeRole[] = NODE_ROLES.filter(hasWallet).reverse();
+
+/** The order in which nodes are started, and in turn stopped: those of a stage dial only those of earlier ones. */
+export const STAGES: readonly (readonly NodeRole[])[] = stages();
 
 /** The roles that a text names, with commas between them; undefined when one is unknown, or named twice. */
 export function rolesIn(text: unknown): readonly NodeRole[] | undefined {
@@ -38,6 +46,13 @@ export function factsOf(role: NodeRole): Facts {
 /** Something for each role, made from its facts. */
 export function perRole<T>(make: (facts: Facts, role: NodeRole) => T): Readonly<Record<NodeRole, T>> {
   return Object.fromEntries(NODE_ROLES.map((role) => [role, make(factsOf(role), role)])) as Record<NodeRole, T>;
+}
+
+function stages(): readonly (readonly NodeRole[])[] {
+  const stageOf = (role: NodeRole): number => Math.max(-1, ...factsOf(role).dials.map(stageOf)) + 1;
+  return NODE_ROLES.map((_, stage) => NODE_ROLES.filter((role) => stageOf(role) === stage)).filter(
+    ({ length }) => length > 0,
+  );
 }
 
 /** The topics of nodes with these roles at one address. */

@@ -3,8 +3,6 @@
  * should be: Node 20 forgets that one at the next garbage collection, and whoever waits for it waits for ever.
  */
 
-const timeoutReason = (): unknown => new DOMException('The operation was aborted due to timeout', 'TimeoutError');
-
 export class TimeLimit {
   readonly #controller = new AbortController();
   readonly #ms: number;
@@ -12,8 +10,12 @@ export class TimeLimit {
   readonly #reason: () => unknown;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** No limit for 0 milliseconds. The timer does not keep the process alive. */
-  constructor(ms: number, outer?: AbortSignal, reason = timeoutReason) {
+  /** No limit for 0 milliseconds. The timer keeps the process alive: whoever waits for what the limit ends gets its end. */
+  constructor(
+    ms: number,
+    outer?: AbortSignal,
+    reason: () => unknown = () => new DOMException(`nothing came within ${ms / 1_000} s`, 'TimeoutError'),
+  ) {
     this.#ms = ms;
     this.#outer = outer;
     this.#reason = reason;
@@ -31,8 +33,6 @@ export class TimeLimit {
     clearTimeout(this.#timer);
     if (this.#ms <= 0) return;
     this.#timer = setTimeout(() => this.#controller.abort(this.#reason()), this.#ms);
-    // In browsers it is a number.
-    if (typeof this.#timer === 'object') this.#timer.unref();
   }
 
   /** It is not needed any more. */

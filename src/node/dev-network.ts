@@ -7,7 +7,7 @@ import { IN_CODE } from '../config/sources.js';
 import { makeFolder } from '../db/private-folder.js';
 import { createDeferred } from '../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { factsOf, NODE_ROLES, type NodeRole, perRole, STAGES } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { DevClock } from './dev/dev-clock.js';
@@ -19,8 +19,6 @@ import { readState, type StateFacts, writeState } from './dev/state-file.js';
 import { JointApi } from './joint-api.js';
 import { Node } from './node.js';
 
-/** Clients are stopped before the nodes that they call. */
-const STOP_ORDER = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
 /** Milliseconds between attempts to listen on a port again that another program had for a moment, and their number. */
 const PORT_PAUSE_MS = 200;
 const PORT_ATTEMPTS = 50;
@@ -92,12 +90,15 @@ export class DevNetwork implements Service {
 
   /** The nodes, once started. */
   get nodes(): Readonly<Record<NodeRole, Node>> {
-    return this.#perRole((node) => node);
+    return perRole((_, role) => this.#node(role));
   }
 
   /** Base URL of each node's API, once started; that of the network for nodes without an address of their own. */
   get urls(): Readonly<Record<NodeRole, string>> {
-    return this.#perRole((node) => (node.apiUrl === '' ? (this.url ?? '') : node.apiUrl));
+    return perRole((_, role) => {
+      const { apiUrl } = this.#node(role);
+      return apiUrl === '' ? (this.url ?? '') : apiUrl;
+    });
   }
 
   /** Who owns what in block 0, once started. */
@@ -187,22 +188,18 @@ export class DevNetwork implements Service {
 
   async #startNodes(): Promise<void> {
     // One that dials a node before it listens would wait before it dials again.
-    await this.#startNode('storage');
-    await this.#startNode('mempool');
-    await Promise.all([this.#startNode('miner'), this.#startNode('user')]);
+    for (const roles of STAGES) await Promise.all(roles.map((role) => this.#startNode(role)));
     await Promise.race([this.#allBlocks(), this.failed]);
     if (this.#chain.fork !== undefined) await Promise.race([this.#walletsInStep(), this.failed]);
   }
 
   async #stopNodes(): Promise<void> {
-    for (const role of STOP_ORDER) await this.#started.get(role)?.stop();
+    for (const role of STAGES.flat().reverse()) await this.#started.get(role)?.stop();
   }
 
   async #startNode(role: NodeRole): Promise<void> {
-    const peers = {
-      ...(role === 'storage' ? {} : { storage: [this.#node('storage').peerAddress] }),
-      ...(role === 'miner' || role === 'user' ? { mempool: [this.#node('mempool').peerAddress] } : {}),
-    };
+    const dialed = factsOf(role).dials.map((other) => [other, [this.#node(other).peerAddress]] as const);
+    const peers = Object.fromEntries(dialed);
     const modules = {
       logger: this.#logger.child(role),
       clock: this.#clock,
@@ -331,10 +328,6 @@ export class DevNetwork implements Service {
     const node = this.#started.get(role);
     if (node === undefined) throw new Error(`the ${role} node is not started`);
     return node;
-  }
-
-  #perRole<T>(read: (node: Node) => T): Record<NodeRole, T> {
-    return Object.fromEntries(NODE_ROLES.map((role) => [role, read(this.#node(role))])) as Record<NodeRole, T>;
   }
 }
 

@@ -14,7 +14,7 @@ import { makeFolder } from '../db/private-folder.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { type Random, systemRandom } from '../lib/random.js';
-import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
+import { factsOf, isFirstWallet, NODE_ROLES, type NodeRole, STAGES } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { type Metrics, noMetrics } from '../observability/metrics.js';
@@ -24,15 +24,12 @@ import { apiKeys, createNodeApi, keysOf, type NodeApiOptions } from './node-api.
 import { publishEvents } from './publish-events.js';
 import type { RoleServices } from './roles/role.js';
 
-/** Whose wallet answers, and whose news of blocks are told, best first. */
-const WALLETS = ['user', 'miner'] as const;
-const TELLERS_OF_BLOCKS = ['storage', 'mempool', 'user', 'miner'] as const;
+/** Whose news of blocks are told, best first. */
+const TELLERS_OF_BLOCKS: readonly NodeRole[] = STAGES.flatMap((stage) => stage.toReversed());
 
 /** What a node adds to the address. */
 export interface JointPart {
   readonly role: NodeRole;
-  /** Decision V20. */
-  readonly type: string;
   readonly services: RoleServices;
   /** Connected mempool and storage nodes. */
   peers(): readonly NodePeer[];
@@ -98,11 +95,6 @@ export class JointApi implements Service {
     return this.#url;
   }
 
-  /** True for the role whose wallet answers here. */
-  static isWallet(role: NodeRole, roles: readonly NodeRole[]): boolean {
-    return WALLETS.find((one) => roles.includes(one)) === role;
-  }
-
   /** Resolves when it listens. Throws `port_in_use`, and `invalid_config` when the options are not safe. */
   async start(): Promise<void> {
     const { roles, config, portOption } = this.#options;
@@ -123,14 +115,14 @@ export class JointApi implements Service {
       ],
       dev: this.#dev,
       isRevertible: this.#dev !== undefined,
-      services: new JointServices(roles, (role) => (this.#isHeld ? undefined : this.#parts.get(role))),
+      services: jointServices(roles, (role) => (this.#isHeld ? undefined : this.#parts.get(role))),
       node: { type: () => this.#type(), peers: () => this.#peers(), routesPow: {} },
     });
     this.#app = app;
     this.#keys = keys;
     // A configuration may have been read again while it was made.
     if (this.#api !== options.api) await this.reload({ api: this.#api });
-    this.#url = await listening(portOption, () => app.listen({ host: listenOn, port }));
+    this.#url = await listening(portOption, { host: listenOn, port }, () => app.listen({ host: listenOn, port }));
   }
 
   async stop(): Promise<void> {
@@ -154,7 +146,7 @@ export class JointApi implements Service {
     const { roles } = this.#options;
     this.#parts.set(part.role, part);
     const { wallet, user, ...others } = part.services;
-    const told = JointApi.isWallet(part.role, roles) ? part.services : others;
+    const told = isFirstWallet(part.role, roles) ? part.services : others;
     const areBlocksTold = TELLERS_OF_BLOCKS.find((role) => roles.includes(role)) !== part.role;
     publishEvents(this.#events, told, { areBlocksTold });
     return () => {
@@ -199,8 +191,8 @@ export class JointApi implements Service {
 
   /** The types of all, each once: a miner with a wallet is `Miner/User`. */
   #type(): string {
-    const types = NODE_ROLES.map((role) => this.#parts.get(role)?.type ?? '');
-    return [...new Set(types.flatMap((type) => type.split('/')))].filter((type) => type !== '').join('/');
+    const types = NODE_ROLES.filter((role) => this.#parts.has(role)).flatMap((role) => factsOf(role).type.split('/'));
+    return [...new Set(types)].join('/');
   }
 
   #peers(): readonly NodePeer[] {
@@ -210,43 +202,23 @@ export class JointApi implements Service {
   }
 }
 
-/** The services of the nodes that have joined; one that is still to come is asked for later. */
-class JointServices implements NodeServices {
-  readonly #walletRole: NodeRole;
-  readonly #partOf: (role: NodeRole) => JointPart | undefined;
-
-  constructor(roles: readonly NodeRole[], partOf: (role: NodeRole) => JointPart | undefined) {
-    this.#walletRole = WALLETS.find((role) => roles.includes(role)) ?? 'user';
-    this.#partOf = partOf;
+/**
+ * The services of the nodes that have joined; one that is still to come is asked for later. A service that several have is that
+ * of the first wallet.
+ */
+function jointServices(roles: readonly NodeRole[], partOf: (role: NodeRole) => JointPart | undefined): NodeServices {
+  const services: NodeServices = {};
+  const inOrder = [...roles].sort((a, b) => Number(isFirstWallet(b, roles)) - Number(isFirstWallet(a, roles)));
+  for (const role of inOrder) {
+    for (const name of factsOf(role).services) {
+      if (Object.hasOwn(services, name)) continue;
+      Object.defineProperty(services, name, { get: () => servicesOf(role, partOf(role))[name] });
+    }
   }
+  return services;
+}
 
-  get mempool(): NodeServices['mempool'] {
-    return this.#servicesOf('mempool').mempool;
-  }
-
-  get storage(): NodeServices['storage'] {
-    return this.#servicesOf('storage').storage;
-  }
-
-  get chainIndex(): NodeServices['chainIndex'] {
-    return this.#servicesOf('storage').chainIndex;
-  }
-
-  get miner(): NodeServices['miner'] {
-    return this.#servicesOf('miner').miner;
-  }
-
-  get wallet(): NodeServices['wallet'] {
-    return this.#servicesOf(this.#walletRole).wallet;
-  }
-
-  get user(): NodeServices['user'] {
-    return this.#servicesOf(this.#walletRole).user;
-  }
-
-  #servicesOf(role: NodeRole): RoleServices {
-    const part = this.#partOf(role);
-    if (part !== undefined) return part.services;
-    throw new TesseraError('overloaded', `The ${role} node at this address does not run yet; try again.`);
-  }
+function servicesOf(role: NodeRole, part: JointPart | undefined): RoleServices {
+  if (part !== undefined) return part.services;
+  throw new TesseraError('overloaded', `The ${role} node at this address does not run yet; try again.`);
 }

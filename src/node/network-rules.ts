@@ -9,6 +9,7 @@ import type { Config } from '../config/schema.js';
 import { sha3Hex } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
+import { hasService, isOperator } from '../lib/roles.js';
 import type { NetworkRules } from '../peers/link/rules.js';
 
 /** Milliseconds between two rounds where neither the genesis file nor the configuration says it. */
@@ -39,10 +40,10 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
     'network.min_output_amount': String(config.network.minOutputAmount),
     ...producerRule(config),
   };
-  if (role === 'miner' || role === 'user') return everybody;
+  if (!isOperator(role)) return everybody;
   const { mining } = config;
   const checked = { ...everybody, 'mining.asert_activation_height': String(mining.asertActivationHeight) };
-  if (role === 'storage') return checked;
+  if (!hasService(role, 'mempool')) return checked;
   return {
     ...checked,
     'mempool.druid_lifetime_blocks': String(config.mempool.druidLifetimeBlocks),
@@ -75,7 +76,7 @@ export function journalRules(config: Config, genesis: Genesis): NetworkRules {
  */
 export function blockInterval({ node, mining }: Config, { blockRules: { intervalMs, start } }: Genesis): number {
   const own = mining.blockIntervalMs;
-  if (node.role === 'mempool' && mining.instant && (intervalMs !== null || start === 'interval')) {
+  if (hasService(node.role, 'mempool') && mining.instant && (intervalMs !== null || start === 'interval')) {
     throw new TesseraError(
       'invalid_config',
       'mining.instant is true, but the genesis file says when blocks begin (block_rules): set it to false',

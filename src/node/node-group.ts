@@ -6,7 +6,7 @@
 import type { Config } from '../config/schema.js';
 import { fileError } from '../db/database-error.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import type { NodeRole } from '../lib/roles.js';
+import { factsOf, type NodeRole, STAGES } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { MetricsRegistry } from '../observability/metrics.js';
@@ -14,12 +14,8 @@ import { descriptorLimit, planDescriptors } from './descriptors.js';
 import { JointApi } from './joint-api.js';
 import { Node } from './node.js';
 
-/** Whom others dial comes first. */
-const START_ORDER = ['storage', 'mempool', 'miner', 'user'] as const satisfies readonly NodeRole[];
-/** Clients are stopped before the nodes that they call. */
-const STOP_ORDER = [['user', 'miner'], ['mempool'], ['storage']] as const satisfies readonly (readonly NodeRole[])[];
 /** Whose metrics have the requests to the one address, best first. */
-const METERED = ['user', 'miner', 'mempool', 'storage'] as const satisfies readonly NodeRole[];
+const METERED: readonly NodeRole[] = STAGES.flat().reverse();
 
 export interface GroupNode {
   readonly config: Config;
@@ -79,7 +75,7 @@ export class NodeGroup implements Service {
     if (warning !== undefined) this.#modules.logger.warn({}, warning);
     await this.#joint.start();
     const starting: Promise<void>[] = [];
-    for (const role of START_ORDER) {
+    for (const role of STAGES.flat()) {
       const member = this.#members.get(role);
       if (member === undefined || this.#isStopping) continue;
       const started = this.#start(role, member);
@@ -95,7 +91,7 @@ export class NodeGroup implements Service {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#joint.stop();
-    for (const roles of STOP_ORDER) await Promise.all(roles.map((role) => this.#started.get(role)?.stop()));
+    for (const roles of STAGES.toReversed()) await Promise.all(roles.map((role) => this.#started.get(role)?.stop()));
   }
 
   /**
@@ -140,15 +136,11 @@ export class NodeGroup implements Service {
     const { role } = config.node;
     const found = (other: NodeRole): readonly string[] => {
       const isAny = this.#members.get(other)?.config.peers.port === 0;
-      return isAny && other !== role ? [this.#started.get(other)?.peerAddress ?? ''] : [];
+      return isAny ? [this.#started.get(other)?.peerAddress ?? ''] : [];
     };
-    const storage = role === 'storage' ? [] : found('storage');
-    const mempool = role === 'miner' || role === 'user' ? found('mempool') : [];
     const { peers } = config;
-    return {
-      ...config,
-      peers: { ...peers, storage: [...storage, ...peers.storage], mempool: [...mempool, ...peers.mempool] },
-    };
+    const linked = factsOf(role).dials.map((other) => [other, [...found(other), ...peers[other]]] as const);
+    return { ...config, peers: { ...peers, ...Object.fromEntries(linked) } };
   }
 }
 

@@ -1,12 +1,13 @@
 /** Makes the links of a node from its configuration. */
 
-import type { NodePeer } from '../api/options.js';
+import type { NodeInfo, NodePeer } from '../api/options.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import type { KeyPair } from '../crypto/ed25519.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
+import { factsOf, NODE_ROLES, type NodeRole, OPERATOR_TYPES } from '../lib/roles.js';
 import { programVersion } from '../lib/version.js';
 import type { Metrics } from '../observability/metrics.js';
 import { LinkNetwork } from '../peers/link-network.js';
@@ -38,7 +39,7 @@ export async function createNodeLinks(config: Config, modules: NodeLinksModules)
       version: programVersion(),
       nodeKey: modules.nodeKey,
       listen: { host: peers.host, port: peers.port },
-      peers: [...peers.mempool, ...peers.storage, ...peers.miner, ...peers.user],
+      peers: NODE_ROLES.flatMap((role) => peers[role]),
       ...(peers.advertise === undefined ? {} : { advertise: peers.advertise }),
       ...(network.secret === undefined ? {} : { secret: network.secret }),
       ...(mining.allowedKeys.length === 0 ? {} : { allowedKeys: { miner: mining.allowedKeys } }),
@@ -63,13 +64,18 @@ export function missingPeer(kind: string, links: readonly Link[]): string | null
   return `no ${kind} ${links.length === 0 ? 'is linked' : 'that is linked answers'}`;
 }
 
+/** Facts about one node, for its API. */
+export function nodeInfo(network: PeerNetwork, role: NodeRole): NodeInfo {
+  return { type: () => factsOf(role).type, peers: () => linkedPeers(network), routesPow: {} };
+}
+
 /** The connected mempool and storage nodes (decision V20). */
 export function linkedPeers(network: PeerNetwork): NodePeer[] {
   const peers: NodePeer[] = [];
   for (const { role, address, version } of network.links) {
     const of = version === undefined ? {} : { version };
-    if (role === 'mempool') peers.push({ address, node_type: 'Mempool', ...of });
-    if (role === 'storage') peers.push({ address, node_type: 'Storage', ...of });
+    const type = OPERATOR_TYPES.find((one) => one === factsOf(role).type);
+    if (type !== undefined) peers.push({ address, node_type: type, ...of });
   }
   return peers.sort((a, b) => (a.address < b.address ? -1 : 1));
 }

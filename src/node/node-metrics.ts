@@ -2,13 +2,16 @@
 
 import { folderSize } from '../db/folder-size.js';
 import type { Clock } from '../lib/clock.js';
+import type { Logger } from '../lib/logger.js';
 import type { NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import { programVersion } from '../lib/version.js';
 import { LINE_LEVELS, type NodeLogger } from '../observability/logger.js';
-import { followTotal, type MetricsRegistry } from '../observability/metrics.js';
+import { followTotal, type Metrics, type MetricsRegistry } from '../observability/metrics.js';
 import { MetricsServer } from '../observability/metrics-server.js';
 import { watchProcess } from '../observability/process-metrics.js';
+import { Progress, type ProgressOptions } from '../observability/progress.js';
+import type { TaskName } from './roles/role.js';
 
 /** Milliseconds for which the size of the data directory is cached: looking at every file is work. */
 const SIZE_FRESH_MS = 10_000;
@@ -28,6 +31,13 @@ export interface NodeMetricsModules {
   readonly logger: NodeLogger;
   readonly clock: Clock;
   readonly readiness: () => readonly string[];
+}
+
+export interface TaskProgressModules {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly terminal: { write(text: string): unknown } | undefined;
 }
 
 export class NodeMetrics implements Service {
@@ -84,4 +94,16 @@ export class NodeMetrics implements Service {
     this.#sizedAt = clock.monotonic();
     registry.gauge('tessera_db_size_bytes').set(await folderSize(this.#options.folder));
   }
+}
+
+/** Shows the progress of a long task on the terminal, or else in the log, and in the metrics. */
+export function taskProgress(
+  name: TaskName,
+  options: ProgressOptions,
+  { metrics, logger, clock, terminal }: TaskProgressModules,
+): Progress {
+  const share = metrics.gauge('tessera_progress_ratio', name);
+  share.set(1);
+  const line = (text: string): void => logger.info({ task: name }, text);
+  return new Progress(options, { clock, terminal, line, share: share.set });
 }

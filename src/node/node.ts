@@ -3,16 +3,10 @@
  * role, HTTP), starts its parts so that none answers before it can, and closes top-down.
  */
 
-import { join } from 'node:path';
-import type { ApiKeys } from '../api/http/api-key.js';
-import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
-import type { KeyPair } from '../crypto/ed25519.js';
 import { whyNoSodium } from '../crypto/ed25519-backend.js';
-import { DataDir } from '../db/data-dir.js';
 import { fileError } from '../db/database-error.js';
-import { DiskRoom } from '../db/disk-room.js';
 import { noteApi } from '../db/running-node.js';
 import { isForgotten } from '../journal/journal.js';
 import { type Clock, systemClock } from '../lib/clock.js';
@@ -22,22 +16,18 @@ import { type Random, systemRandom } from '../lib/random.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { MetricsRegistry, noMetrics } from '../observability/metrics.js';
-import { Progress, type ProgressOptions } from '../observability/progress.js';
-import type { PeerNetwork } from '../peers/network.js';
-import { loadOrCreateNodeKey, NODE_KEY_FILE } from '../peers/node-key.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descriptors.js';
 import { readGenesis } from './genesis-file.js';
 import type { JointApi } from './joint-api.js';
 import { listening } from './listening.js';
-import { apiKeys, createNodeApi, type NodeApiOptions } from './node-api.js';
-import { createNodeLinks, linkedPeers } from './node-links.js';
-import { NodeMetrics } from './node-metrics.js';
+import { apiKeys, createNodeApi, type NodeApi, type NodeApiOptions } from './node-api.js';
+import { type NodeFolder, openNodeFolder } from './node-folder.js';
+import { createNodeLinks, linkedPeers, nodeInfo } from './node-links.js';
+import { NodeMetrics, taskProgress } from './node-metrics.js';
 import { producersOf } from './producers.js';
-import { publishEvents } from './publish-events.js';
-import { MempoolRole } from './roles/mempool.js';
-import type { Role, RoleContext, RoleServices, TaskName } from './roles/role.js';
-import { StorageRole } from './roles/storage.js';
-import { WalletRole } from './roles/wallet.js';
+import { eventsOf } from './publish-events.js';
+import type { Role, RoleContext, RoleServices } from './roles/role.js';
+import { DEFINITIONS } from './roles/roles.js';
 
 export interface NodeModules {
   readonly logger: NodeLogger;
@@ -87,8 +77,8 @@ export class Node implements Service {
   #isUp = false;
   #context: RoleContext | undefined;
   #role: Role | undefined;
-  #room: DiskRoom | undefined;
-  #keys: ApiKeys | undefined;
+  #room: NodeFolder['room'] | undefined;
+  #keys: NodeApi['keys'] | undefined;
   #metrics: NodeMetrics | undefined;
   #apiUrl = '';
 
@@ -208,26 +198,29 @@ export class Node implements Service {
   }
 
   async #open(): Promise<void> {
-    const dataDir = await this.#openDataDir();
-    if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
-    const reason = whyNoSodium();
-    if (reason !== null)
-      this.#logger.warn(
-        { reason },
-        'signatures are verified without libsodium, in 1.6 times the time, and made in twice',
-      );
-    const nodeKey = await loadOrCreateNodeKey(join(dataDir.path, NODE_KEY_FILE), this.#random);
-    const network = await this.#createLinks(nodeKey);
-    const room = await this.#watchDisk(dataDir);
-    const context = this.#createContext(dataDir, nodeKey, network, room);
+    const shared = { clock: this.#clock, random: this.#random };
+    const metrics = this.#registry;
+    const opened = this.#opened;
+    const folder = await openNodeFolder(this.#config, { ...shared, logger: this.#logger, metrics, opened });
+    this.#room = folder.room;
+    this.#warn();
+    const network = await createNodeLinks(this.#config, {
+      ...shared,
+      nodeKey: folder.nodeKey,
+      logger: this.#logger.child('peers'),
+      genesis: this.#genesis,
+      metrics: metrics ?? noMetrics,
+      maxSockets: this.#descriptors.peerSockets,
+    });
+    const context = this.#createContext(folder, network);
     const role = await this.#openRole(context);
-    await this.#startMetrics(dataDir.path);
+    await this.#startMetrics(folder.dataDir.path);
     this.#opened.add(() => network.stop());
     this.#failure.follow(network);
     // The API comes first, so that it can say that the node is loading (decision V24).
     await this.#startApi(context, role);
     await role.load();
-    await listening('peers.port', () => network.start());
+    await listening('peers.port', this.#config.peers, () => network.start());
     await role.start();
     this.#isUp = true;
   }
@@ -246,82 +239,40 @@ export class Node implements Service {
     });
   }
 
-  async #openDataDir(): Promise<DataDir> {
-    const { node, network } = this.#config;
-    const registry = this.#registry;
-    const measures = registry && {
-      synced: registry.histogram('tessera_db_write_duration_seconds', 'true'),
-      unsynced: registry.histogram('tessera_db_write_duration_seconds', 'false'),
-      clock: this.#clock,
-    };
-    const dataDir = await DataDir.open(node.dataDir, { role: node.role, networkName: network.name, measures });
-    this.#opened.add(() => dataDir.close());
-    return dataDir;
-  }
-
-  #createLinks(nodeKey: KeyPair): Promise<PeerNetwork> {
-    return createNodeLinks(this.#config, {
-      nodeKey,
-      logger: this.#logger.child('peers'),
-      clock: this.#clock,
-      random: this.#random,
-      genesis: this.#genesis,
-      metrics: this.#registry ?? noMetrics,
-      maxSockets: this.#descriptors.peerSockets,
-    });
-  }
-
-  async #watchDisk(dataDir: DataDir): Promise<DiskRoom> {
-    const { path } = dataDir;
-    const { minFreeBytes } = this.#config.node;
-    const room = new DiskRoom(
-      { path, minFreeBytes },
-      { clock: this.#clock, logger: this.#logger.child('disk'), databases: dataDir },
+  #warn(): void {
+    if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
+    const reason = whyNoSodium();
+    if (reason === null) return;
+    this.#logger.warn(
+      { reason },
+      'signatures are verified without libsodium, in 1.6 times the time, and made in twice',
     );
-    this.#room = room;
-    this.#opened.add(() => room.stop());
-    const metrics = this.#registry ?? noMetrics;
-    metrics.gauge('tessera_disk_min_free_bytes').set(minFreeBytes);
-    const stopMetrics = metrics.beforeScrape(() => {
-      if (Number.isFinite(room.freeBytes)) metrics.gauge('tessera_disk_free_bytes').set(room.freeBytes);
-      metrics.gauge('tessera_db_unwritable').set(dataDir.problems.length);
-    });
-    this.#opened.add(stopMetrics);
-    await room.start();
-    return room;
   }
 
-  #createContext(dataDir: DataDir, nodeKey: KeyPair, network: PeerNetwork, room: DiskRoom): RoleContext {
+  #createContext(folder: NodeFolder, network: RoleContext['network']): RoleContext {
+    const metrics = this.#registry ?? noMetrics;
+    const shown = { metrics, clock: this.#clock, terminal: this.#terminal };
     this.#context = {
+      ...folder,
       config: this.#config,
       genesis: this.#genesis,
       producers: producersOf(this.#config, this.#genesis),
-      dataDir,
-      nodeKey,
       network,
-      room,
       clock: this.#clock,
       random: this.#random,
       stopping: this.#abort.signal,
       keepsPassphrase: this.#keepsPassphrase,
       isMiningHeld: this.#isMiningHeld,
       logger: (component) => this.#logger.child(component),
-      metrics: this.#registry ?? noMetrics,
-      progress: (name, options) => this.#progress(name, options),
+      metrics,
+      progress: (name, options) =>
+        taskProgress(name, options, { ...shown, logger: this.#logger.child(name.replace('_', '-')) }),
     };
     return this.#context;
   }
 
-  #progress(name: TaskName, options: ProgressOptions): Progress {
-    const share = (this.#registry ?? noMetrics).gauge('tessera_progress_ratio', name);
-    share.set(1);
-    const log = this.#logger.child(name.replace('_', '-'));
-    const line = (text: string): void => log.info({ task: name }, text);
-    return new Progress(options, { clock: this.#clock, terminal: this.#terminal, line, share: share.set });
-  }
-
   async #openRole(context: RoleContext): Promise<Role> {
-    const role = await openRole(context);
+    const role = await DEFINITIONS[context.config.node.role].open(context);
     this.#role = role;
     this.#opened.add(() => role.stop());
     role.failed.catch((error: unknown) => this.#onRoleFailed(role, error));
@@ -332,12 +283,13 @@ export class Node implements Service {
   async #startMetrics(folder: string): Promise<void> {
     if (this.#registry === undefined || this.#metrics !== undefined) return;
     const { metrics, node } = this.#config;
-    this.#metrics = new NodeMetrics(
+    const started = new NodeMetrics(
       { ...metrics, role: node.role, name: node.name, folder },
       { registry: this.#registry, clock: this.#clock, logger: this.#logger, readiness: () => this.#readiness() },
     );
-    this.#failure.follow(this.#metrics);
-    await this.#metrics.start();
+    this.#metrics = started;
+    this.#failure.follow(started);
+    await listening('metrics.port', metrics, () => started.start());
   }
 
   async #startApi(context: RoleContext, role: Role): Promise<void> {
@@ -347,25 +299,23 @@ export class Node implements Service {
       return;
     }
     const { host, port } = this.#config.api;
-    const events = new EventHub({ epoch: this.#clock.now() });
-    publishEvents(events, role.services);
     const { app, keys } = await createNodeApi(this.#apiOptions(this.#config), {
       ...this.#apiModules(context),
       ...role.services,
-      events,
+      events: eventsOf(role.services, this.#clock),
       isRevertible: this.#isRevertible,
-      node: { type: () => role.type, peers: () => linkedPeers(context.network), routesPow: {} },
+      node: nodeInfo(context.network, this.#config.node.role),
     });
     this.#opened.add(() => app.close());
     this.#keys = keys;
-    this.#apiUrl = await listening('api.port', () => app.listen({ host, port }));
+    this.#apiUrl = await listening('api.port', { host, port }, () => app.listen({ host, port }));
     this.#opened.add(await noteApi(context.dataDir.path, this.#apiUrl));
   }
 
-  #joinOthers(context: RoleContext, { type, services }: Role): void {
+  #joinOthers(context: RoleContext, { services }: Role): void {
     const { role } = this.#config.node;
     const peers = () => linkedPeers(context.network);
-    const leave = this.#joint?.join({ role, type, services, peers, readiness: () => this.#readiness() });
+    const leave = this.#joint?.join({ role, services, peers, readiness: () => this.#readiness() });
     if (leave !== undefined) this.#opened.add(leave);
   }
 
@@ -388,16 +338,4 @@ export class Node implements Service {
 function portOf(url: string): number | undefined {
   const port = URL.canParse(url) ? Number(new URL(url).port) : 0;
   return port === 0 ? undefined : port;
-}
-
-function openRole(context: RoleContext): Promise<Role> {
-  switch (context.config.node.role) {
-    case 'mempool':
-      return MempoolRole.open(context);
-    case 'storage':
-      return StorageRole.open(context);
-    case 'miner':
-    case 'user':
-      return WalletRole.open(context);
-  }
 }

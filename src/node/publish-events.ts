@@ -1,10 +1,18 @@
 /** Publishes the signals of a node's services as events on its event stream. */
 
-import type { EventHub } from '../api/routes/events/event-hub.js';
+import { EventHub } from '../api/routes/events/event-hub.js';
 import type { BalanceEvent, BlockEvent, PaymentEvent, TransactionEvent } from '../api/routes/events/operations.js';
+import type { Clock } from '../lib/clock.js';
 import type { CoinTotals } from '../wallet/coins/coin-index.js';
 import type { Wallet } from '../wallet/wallet.js';
 import type { RoleServices } from './roles/role.js';
+
+/** The event stream of one node. */
+export function eventsOf(services: RoleServices, clock: Clock): EventHub {
+  const hub = new EventHub({ epoch: clock.now() });
+  publishEvents(hub, services);
+  return hub;
+}
 
 /**
  * Publishes from now on. There is no end to it: the services live as long as the node. `areBlocksTold`: another node tells of

@@ -4,7 +4,6 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { MetricsRegistry } from './metrics.js';
@@ -46,14 +45,11 @@ export class MetricsServer implements Service {
     return this.#url;
   }
 
-  /** Resolves when it listens. Throws `invalid_config` when the address cannot be used. */
+  /** Resolves when it listens. Throws the error of the system when the address cannot be used. */
   async start(): Promise<void> {
     const { host, port } = this.#options;
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (cause) => {
-        const message = `metrics cannot listen on ${host}:${port}: ${cause.message}`;
-        reject(new TesseraError('invalid_config', message, { cause }));
-      });
+      this.#server.once('error', reject);
       this.#server.listen(port, host, resolve);
     });
     this.#server.on('error', this.#failure.report);

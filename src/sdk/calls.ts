@@ -1,7 +1,7 @@
 /** How an operation of the library becomes requests: which node is asked, what is sent, and when it is sent again. */
 
 import { describesKeys, KEYED_ATTEMPT, type Repeating, repeat } from '../client/repeat.js';
-import { exchange, type Fetch, MAX_ANSWER_BYTES, platformFetch, TIMEOUT_MS } from '../client/transport.js';
+import { exchange, type Fetch, MAX_ANSWER_BYTES, notANode, platformFetch, TIMEOUT_MS } from '../client/transport.js';
 import { toHex } from '../lib/bytes.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
@@ -24,6 +24,8 @@ export interface OperationRow {
   readonly reads?: boolean;
   readonly apiKey?: boolean;
   readonly idempotencyKey?: boolean;
+  /** The answer has no body. */
+  readonly empty?: boolean;
   /** Statuses besides 2xx that are answers. */
   readonly also?: readonly number[];
   /** Where the answer has integers of 64 bits. */
@@ -119,7 +121,7 @@ export class NodeCalls {
     const afterLoss = (): Promise<boolean> => this.#takesKeys(row, places[0], signal);
     return repeat(attempt, {
       ...repetition(row, key, afterLoss),
-      forMs: retryForMs,
+      until: () => systemClock.monotonic() + retryForMs,
       clock: systemClock,
       pause: (ms) => pause(ms, signal),
     });
@@ -148,7 +150,8 @@ export class NodeCalls {
       timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? usual,
       maxAnswerBytes: MAX_ANSWER_BYTES,
     };
-    const answer = await exchange(outgoing, sending, (status) => row.also?.includes(status) ?? false);
+    const { answer } = await exchange(outgoing, sending, (status) => row.also?.includes(status) ?? false);
+    if (answer === undefined && !row.empty) throw notANode(outgoing.url.origin, 'its answer is empty');
     return row.exact === undefined ? answer : withBigints(answer, row.exact);
   }
 }
@@ -159,8 +162,8 @@ function repetition(
   key: string | undefined,
   takesKeys: () => Promise<boolean>,
 ): Pick<Repeating, 'afterLoss' | 'refusals'> {
-  if (row.reads) return { afterLoss: 'repeat', refusals: true };
-  return key === undefined ? { afterLoss: 'stop', refusals: false } : { afterLoss: takesKeys, refusals: true };
+  if (row.reads) return { afterLoss: 'repeat', refusals: 'all' };
+  return key === undefined ? { afterLoss: 'stop', refusals: false } : { afterLoss: takesKeys, refusals: 'all' };
 }
 
 /** Throws `invalid_request` for a key that would be ignored: the caller counts on it. */

@@ -1,7 +1,7 @@
 /** Payments, donations and item creation of a node with a wallet (roles user and miner). */
 
 import type { Asset, GenesisHashSpec } from '../chain/types.js';
-import type { DonationRequest, TradeState } from '../wallet/service.js';
+import type { DonationRequest, PassphraseCaller, TradeState } from '../wallet/service.js';
 
 export interface AddressPayment {
   readonly address: string;
@@ -11,6 +11,7 @@ export interface AddressPayment {
   readonly genesisHash?: string | undefined;
   readonly locktime: bigint;
   readonly passphrase: string;
+  readonly caller?: PassphraseCaller | undefined;
   /** With the same key the same payment is made once; another one throws `idempotency_key_reused`. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -39,6 +40,7 @@ export interface TradeOffer {
   /** The offer says where this node takes acceptances. */
   readonly isReachable: boolean;
   readonly passphrase: string;
+  readonly caller?: PassphraseCaller | undefined;
   /** As in `AddressPayment`. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -104,7 +106,7 @@ export interface UserService {
    * Accepts an offer: what it wants is kept aside, and its maker is told over a link if the offer says where. Throws as
    * `offerTrade`, and `trade_closed`.
    */
-  acceptTrade(offer: unknown, passphrase: string): Promise<TradeInfo>;
+  acceptTrade(offer: unknown, passphrase: string, caller?: PassphraseCaller): Promise<TradeInfo>;
   /** Goes on with an acceptance or a confirmation. Throws `trade_not_found`, `trade_refused`, `trade_closed`. */
   completeTrade(document: unknown): Promise<TradeInfo>;
   /** Throws `trade_not_found`, `trade_closed`. */

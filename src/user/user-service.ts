@@ -14,7 +14,7 @@ import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { FollowIntent, KeepIntent } from '../wallet/payments/intents.js';
-import type { DonationRequest } from '../wallet/service.js';
+import type { DonationRequest, PassphraseCaller } from '../wallet/service.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { abandonPayment } from './abandon.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
@@ -145,9 +145,14 @@ export class RunningUserService implements UserService, Service {
     await this.#follower.stop();
   }
 
-  async payAddress({ passphrase, idempotencyKey, ...order }: AddressPayment): Promise<{ readonly txHash: string }> {
+  async payAddress({
+    passphrase,
+    caller,
+    idempotencyKey,
+    ...order
+  }: AddressPayment): Promise<{ readonly txHash: string }> {
     // The passphrase comes first, for repetitions too, and is no part of what the key stands for.
-    await this.#wallet.verifyPassphrase(passphrase);
+    await this.#wallet.verifyPassphrase(passphrase, caller);
     const txHash = await this.#once(idempotencyKey, wordsOf('address', order), async (keep) => {
       const { hash } = await this.#wallet.transfers.pay({ ...order, keep });
       return hash;
@@ -155,9 +160,9 @@ export class RunningUserService implements UserService, Service {
     return { txHash };
   }
 
-  async payPeer({ passphrase, idempotencyKey, ...order }: AddressPayment): Promise<void> {
+  async payPeer({ passphrase, caller, idempotencyKey, ...order }: AddressPayment): Promise<void> {
     // The passphrase comes first for both kinds of payment (docs/clients.md#payments).
-    await this.#wallet.verifyPassphrase(passphrase);
+    await this.#wallet.verifyPassphrase(passphrase, caller);
     requireSocketAddress(order.address);
     await this.#once(idempotencyKey, wordsOf('ip', order), async (keep) => {
       const { hash } = await this.#peers.payPeer({ ...order, keep });
@@ -192,8 +197,8 @@ export class RunningUserService implements UserService, Service {
     return { txHash };
   }
 
-  async offerTrade({ passphrase, idempotencyKey, ...offer }: TradeOffer): Promise<TradeInfo> {
-    await this.#wallet.verifyPassphrase(passphrase);
+  async offerTrade({ passphrase, caller, idempotencyKey, ...offer }: TradeOffer): Promise<TradeInfo> {
+    await this.#wallet.verifyPassphrase(passphrase, caller);
     const words = [
       'trade',
       offer.peer,
@@ -211,8 +216,8 @@ export class RunningUserService implements UserService, Service {
     return this.trade(id);
   }
 
-  async acceptTrade(offer: unknown, passphrase: string): Promise<TradeInfo> {
-    await this.#wallet.verifyPassphrase(passphrase);
+  async acceptTrade(offer: unknown, passphrase: string, caller?: PassphraseCaller): Promise<TradeInfo> {
+    await this.#wallet.verifyPassphrase(passphrase, caller);
     return acceptOffer(offer, this.#trading);
   }
 
@@ -251,7 +256,7 @@ export class RunningUserService implements UserService, Service {
 /** What a payment is, in the words by which a repetition is known. */
 function wordsOf(
   kind: 'address' | 'ip',
-  { address, amount, genesisHash, locktime }: Omit<AddressPayment, 'passphrase' | 'idempotencyKey'>,
+  { address, amount, genesisHash, locktime }: Omit<AddressPayment, 'passphrase' | 'caller' | 'idempotencyKey'>,
 ): readonly (string | bigint)[] {
   const asset = genesisHash === undefined ? [] : [genesisHash];
   return ['payment', kind, address, amount, locktime, ...asset];

@@ -12,6 +12,7 @@ import type { Keystore } from './keys/keystore.js';
 import type { Labels } from './labels.js';
 import type { MetaStore } from './meta.js';
 import type { OwnTransaction } from './payments/outgoing.js';
+import type { PassphraseCaller } from './service.js';
 import type { Transfers } from './transfers.js';
 import type { WriteBuffer } from './write-buffer.js';
 
@@ -86,11 +87,11 @@ export class Coverage {
   }
 
   /** The backup file, sealed under the passphrase of the wallet. Throws `wrong_passphrase`; guessing is slowed. */
-  async backup(passphrase: string): Promise<string> {
+  async backup(passphrase: string, caller?: PassphraseCaller): Promise<string> {
     const { clock, keys, keystore, labels, random, writes } = this.#modules;
     const { networkName: network = '', scryptCost } = this.#options;
     writes.checkOpen();
-    await keystore.verify(passphrase);
+    await keystore.verify(passphrase, caller);
     const uncovered = [...keys.addresses.keys()].filter((address) => !keys.isCovered(address));
     const pairs = await keys.exportPairs(uncovered);
     const words = keystore.words();

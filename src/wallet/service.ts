@@ -203,6 +203,14 @@ export interface KeyPairRecord {
   readonly addressVersion: AddressVersion;
 }
 
+/** Who gives a passphrase, by which guesses are told apart. */
+export interface PassphraseCaller {
+  /** Name of the API key; empty where none was asked for. */
+  readonly key: string;
+  /** Of the client; an IPv6 /64 is one. */
+  readonly address: string;
+}
+
 export interface WalletService {
   /** `spent` wins over `page`; without both, everything unspent. Pages hold 25 outpoints (decision V12). */
   info(options: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo>;
@@ -216,7 +224,7 @@ export interface WalletService {
    */
   importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]>;
   /** Throws `blank_passphrase` or `wrong_passphrase`. */
-  changePassphrase(oldPassphrase: string, newPassphrase: string): Promise<void>;
+  changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void>;
   /** Own payments, oldest first. */
   outgoing(options?: {
     readonly limit?: number;
@@ -224,7 +232,7 @@ export interface WalletService {
   /** Own payments with their states, oldest first; the most recent 10,000, or `limit`. */
   payments(options?: { readonly limit?: number }): Promise<readonly OwnPayment[]>;
   /** The text of a backup file, sealed under the passphrase of the wallet. Throws `wrong_passphrase`. */
-  backup(passphrase: string): Promise<string>;
+  backup(passphrase: string, caller?: PassphraseCaller): Promise<string>;
   /** Moves what the words do not cover to addresses that they do; gives the transactions, which are queued. */
   sweep(): Promise<readonly { readonly hash: string }[]>;
   /** Tokens at addresses that the words do not cover, in raw units. */

@@ -28,6 +28,7 @@ import type {
   MovementPage,
   MovementQuery,
   OwnPayment,
+  PassphraseCaller,
   WalletInfo,
   WalletItem,
   WalletService,
@@ -87,8 +88,8 @@ export class Wallet implements WalletService {
     return this.coverage.uncovered();
   }
 
-  backup(passphrase: string): Promise<string> {
-    return this.coverage.backup(passphrase);
+  backup(passphrase: string, caller?: PassphraseCaller): Promise<string> {
+    return this.coverage.backup(passphrase, caller);
   }
 
   async exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
@@ -111,8 +112,8 @@ export class Wallet implements WalletService {
     return imported;
   }
 
-  changePassphrase(oldPassphrase: string, newPassphrase: string): Promise<void> {
-    return this.#parts.keystore.changePassphrase(oldPassphrase, newPassphrase);
+  changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void> {
+    return this.#parts.keystore.changePassphrase(oldPassphrase, newPassphrase, caller);
   }
 
   outgoing({ limit }: { readonly limit?: number } = {}): ReturnType<WalletService['outgoing']> {
@@ -149,8 +150,8 @@ export class Wallet implements WalletService {
   // Keys and coins
 
   /** Throws `wrong_passphrase`; guessing is slowed (decisions V14, V26). */
-  verifyPassphrase(passphrase: string): Promise<void> {
-    return this.#parts.keystore.verify(passphrase);
+  verifyPassphrase(passphrase: string, caller?: PassphraseCaller): Promise<void> {
+    return this.#parts.keystore.verify(passphrase, caller);
   }
 
   /** Every own address that somebody may have been told of. */

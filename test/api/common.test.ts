@@ -221,6 +221,24 @@ describe('CORS (decision H8)', () => {
     expect(sent.headers['access-control-expose-headers']).toContain('x-request-id');
   });
 
+  it('knows pages of this machine, whatever their port', async () => {
+    const app = await openApp('mempool', { api: { cors: 'loopback' } });
+    const allowed = async (origin: string) =>
+      (await send(app, { url: '/v1/supply', headers: { origin } })).headers['access-control-allow-origin'];
+    for (const origin of ['http://localhost:5173', 'https://127.0.0.1', 'http://127.9.9.9:1', 'http://[::1]:3000']) {
+      expect(await allowed(origin)).toBe(origin);
+    }
+    for (const origin of [
+      'https://localhost.evil.example',
+      'http://127.0.0.1.evil.example',
+      'http://10.0.0.5',
+      'null',
+      'x',
+    ]) {
+      expect(await allowed(origin)).toBeUndefined();
+    }
+  });
+
   it('knows the listed origins only', async () => {
     const app = await openApp('mempool', { api: { cors: ['https://wallet.example'] } });
     const allowed = await send(app, { url: '/v1/supply', headers: { origin: 'https://wallet.example' } });

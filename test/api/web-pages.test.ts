@@ -1,6 +1,7 @@
 /** Web pages and a node that asks for no key: none changes anything here that `api.cors` does not allow. */
 
 import { describe, expect, it } from 'vitest';
+import type { AllowedOrigins } from '../../src/api/http/web-pages.js';
 import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
 import { devOperations } from '../../src/api/routes/dev/operations.js';
@@ -10,7 +11,7 @@ import { API_KEY, openApp, send } from '../support/api/app.js';
 import type { Calls } from '../support/api/fakes.js';
 
 type Headers = Readonly<Record<string, string>>;
-type Cors = 'off' | 'all' | readonly string[];
+type Cors = AllowedOrigins;
 
 const LISTED = ['https://wallet.example'];
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -29,6 +30,10 @@ describe('a node that asks for no key', () => {
     ['a page of elsewhere', 'off', EVIL],
     ['a page of elsewhere that has asked before', 'off', { ...EVIL, ...JSON_TYPE }],
     ['a page that is on no list', LISTED, { ...EVIL, ...JSON_TYPE }],
+    ['a page of elsewhere, where those of this machine are allowed', 'loopback', { ...EVIL, ...JSON_TYPE }],
+    ['a page that has rebound its name, where those of this machine are', 'loopback', { ...REBOUND, ...JSON_TYPE }],
+    ['a page without an origin, where those of this machine are', 'loopback', { origin: 'null', ...JSON_TYPE }],
+    ['a page of this machine that needs no preflight', 'loopback', { origin: 'http://localhost:8080' }],
     ['a page without an origin', 'off', { origin: 'null', ...JSON_TYPE }],
     ['a page that hides its origin', 'off', { 'sec-fetch-site': 'cross-site', ...JSON_TYPE }],
     ['a page of another port that needs no preflight', 'off', { origin: 'http://127.0.0.1:8080' }],
@@ -64,8 +69,9 @@ describe('a node that asks for no key', () => {
       { host: 'node.example', origin: 'https://node.example' },
     ],
     ['another page of this machine that asks before', 'off', { origin: 'http://localhost:8080', ...JSON_TYPE }],
+    ['a page of this machine (decision V25)', 'loopback', { origin: 'http://localhost:8080', ...JSON_TYPE }],
     ['a listed page', LISTED, { origin: 'https://wallet.example', ...JSON_TYPE }],
-    ['any page that asks before (decision V25)', 'all', { ...EVIL, 'content-type': 'Application/JSON; charset=utf-8' }],
+    ['any page that asks before', 'all', { ...EVIL, 'content-type': 'Application/JSON; charset=utf-8' }],
     ['a page of an existing client, which sends a header of its own', 'all', { ...EVIL, 'x-cache-id': 'a' }],
   ])('is changed by %s (cors %j)', async (_who, cors, headers) => {
     expect(await statusOf(cors, headers)).toBe(201);
@@ -108,15 +114,16 @@ describe('a node that asks for no key', () => {
   const PUBLIC = ['/v1/supply', '/v1/blocks/latest', '/v1/events', '/v1/wallet'];
   const PRIVATE = ['/v1/wallet/history', '/v1/wallet/keypairs'];
 
-  it.each([
-    'evil.example:3000',
-    '127.0.0.1.evil.example',
-    'evil.example.',
-    'localhost.evil.example',
-    '1.2.3.4.evil.example',
-    '..',
-  ])('tells nothing to who has pointed %s at it, who reads as its own page does', async (host) => {
-    const app = await openApp(NODE_ROLES, { api: OWN });
+  it.each<[string, Cors]>([
+    ['evil.example:3000', 'off'],
+    ['evil.example:3000', 'loopback'],
+    ['127.0.0.1.evil.example', 'off'],
+    ['evil.example.', 'off'],
+    ['localhost.evil.example', 'off'],
+    ['1.2.3.4.evil.example', 'off'],
+    ['..', 'off'],
+  ])('tells nothing to who has pointed %s at it, who reads as its own page does (cors %j)', async (host, cors) => {
+    const app = await openApp(NODE_ROLES, { api: { ...OWN, cors } });
     for (const url of PUBLIC) {
       const { status, body } = await send(app, { url, headers: { host } });
       expect([url, status, body.code]).toEqual([url, 421, 'unknown_host']);

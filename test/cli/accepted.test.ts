@@ -56,14 +56,26 @@ async function pay(url: string, context: TestContext, ...flags: string[]): Promi
   return runCli(['wallet', 'pay', ADDRESS, '10', '--raw', '--yes', ...access, ...flags], context);
 }
 
-const PAID = { kind: 'address', tx_hash: HASH, to_address: ADDRESS, amount: 10, locktime: null };
+const PAID = { tx_hash: HASH, to_address: ADDRESS, amount: { kind: 'token', amount: 10 } };
+
+const NOTHING = {
+  chain_hash: null,
+  reason: null,
+  peer: null,
+  fee: null,
+  block_num: null,
+  block_time: null,
+  label: null,
+};
+const EMPTY = { amount: 0, items: {}, net: 0, from: [], outputs: [], output_count: 0 };
+const MOVEMENT = { ...NOTHING, ...EMPTY, number: 0, direction: 'out', seen_at: 1 };
 
 /** A wallet node that has accepted a payment, and answers the questions after it in these ways, then that it is confirmed. */
 function accepting(...later: readonly ((response: ServerResponse) => void)[]): Promise<string> {
   let asked = 0;
   return server((request, response) => {
     if (request.method === 'POST') return json(response, 202, PAID);
-    const movement = { number: 0, tx_hash: HASH, kind: 'payment', state: 'confirmed', reason: null };
+    const movement = { ...MOVEMENT, tx_hash: HASH, kind: 'payment', state: 'confirmed' };
     const next = later[asked++];
     if (next === undefined) json(response, 200, { movements: [movement], next: null });
     else next(response);

@@ -3,12 +3,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
 import { OPERATIONS as KNOWN } from '../../src/api/operations.js';
 import { callCommand, command } from '../../src/cli/call.js';
-import { type CliContext, parseCommandLine } from '../../src/cli/command.js';
+import { parseCommandLine } from '../../src/cli/command.js';
 import { runCli } from '../../src/cli/run.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { NodeRole } from '../../src/lib/roles.js';
@@ -24,18 +23,10 @@ interface Ran {
 }
 
 async function run(argv: readonly string[], files: Readonly<Record<string, string>> = {}): Promise<Ran> {
-  let stdout = '';
-  const context: CliContext = {
-    stdin: new PassThrough(),
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: () => undefined },
-    env: {},
-    onSignal: () => () => undefined,
-    exit: () => undefined,
-  };
+  const context = createContext();
   const args = parseCommandLine(command.spec, argv);
   const status = await callCommand(args, context, async (name) => files[name] ?? '');
-  return { status, stdout };
+  return { status, stdout: context.out() };
 }
 
 /** Flags for a node of that role, with its key. */

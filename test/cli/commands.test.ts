@@ -7,6 +7,7 @@ import { type Command, parseCommandLine } from '../../src/cli/command.js';
 import { type DevOptions, command as devCommand, runDev } from '../../src/cli/dev.js';
 import { runNode, command as startCommand } from '../../src/cli/start.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
+import { devConfig } from '../../src/config/dev-config.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createContext, noGroup } from '../support/cli-context.js';
@@ -156,6 +157,14 @@ describe('dev', () => {
       ports: 100,
       flags: [{ option: 'mining.threads', value: '2' }],
     });
+  });
+
+  it('opens the network to other web pages where it is told to (decision V25)', async () => {
+    const { request } = await runNetwork('--cors', 'https://wallet.example,https://shop.example');
+    expect(devConfig('user', { dataDir: '/chain', flags: request?.flags ?? [] }).api.cors).toEqual([
+      'https://wallet.example',
+      'https://shop.example',
+    ]);
   });
 
   it('passes the accounts and the time between blocks on', async () => {

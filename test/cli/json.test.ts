@@ -1,4 +1,4 @@
-/** `--json` of every command (docs/cli.md#what-is-printed). */
+/** `--json` of every command (docs/cli.md#output). */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -96,6 +96,16 @@ describe('running until stopped', () => {
     ]);
   });
 
+  it('tells it once where a person reads both', async () => {
+    const { context, run, logger } = setup({
+      start: () => Promise.reject(new TesseraError('port_in_use', 'another program has it')),
+    });
+    const logged: unknown[] = [];
+    logger.error = (fields) => void logged.push(fields);
+    for (const stream of [context.stdout, context.stderr]) Object.assign(stream, { isTTY: true });
+    expect([await run(), context.err(), logged]).toEqual([1, 'tessera: port_in_use: another program has it\n', []]);
+  });
+
   it('ends with status 1 when the start fails', async () => {
     const { context, run } = setup({
       start: () => Promise.reject(new TesseraError('data_dir_locked', 'another process uses it')),

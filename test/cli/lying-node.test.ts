@@ -104,11 +104,12 @@ describe('tessera watch', () => {
 
 describe('tessera call', () => {
   it('shows escapes in an answer as JSON can', async () => {
-    const url = await lyingNode((_, response) => response.end(JSON.stringify({ [ESCAPES]: [ESCAPES, '\u{e0001}'] })));
+    const answer = { total: 1, issued: 1, [ESCAPES]: [ESCAPES, '\u{e0001}'] };
+    const url = await lyingNode((_, response) => response.end(JSON.stringify(answer)));
     const context = createContext();
     expect(await runCli(['call', 'getSupply', '--url', url], context)).toBe(0);
     expect(context.out()).not.toMatch(UNSAFE);
-    expect(JSON.parse(context.out())).toEqual({ [ESCAPES]: [ESCAPES, '\u{e0001}'] });
+    expect(JSON.parse(context.out())).toEqual(answer);
   });
 
   it('shows escapes in a refusal as text', async () => {

@@ -3,10 +3,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = join(ROOT, 'dist/main.js');
@@ -110,6 +111,22 @@ describe('the process', () => {
     expect((await closed)[0]).toBe(1);
     expect(written.err).toContain('tessera: write_failed: nobody reads the log of the node any more\n');
     expect(written.err).not.toContain('broken invariant');
+  });
+
+  it.each(['api', 'peers', 'metrics'])('says once, and in its own words, that a port is taken: %s', async (section) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const ports = { 'api.port': 0, 'peers.port': 0, 'metrics.port': 0, [`${section}.port`]: port };
+    const options = Object.entries(ports).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+    const node = ['--role', 'storage', '--data', join(folders[0] ?? tmpdir(), 'data'), '--set', 'metrics.enabled=true'];
+    const { written, closed } = start([...node, ...options]);
+    expect((await closed)[0]).toBe(1);
+    const said = `another program listens on 127.0.0.1:${port}: stop it, or choose another ${section}.port`;
+    expect(written.err).toBe(`tessera: port_in_use: ${said} (\`tessera dev\` has --port-offset)\n`);
+    expect(written.out).toContain(said);
+    expect(written.out).not.toContain('EADDRINUSE');
   });
 
   it('opens no inspector at SIGUSR1', async () => {

@@ -113,7 +113,15 @@ async function fakeNode(lose = false) {
     for await (const chunk of request) body += String(chunk);
     response.setHeader('content-type', 'application/json');
     if (request.method === 'GET') {
-      response.end('{"addresses":{},"available_total_tokens":144144000,"item_total":{}}');
+      const [available, locked] = [{ available_total: 2, available_total_tokens: 144144000 }, { locked_total: 0 }];
+      const totals = {
+        ...available,
+        ...locked,
+        locked_total_tokens: 0,
+        running_total: 2,
+        running_total_tokens: 144144000,
+      };
+      response.end(JSON.stringify({ addresses: {}, ...totals, item_total: {} }));
       return;
     }
     payments.push(JSON.parse(body));
@@ -206,7 +214,7 @@ describe('what takes longer than a second', () => {
     const clock = new ManualClock();
     const context = createContext();
     const work = createDeferred<number>();
-    const result = whileWaiting('paying', work.promise, context, clock);
+    const result = whileWaiting('paying', work.promise, context, { clock });
     clock.advance(999);
     expect(context.err()).toBe('');
     clock.advance(1);

@@ -83,8 +83,9 @@ describe('the client', () => {
     const address = server.address();
     const port = typeof address === 'object' ? address?.port : 0;
     const { api } = new NodeClient({ url: `http://127.0.0.1:${port}`, apiKey: 'secret-key-of-a-test' });
-    await api.getSupply();
-    await api.createWalletAddress();
+    // The answer is that of no node.
+    await api.getSupply().catch(() => undefined);
+    await api.createWalletAddress().catch(() => undefined);
     expect(seen).toEqual(['/v1/supply undefined', '/v1/wallet/addresses secret-key-of-a-test']);
   });
 

@@ -1,6 +1,7 @@
 /** When a request with an idempotency key is repeated, and when its outcome stays unknown. */
 
 import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/api/operation.js';
 import { createPayment } from '../../src/api/routes/wallet/operations.js';
 import { callOnce } from '../../src/client/call-once.js';
 import type { NodeClient } from '../../src/client/client.js';
@@ -22,16 +23,16 @@ const refusal = (code: ErrorCode): TesseraError => new TesseraError(code, 'as th
 async function pay(ends: readonly (TesseraError | 'paid')[], document: unknown = TAKES_KEYS) {
   const clock = new ManualClock();
   const keys: (string | undefined)[] = [];
-  const api = { getOpenApi: async () => document };
-  const call = async (_operation: unknown, _: unknown, options: { idempotencyKey?: string }) => {
+  const call = async ({ id }: Operation, _: unknown, options: { idempotencyKey?: string }) => {
+    if (id === 'getOpenApi') return document;
     keys.push(options.idempotencyKey);
     const end = ends[Math.min(keys.length, ends.length) - 1];
     if (end === 'paid') return PAID;
     throw end;
   };
-  const client = { api, call } as unknown as NodeClient;
+  const client = { call } as unknown as NodeClient;
   const pause = async (ms: number): Promise<void> => clock.advance(ms);
-  const options = { key: 'k', forMs: 60_000, clock, pause };
+  const options = { key: 'k', limitMs: 60_000, clock, pause };
   const [result] = await Promise.allSettled([callOnce(client, createPayment, { body: BODY }, options)]);
   expect(keys.every((key) => key === 'k')).toBe(true);
   return { result, attempts: keys.length };

@@ -7,7 +7,7 @@ import { HASH_KEY_BYTES } from '../../src/ledger/utxo/keyed-hash.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
-import { stateRules } from '../../src/node/roles/mempool.js';
+import { stateRules } from '../../src/node/roles/mempool/options.js';
 
 /** The last command that the state has taken in, and its digest, which covers the pool and the block being made too. */
 export async function storedState(folder: string): Promise<string> {

@@ -136,7 +136,7 @@ describe('the dev network (decision V25)', () => {
     const config = devConfig('miner', { dataDir: '/data' });
     expect(config.api).toMatchObject({
       auth: 'open',
-      cors: 'all',
+      cors: 'loopback',
       toolingEverywhere: true,
       host: '127.0.0.1',
       port: 3004,

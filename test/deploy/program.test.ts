@@ -15,12 +15,15 @@ const STATIC_IMPORT = /^(?:import|export)(?:[^'";]*?\bfrom)? "([^"]+)";/gm;
 const VALUE_IMPORT = /(?:^(?:import|export)(?! type\b)(?:[^'";]*?\bfrom)? |\bimport\()'([^']+)'/gm;
 
 interface Lock {
-  readonly packages: Readonly<Record<string, { readonly version?: string; readonly dev?: boolean }>>;
+  readonly packages: Readonly<
+    Record<string, { readonly version?: string; readonly dev?: boolean; readonly hasInstallScript?: boolean }>
+  >;
 }
 
 interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly allowScripts: Readonly<Record<string, boolean>>;
 }
 
 const manifest = (): Manifest => JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -44,6 +47,15 @@ function loadedBy(...entries: readonly string[]): {
   for (const entry of entries) visit(join(PROGRAM, entry));
   return { files, packages: [...packages].sort() };
 }
+
+it('is installed without questions: of each package with a script, package.json says whether it may run', () => {
+  const { packages }: Lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  const scripted = Object.keys(packages).filter((path) => packages[path]?.hasInstallScript === true);
+  const { allowScripts } = manifest();
+  expect(Object.keys(allowScripts)).toEqual(scripted.map((path) => path.replace(/^.*node_modules\//, '')));
+  // It builds what has no binary for this system; the others work without theirs.
+  expect(Object.keys(allowScripts).filter((name) => allowScripts[name])).toEqual(['classic-level']);
+});
 
 describe('the built program', () => {
   it('is a few files, with every package but those of native code (decision record 0049)', () => {

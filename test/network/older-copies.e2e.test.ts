@@ -20,7 +20,7 @@ import { stringifyExact } from '../../src/lib/json.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
-import { stateRules } from '../../src/node/roles/mempool.js';
+import { stateRules } from '../../src/node/roles/mempool/options.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 type Amount = number | bigint;

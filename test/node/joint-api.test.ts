@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { trustingFetch } from '../../src/client/trusting-fetch.js';
+import { nodeFetch } from '../../src/client/node-fetch.js';
 import { createConfig } from '../../src/config/load.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
@@ -62,8 +62,7 @@ function partOf(role: NodeRole, change: Partial<JointPart> = {}) {
     miner: { miner: fakeMiner(), ...wallet },
     user: wallet,
   }[role] as unknown as RoleServices;
-  const types = { mempool: 'Mempool', storage: 'Storage', miner: 'Miner/User', user: 'User' };
-  const part: JointPart = { role, type: types[role], services, peers: () => [], readiness: () => [], ...change };
+  const part: JointPart = { role, services, peers: () => [], readiness: () => [], ...change };
   return { part, blocks, mined, confirmed };
 }
 
@@ -319,7 +318,7 @@ describe('the limits of the configuration hold there too', () => {
     const tls = { 'api.tls.cert_file': join(folder, 'cert.pem'), 'api.tls.key_file': join(folder, 'key.pem') };
     const { joint } = await startJoint({ options: tls });
     expect(joint.url).toMatch(/^https:/);
-    const answer = await trustingFetch({ certificate: NODE_CERT })(`${joint.url}/livez`, {});
+    const answer = await nodeFetch({ certificate: NODE_CERT })(`${joint.url}/livez`, {});
     expect(answer.status).toBe(200);
     await expect(fetch(`${joint.url.replace('https', 'http')}/livez`)).rejects.toThrow();
   });
@@ -332,7 +331,7 @@ it('a port that somebody has is an error that names the option', async () => {
   const { port } = other.address() as AddressInfo;
   await expect(startJoint({ options: { 'api.port': port } })).rejects.toMatchObject({
     code: 'port_in_use',
-    message: expect.stringContaining('api.port'),
+    message: `another program listens on 127.0.0.1:${port}: stop it, or choose another api.port (\`tessera dev\` has --port-offset)`,
   });
 });
 

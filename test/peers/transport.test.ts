@@ -1,6 +1,7 @@
 import { get } from 'node:http';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { createDeferred } from '../../src/lib/deferred.js';
 import {
   type Connection,
@@ -175,6 +176,20 @@ describe('the WebSocket transport alone', () => {
       status.resolve(response.statusCode);
     });
     expect(await status.promise).toBe(426);
+  });
+
+  it('takes no upgrade from a web page, which always says where it is from', async () => {
+    const accepted: Connection[] = [];
+    listener = await new WebSocketTransport().listen(HERE, (connection) => accepted.push(connection));
+    const { port } = listener.address;
+    for (const origin of ['https://example.com', `http://127.0.0.1:${port}`, 'null', '']) {
+      const status = createDeferred<number | undefined>();
+      const page = new WebSocket(`ws://127.0.0.1:${port}/`, { headers: { origin } });
+      page.once('unexpected-response', (_request, response) => status.resolve(response.resume().statusCode));
+      page.once('open', () => status.resolve(101));
+      expect(await status.promise).toBe(401);
+    }
+    expect(accepted).toEqual([]);
   });
 
   it('gives up a dial that is under way', async () => {

@@ -22,7 +22,7 @@ import { Applier } from '../../src/mempool/state/applier.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { StateStore } from '../../src/mempool/state/state-store.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
-import { stateRules } from '../../src/node/roles/mempool.js';
+import { stateRules } from '../../src/node/roles/mempool/options.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { loadOrCreateNodeKey } from '../../src/peers/node-key.js';
 import { KEYSTORE_FILE, Keystore } from '../../src/wallet/keys/keystore.js';

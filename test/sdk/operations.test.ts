@@ -33,6 +33,7 @@ describe('the source', () => {
   it('repeats nothing freely but what changes nothing', () => {
     const repeated = Object.entries(TABLE).filter(([, row]) => row.reads && row.method !== 'GET');
     expect(repeated.map(([id]) => id).sort()).toEqual([
+      'backupWallet',
       'deserializeTransactions',
       'queryBalances',
       'queryBlockchainEntries',

@@ -14,6 +14,10 @@ import { buildApp } from './api/app.js';
 import { fakeMempool, fakeStorage, holdingsOf } from './api/fakes.js';
 import { block, paymentFromOutside, tokens } from './wallet-fixtures.js';
 
+/** No command reads them. */
+const BLOCK_META = '{"type":"block","block_num":0,"tx_len":1}';
+const TX_META = '{"type":"tx","block_num":0,"tx_num":0}';
+
 /** Addresses that a transaction pays, and the bytes of its JSON at least. */
 export interface MadeUpTransaction {
   readonly pays: readonly string[];
@@ -110,13 +114,13 @@ function storageOf({ blocks }: Made): StorageService {
     },
     blockAt: async (height) => {
       if (blocks[height] === undefined) return undefined;
-      const json = Buffer.from(`{"key":"b","data":${chain.blockJson(height)},"item_meta":{}}`);
+      const json = Buffer.from(`{"key":"b","data":${chain.blockJson(height)},"item_meta":${BLOCK_META}}`);
       return { kind: 'block', key: 'b', height, txLen: 1, json, block: never };
     },
     entry: async (key) => {
       const found = chain.transaction(key);
       if (found === undefined) return undefined;
-      const json = Buffer.from(`{"key":"${key}","data":${found.json},"item_meta":{}}`);
+      const json = Buffer.from(`{"key":"${key}","data":${found.json},"item_meta":${TX_META}}`);
       return { kind: 'tx', key, height: found.height, txNum: 0, json, transaction: never };
     },
   };

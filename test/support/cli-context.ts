@@ -2,6 +2,7 @@
 
 import { PassThrough } from 'node:stream';
 import type { CliContext } from '../../src/cli/command.js';
+import { Writes } from '../../src/cli/writes.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 
 export interface TestContext extends CliContext {
@@ -18,16 +19,18 @@ export function createContext(env: Readonly<Record<string, string>> = {}): TestC
   const written = { out: '', err: '' };
   const signals = new Set<readonly [signal: string, listener: () => void]>();
   const exited = createDeferred<number>();
+  const onSignal: CliContext['onSignal'] = (signal, listener) => {
+    const entry = [signal, listener] as const;
+    signals.add(entry);
+    return () => signals.delete(entry);
+  };
   return {
     stdin: new PassThrough(),
     stdout: { write: (text) => (written.out += text) },
     stderr: { write: (text) => (written.err += text) },
     env,
-    onSignal(signal, listener) {
-      const entry = [signal, listener] as const;
-      signals.add(entry);
-      return () => signals.delete(entry);
-    },
+    onSignal,
+    writes: new Writes({ onSignal }),
     exit: (code) => exited.resolve(code),
     out: () => written.out,
     err: () => written.err,

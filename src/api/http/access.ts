@@ -4,6 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { addressGroup } from '../../lib/ip-address.js';
+import type { PassphraseCaller } from '../../wallet/service.js';
 import type { Operation } from '../operation.js';
 import type { ApiKeys, Caller } from './api-key.js';
 import { clientAddress } from './client-address.js';
@@ -17,6 +19,15 @@ declare module 'fastify' {
     /** Throws unless the caller has an API key for the operation. For operations that need one only in some uses. */
     authorize(operation: Operation, request: FastifyRequest): void;
   }
+  interface FastifyRequest {
+    /** Name of the API key that was asked for and is right; empty where none was asked for. */
+    keyName: string;
+  }
+}
+
+/** The caller of an operation that takes the passphrase of the wallet. */
+export function passphraseCaller(request: FastifyRequest): PassphraseCaller {
+  return { key: request.keyName, address: addressGroup(clientAddress(request)) };
 }
 
 /**
@@ -63,12 +74,13 @@ export const access = fp<AccessOptions>((app, { keys, clock, openTo }, done) => 
     const address = clientAddress(request);
     if (caller.apiKey !== undefined) guesses.assertMayTry(address);
     try {
-      keys.check(operation, caller);
+      request.keyName = keys.check(operation, caller);
     } catch (error) {
       if (isTesseraError(error, 'invalid_api_key')) guesses.failed(address);
       throw error;
     }
   };
+  app.decorateRequest('keyName', '');
   app.decorate('authorize', authorize);
   app.addHook('onRequest', (request, reply, next) => {
     const { operation } = request;

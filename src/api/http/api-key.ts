@@ -44,6 +44,7 @@ export interface Caller extends PageFacts {
 }
 
 interface Key {
+  readonly name: string;
   readonly digest: Buffer;
   /** Undefined: every route. */
   readonly routes: ReadonlySet<string> | undefined;
@@ -92,19 +93,24 @@ export class ApiKeys {
     this.#keys = this.#read(keys);
   }
 
-  /** Throws `missing_api_key` or `invalid_api_key` when the caller may not use the operation. */
-  check(operation: Operation, caller: Caller): void {
-    if (!operation.apiKey || this.#openIds.has(operation.id)) return;
-    if (this.#isOpen && this.#isOpenTo(operation, caller)) return;
+  /**
+   * The name of the key by which the caller may use the operation; empty where it needs none. Throws `missing_api_key` or
+   * `invalid_api_key` when the caller may not.
+   */
+  check(operation: Operation, caller: Caller): string {
+    if (!operation.apiKey || this.#openIds.has(operation.id)) return '';
+    if (this.#isOpen && this.#isOpenTo(operation, caller)) return '';
     if (caller.apiKey === undefined || caller.apiKey === '') {
       throw new TesseraError('missing_api_key', 'Send an API key of this node in the header x-api-key.');
     }
-    if (!opens(this.#keys, caller.apiKey, operation)) {
+    const name = nameOfKey(this.#keys, caller.apiKey, operation);
+    if (name === undefined) {
       throw new TesseraError(
         'invalid_api_key',
         'The x-api-key is not a key of this node, or does not cover this route.',
       );
     }
+    return name;
   }
 
   #isOpenTo({ method, secret }: Operation, caller: Caller): boolean {
@@ -125,7 +131,7 @@ function readKey({ name, key, sha256, routes, permissions }: ApiKeyOptions, know
     throw new TesseraError('invalid_config', `api.keys: "${name}" names "${unknown}", which is no protected route.`);
   }
   const digest = key === undefined ? Buffer.from(sha256 ?? '', 'hex') : digestOf(key);
-  return { digest, routes: routes && new Set(routes), permissions: permissions && new Set(permissions) };
+  return { name, digest, routes: routes && new Set(routes), permissions: permissions && new Set(permissions) };
 }
 
 /** Every protected route in the forms that keys may name: with its method, and with `*` for any. */
@@ -134,13 +140,13 @@ function routesOf(operations: readonly Operation[]): ReadonlySet<string> {
   return new Set(protectedOnes.flatMap(({ method, path }) => [`${method} ${path}`, `* ${path}`]));
 }
 
-function opens(keys: readonly Key[], presented: string, operation: Operation): boolean {
+function nameOfKey(keys: readonly Key[], presented: string, operation: Operation): string | undefined {
   const digest = digestOf(presented);
-  let found = false;
+  let found: string | undefined;
   // All keys are compared, so that the time reveals nothing about them.
   for (const key of keys) {
     const covers = coversRoute(key, operation) && isPermitted(key, operation);
-    found = (timingSafeEqual(key.digest, digest) && covers) || found;
+    found = timingSafeEqual(key.digest, digest) && covers ? key.name : found;
   }
   return found;
 }

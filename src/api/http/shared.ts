@@ -1,6 +1,6 @@
 /** What all routes of an app share: hooks from the first byte of a request to its answer, in the order in which they run. */
 
-import cors from '@fastify/cors';
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import { addressGroup } from '../../lib/ip-address.js';
@@ -16,6 +16,7 @@ import { mountedOperations } from './mounted-operations.js';
 import { refusedBodies } from './refused-bodies.js';
 import { type RequestLog, requestLog } from './request-log.js';
 import { sharedValidators } from './validator.js';
+import { type AllowedOrigins, isOfThisMachine } from './web-pages.js';
 
 const RATE_WINDOW_MS = 60_000;
 /** Headers that existing clients send from browsers (reference, §6.7). */
@@ -52,7 +53,7 @@ export async function addShared(
   }
   if (api.cors !== 'off') {
     await app.register(cors, {
-      origin: api.cors === 'all' ? '*' : [...api.cors],
+      origin: originsOf(api.cors),
       methods: ['GET', 'HEAD', 'POST', 'PUT'],
       allowedHeaders: CORS_REQUEST_HEADERS,
       exposedHeaders: CORS_RESPONSE_HEADERS,
@@ -66,4 +67,11 @@ export async function addShared(
   await app.register(access, { keys, clock, openTo: api.auth === 'open' ? api.cors : undefined });
   await app.register(mountedOperations);
   await app.register(answers, { clock });
+}
+
+/** As the plugin takes it. */
+function originsOf(cors: Exclude<AllowedOrigins, 'off'>): NonNullable<FastifyCorsOptions['origin']> {
+  if (cors === 'all') return '*';
+  if (cors !== 'loopback') return [...cors];
+  return (origin, answer) => answer(null, origin !== undefined && isOfThisMachine(origin));
 }

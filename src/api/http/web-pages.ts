@@ -21,7 +21,7 @@ export interface PageFacts {
 }
 
 /** As `api.cors`. */
-export type AllowedOrigins = 'off' | 'all' | readonly string[];
+export type AllowedOrigins = 'off' | 'loopback' | 'all' | readonly string[];
 
 /** Headers that a page of another origin sends after a preflight only, besides the media type of JSON. */
 const OWN_HEADERS = ['idempotency-key', 'x-api-key', 'x-cache-id', 'x-nonce', 'x-request-id'] as const;
@@ -80,7 +80,12 @@ function isSameOrigin({ host = '', origin, fetchSite }: PageFacts): boolean {
 function isAllowed(origin: string | undefined, allowed: AllowedOrigins): boolean {
   if (allowed === 'all') return true;
   if (origin === undefined) return false;
-  return isLoopback(hostname(origin)) || (allowed !== 'off' && allowed.includes(origin));
+  return isOfThisMachine(origin) || (typeof allowed !== 'string' && allowed.includes(origin));
+}
+
+/** True for the origin of a page that was loaded from loopback. */
+export function isOfThisMachine(origin: string): boolean {
+  return isLoopback(hostname(origin));
 }
 
 function parsed(url: string): URL | undefined {

@@ -2,20 +2,15 @@
 
 import { acceptTrade, getTrade } from '../../api/routes/wallet/trade-operations.js';
 import type { NodeClient } from '../../client/client.js';
-import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
-import { orInterrupted, UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
-import { whileWaiting } from '../wallet/waiting.js';
 import { type HandOver, OUT_FLAG, readDocumentFile, showTrade, withOut } from './shown.js';
 
 const TRADE_ID = /^[0-9a-f]{64}$/;
-
-const ADVICE = 'run the same command again: the same offer again changes nothing';
 
 export const command: Command = {
   spec: {
@@ -36,9 +31,9 @@ export const command: Command = {
     ],
     flags: [OUT_FLAG, ...NODE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG, JSON_FLAG],
     examples: [{ line: 'tessera trade accept offer.json --out acceptance.json', does: 'Asks, then accepts.' }],
+    again: 'run the same command again: the same offer again changes nothing',
     exits: {
       ...NODE_EXITS,
-      [UNKNOWN]: 'interrupted while the request was out; the message says how to go on',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -56,8 +51,7 @@ async function accept(args: ParsedArgs, context: CliContext, out: HandOver): Pro
   const offer = TRADE_ID.test(named) ? await received(named, client) : await readDocumentFile(named);
   if (!args.has('yes')) await confirm(question(offer), context);
   const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
-  const accepting = client.call(acceptTrade, { body: { offer, passphrase } });
-  const trade = await whileWaiting('accepting', orInterrupted(accepting, context, ADVICE), context, systemClock);
+  const trade = await client.call(acceptTrade, { body: { offer, passphrase } });
   if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
   const isForFile = trade.peer === null && !args.has('json');
   if (isForFile || args.value(OUT_FLAG.name) !== undefined) await out.give(trade.acceptance);

@@ -1,15 +1,10 @@
 /** `tessera trade complete`: goes on with a trade by the file of the other party. */
 
 import { completeTrade } from '../../api/routes/wallet/trade-operations.js';
-import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { CliContext, Command, ParsedArgs } from '../command.js';
-import { orInterrupted, UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
-import { whileWaiting } from '../wallet/waiting.js';
 import { type HandOver, OUT_FLAG, readDocumentFile, showTrade, withOut } from './shown.js';
-
-const ADVICE = 'run the same command again: the same file again changes nothing';
 
 export const command: Command = {
   spec: {
@@ -26,7 +21,8 @@ export const command: Command = {
       { line: 'tessera trade complete acceptance.json --out confirmation.json', does: 'The maker confirms.' },
       { line: 'tessera trade complete confirmation.json', does: 'The taker sends its half too.' },
     ],
-    exits: { ...NODE_EXITS, [UNKNOWN]: 'interrupted while the request was out; the message says how to go on' },
+    again: 'run the same command again: the same file again changes nothing',
+    exits: NODE_EXITS,
   },
   run: (args, context) => withOut(args, context, (out) => complete(args, context, out)),
 };
@@ -35,8 +31,7 @@ async function complete(args: ParsedArgs, context: CliContext, out: HandOver): P
   const [file = ''] = args.positionals;
   const document = await readDocumentFile(file);
   const client = connect(args, context);
-  const completing = client.call(completeTrade, { body: { document } });
-  const trade = await whileWaiting('completing', orInterrupted(completing, context, ADVICE), context, systemClock);
+  const trade = await client.call(completeTrade, { body: { document } });
   if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
   const isForFile = trade.side === 'maker' && (!args.has('json') || args.value(OUT_FLAG.name) !== undefined);
   if (isForFile) await out.give(trade.confirmation);

@@ -1,12 +1,10 @@
 /** `tessera trade list`: the trades of the wallet. */
 
 import { getTrades } from '../../api/routes/wallet/trade-operations.js';
-import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Command } from '../command.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
 import { table } from '../wallet/table.js';
-import { whileWaiting } from '../wallet/waiting.js';
 import { showAsset } from './shown.js';
 
 export const command: Command = {
@@ -22,7 +20,7 @@ export const command: Command = {
   },
   async run(args, context) {
     const client = connect(args, context);
-    const { trades } = await whileWaiting('reading the trades', client.call(getTrades, {}), context, systemClock);
+    const { trades } = await client.call(getTrades, {});
     if (args.has('json')) context.stdout.write(`${stringifyExact({ trades })}\n`);
     else {
       const rows = trades.map((one) => [one.trade_id, one.state, showAsset(one.give), showAsset(one.get)]);

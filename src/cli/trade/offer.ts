@@ -1,14 +1,12 @@
 /** `tessera trade offer`: offers tokens or items for others, in a file or to a node. */
 
 import { offerTrade } from '../../api/routes/wallet/trade-operations.js';
-import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
-import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
+import { doOnce, IDEMPOTENCY_KEY_FLAG } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
-import { whileWaiting } from '../wallet/waiting.js';
 import { type HandOver, OUT_FLAG, parseAsset, RAW_FLAG, showAsset, showTrade, withOut } from './shown.js';
 
 const MAX_VALID_FOR = 30 * 86_400;
@@ -44,10 +42,9 @@ export const command: Command = {
         does: 'Offers it to the node there.',
       },
     ],
+    again: 'the message says how to repeat it safely',
     exits: {
       ...NODE_EXITS,
-      [UNKNOWN]:
-        'no answer came in two minutes, or it was interrupted before; the message says how to repeat it safely',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -71,8 +68,7 @@ async function offer(args: ParsedArgs, context: CliContext, out: HandOver): Prom
   const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
   const peer = args.value('to') ?? null;
   const body = { ...assets, valid_for: validFor, peer, reachable: args.has('reachable'), passphrase };
-  const offering = doOnce(offerTrade, { body }, client, { args, context });
-  const trade = await whileWaiting('offering', offering, context, systemClock);
+  const trade = await doOnce(offerTrade, { body }, client, { args, context });
   if (args.has('json')) context.stdout.write(`${stringifyExact(trade)}\n`);
   if (!args.has('json') || args.value(OUT_FLAG.name) !== undefined) {
     await out.give(peer === null || args.value(OUT_FLAG.name) !== undefined ? trade.offer : null);

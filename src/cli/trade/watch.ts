@@ -6,8 +6,8 @@ import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { type Command, ExitError } from '../command.js';
 import { lookUntil } from '../look-again.js';
-import { UNKNOWN } from '../once.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
+import { UNKNOWN } from '../writes.js';
 import type { Trade } from './shown.js';
 
 const ENDS: ReadonlySet<string> = new Set(['done', 'cancelled', 'expired', 'failed']);

@@ -4,7 +4,6 @@ import { BURN_ADDRESS, isPayableAddress } from '../../chain/address.js';
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import { txOut } from '../../chain/builders.js';
 import type { Asset, TxOut } from '../../chain/types.js';
-import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { chooseUnspent, type Unspent } from '../../wallet/coins/unspent.js';
@@ -12,7 +11,6 @@ import { type Command, integerFlag, type ParsedArgs, UsageError } from '../comma
 import { addressOrDev } from '../dev-account.js';
 import { parseAmount, parseCount } from '../wallet/amounts.js';
 import { JSON_FLAG, NODE_EXITS } from '../wallet/connection.js';
-import { whileWaiting } from '../wallet/waiting.js';
 import { type Draft, type DraftInput, draftFault, draftText, outPointName } from './draft.js';
 import { MEMPOOL_FLAGS } from './mempool-node.js';
 import { STORAGE_FLAG, UNPROVEN_FLAG, withProofs } from './previous.js';
@@ -67,12 +65,11 @@ export const command: Command = {
   async run(args, context) {
     const orders = readOrders(args);
     const addresses = [...new Set(args.values('from').map((text) => payable(addressOrDev(text), '--from')))];
-    const unspent = await whileWaiting('reading', readUnspent(addresses, args, context), context, systemClock);
+    const unspent = await readUnspent(addresses, args, context);
     const named = args.value('change');
     const change = named === undefined ? undefined : payable(addressOrDev(named), '--change');
     const built = draftOf(chooseInputs(unspent, orders, args.values('input')), orders, change);
-    const proving = args.has(UNPROVEN_FLAG.name) ? Promise.resolve(built) : withProofs(built, args, context);
-    const draft = await whileWaiting('reading', proving, context, systemClock);
+    const draft = args.has(UNPROVEN_FLAG.name) ? built : await withProofs(built, args, context);
     context.stdout.write(draftText(draft, args.has('json')));
     // A listing is of anybody: change is what goes to an address that was named.
     const own = new Set([...addresses, ...(change === undefined ? [] : [change])]);

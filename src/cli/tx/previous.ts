@@ -14,7 +14,7 @@ import { systemClock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
-import { accessNode, checkUrl, connectTo, publicClient } from '../node-access.js';
+import { checkUrl, connect, publicClient } from '../node-access.js';
 import { type Draft, draftFault, outPointName } from './draft.js';
 import { connectToMempool } from './mempool-node.js';
 import { unprovenInputs } from './proven.js';
@@ -86,7 +86,7 @@ function storageNodes(args: ParsedArgs, context: CliContext): readonly NodeClien
   const asked = connectToMempool(args, context);
   if (args.value('url') !== undefined) return [asked];
   try {
-    return [asked, connectTo(accessNode(args, context, STORAGE_NODE))];
+    return [asked, connect(args, context, STORAGE_NODE)];
   } catch (error) {
     // The configuration is that of a mempool node.
     if (error instanceof UsageError) return [asked];

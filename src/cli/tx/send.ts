@@ -2,13 +2,11 @@
 
 import { transactionHash } from '../../chain/hash.js';
 import type { Transaction } from '../../chain/types.js';
-import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type Command, ExitError, UsageError } from '../command.js';
 import { stillUnknown } from '../look-again.js';
-import { orInterrupted, UNKNOWN } from '../once.js';
 import { JSON_FLAG, YES_FLAG } from '../wallet/connection.js';
 import { confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
 import { whileWaiting } from '../wallet/waiting.js';
@@ -44,10 +42,9 @@ export const command: Command = {
       { line: 'tessera tx send signed.json', does: 'Asks, then sends it to the mempool node on this machine.' },
       { line: 'tessera tx send signed.json --yes --wait', does: 'For a script: ends when a block has it.' },
     ],
+    again: 'send it again, which does it once; or it was accepted, and no node says whether a block has it',
     exits: {
       1: 'a transaction is not signed or wrong, or the node refused it',
-      [UNKNOWN]:
-        'no answer came in two minutes, or it was interrupted before: send it again, which does it once; or it was accepted, and no node says whether a block has it',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -64,9 +61,7 @@ export const command: Command = {
     }
     const client = connectToMempool(args, context);
     if (!args.has('yes') && isInteractive(context)) await confirm(`Send to ${client.url}?`, context);
-    const sending = submit(transactions, client, { clock: systemClock, stderr: context.stderr });
-    const sent = orInterrupted(sending, context, 'send it again, which does it once');
-    await whileWaiting('sending', sent, context, systemClock);
+    await submit(transactions, client, context);
     const hashes = transactions.map((transaction) => transactionHash(transaction));
     if (!args.has('json')) context.stdout.write(hashes.map((hash) => `${hash}\n`).join(''));
     const isWaited = args.has('wait');
@@ -75,7 +70,7 @@ export const command: Command = {
       if (args.has('json')) context.stdout.write(`${stringifyExact({ transactions })}\n`);
     };
     if (isWaited) {
-      await whileWaiting('waiting for a block', waitForBlock(hashes, client), context, systemClock).catch((error) => {
+      await whileWaiting('waiting for a block', waitForBlock(hashes, client), context).catch((error) => {
         const unknown = stillUnknown(error, hashes.join(' and '));
         if (unknown instanceof ExitError) print(() => 'Unknown');
         throw unknown;

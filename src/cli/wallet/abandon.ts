@@ -1,11 +1,9 @@
 /** `tessera wallet abandon`: gives up a payment that no mempool node has admitted. */
 
 import { abandonPayment } from '../../api/routes/wallet/operations.js';
-import { systemClock } from '../../lib/clock.js';
 import type { Command } from '../command.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { confirm, DECLINED, INTERRUPTED } from './prompt.js';
-import { whileWaiting } from './waiting.js';
 
 export const command: Command = {
   spec: {
@@ -20,6 +18,7 @@ export const command: Command = {
     arguments: [{ name: 'HASH', required: true, description: 'Hash of the payment, as the history shows it.' }],
     flags: [...NODE_FLAGS, YES_FLAG, JSON_FLAG],
     examples: [{ line: 'tessera wallet abandon HASH', does: 'Asks, then gives the payment up.' }],
+    again: 'look at tessera wallet history, or run the same command again',
     exits: {
       ...NODE_EXITS,
       [DECLINED]: 'the answer to the question was no',
@@ -30,8 +29,7 @@ export const command: Command = {
     const [hash = ''] = args.positionals;
     const client = connect(args, context);
     if (!args.has('yes')) await confirm(`Give up the payment ${hash}?`, context);
-    const abandoned = client.call(abandonPayment, { params: { tx_hash: hash } });
-    await whileWaiting('asking the node', abandoned, context, systemClock);
+    await client.call(abandonPayment, { params: { tx_hash: hash } });
     context.stdout.write(args.has('json') ? '{"abandoned":true}\n' : `${hash} abandoned\n`);
     return 0;
   },

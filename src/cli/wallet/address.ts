@@ -15,6 +15,7 @@ export const command: Command = {
     ],
     flags: [...NODE_FLAGS, JSON_FLAG],
     examples: [{ line: 'tessera wallet address', does: 'A new address of the user node on this machine.' }],
+    again: 'run the command again: the wallet keeps every address that it makes',
     exits: NODE_EXITS,
   },
   async run(args, context) {

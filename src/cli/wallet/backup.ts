@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupWallet } from '../../api/routes/wallet/backup-operations.js';
-import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
@@ -13,7 +12,6 @@ import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { folderConfig, withFolder } from './own-folder.js';
 import { askSecret, INTERRUPTED } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
-import { whileWaiting } from './waiting.js';
 
 const FILE_MODE = 0o600;
 
@@ -57,8 +55,7 @@ export const command: Command = {
 async function online(args: ParsedArgs, context: CliContext): Promise<string> {
   const client = connect(args, context);
   const passphrase = await passphraseOf(args, context);
-  const answer = client.call(backupWallet, { body: { passphrase } });
-  return (await whileWaiting('sealing', answer, context, systemClock)).backup;
+  return (await client.call(backupWallet, { body: { passphrase } })).backup;
 }
 
 async function offline(args: ParsedArgs, context: CliContext): Promise<string> {

@@ -2,14 +2,12 @@
 
 import type { Result } from '../../api/operation.js';
 import { getWallet } from '../../api/routes/wallet/operations.js';
-import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Command } from '../command.js';
 import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { balanceOfDev, DEV_ACCOUNT_FLAG } from './dev-funds.js';
 import { table } from './table.js';
-import { whileWaiting } from './waiting.js';
 
 type WalletInfo = Result<typeof getWallet>;
 
@@ -42,7 +40,7 @@ export const command: Command = {
     const client = connect(args, context);
     // Every page has the totals: the first is enough unless outputs are asked for.
     const query = args.has('addresses') ? {} : { page: 0 };
-    const info = await whileWaiting('reading the wallet', client.call(getWallet, { query }), context, systemClock);
+    const info = await client.call(getWallet, { query });
     const shown = args.has('addresses') ? info : { ...info, addresses: undefined };
     if (args.has('json')) context.stdout.write(`${stringifyExact(shown)}\n`);
     else context.stdout.write(totals(info) + items(info) + (args.has('addresses') ? addresses(info) : ''));

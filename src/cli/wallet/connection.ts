@@ -1,11 +1,11 @@
 /** What the wallet commands share: the flags that name a node with a wallet, and a client for it. */
 
-import type { NodeClient } from '../../client/client.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { WALLET_ROLES } from '../../lib/roles.js';
 import type { CliContext, FlagSpec, ParsedArgs } from '../command.js';
+import { type CommandClient, TIMEOUT_FLAG } from '../command-client.js';
 import { CONFIG_FLAGS } from '../config-flags.js';
-import { accessNode, connectTo, nodeConfig, nodeFlags, type WantedNode } from '../node-access.js';
+import { connect as connectTo, nodeConfig, nodeFlags, type WantedNode } from '../node-access.js';
 
 const ROLE = 'The node whose wallet it is: user (the default) or miner.';
 
@@ -16,11 +16,14 @@ export const ROLE_FLAGS: readonly FlagSpec[] = [
 ];
 
 /** Flags of every command that calls a node. */
-export const NODE_FLAGS: readonly FlagSpec[] = nodeFlags(
-  WALLET_ROLES,
-  ROLE,
-  'where the node of the data folder listens, else as configured: http://127.0.0.1:3000 for a user.',
-);
+export const NODE_FLAGS: readonly FlagSpec[] = [
+  ...nodeFlags(
+    WALLET_ROLES,
+    ROLE,
+    'where the node of the data folder listens, else as configured: http://127.0.0.1:3000 for a user.',
+  ),
+  TIMEOUT_FLAG,
+];
 
 export { JSON_FLAG } from '../json-flag.js';
 
@@ -42,10 +45,7 @@ export function walletConfig(args: ParsedArgs, context: CliContext): LoadedConfi
   return nodeConfig(args, context, WALLET_NODE);
 }
 
-/**
- * A client for the node that flags, environment and configuration name, without a time limit, because the node slows down
- * guesses on purpose. Throws `UsageError`.
- */
-export function connect(args: ParsedArgs, context: CliContext): NodeClient {
-  return connectTo(accessNode(args, context, WALLET_NODE), 0);
+/** A client for the node that flags, environment and configuration name. Throws `UsageError`. */
+export function connect(args: ParsedArgs, context: CliContext): CommandClient {
+  return connectTo(args, context, WALLET_NODE);
 }

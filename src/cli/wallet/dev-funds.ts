@@ -6,12 +6,11 @@
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import { txOut } from '../../chain/builders.js';
 import { transactionHash } from '../../chain/hash.js';
-import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { devAccount } from '../dev-account.js';
 import { stillUnknown } from '../look-again.js';
-import { IDEMPOTENCY_KEY_FLAG, orInterrupted } from '../once.js';
+import { IDEMPOTENCY_KEY_FLAG } from '../once.js';
 import { chooseInputs, draftOf } from '../tx/build.js';
 import { transactionOf } from '../tx/draft.js';
 import { connectToMempool } from '../tx/mempool-node.js';
@@ -55,7 +54,7 @@ export async function payFromDev(
   const client = connectToMempool(args, context);
   const asset = item === undefined ? tokenAsset(amount) : itemAsset(amount, item);
   const orders = { outputs: [txOut(asset, address, BigInt(locktime ?? 0))], total: amount, item };
-  const unspent = await whileWaiting('reading', unspentOf([own], client), context, systemClock);
+  const unspent = await unspentOf([own], client);
   const draft = draftOf(chooseInputs(unspent, orders), orders);
   if (!args.has('yes')) {
     context.stderr.write(summaryOf(draft, { own: new Set([own]) }));
@@ -63,12 +62,11 @@ export async function payFromDev(
   }
   const transaction = transactionOf(signWith(new Map([[own, keyPair]]), draft));
   const hash = transactionHash(transaction);
-  const sending = submit([transaction], client, { clock: systemClock, stderr: context.stderr });
-  const advice = `look at the balance before you pay again; the transaction is ${hash}`;
-  await whileWaiting('paying', orInterrupted(sending, context, advice), context, systemClock);
+  context.writes.advice = `look at the balance before you pay again; the transaction is ${hash}`;
+  await submit([transaction], client, context);
   const isWaited = args.has('wait');
   if (isWaited) {
-    await whileWaiting('waiting for a block', waitForBlock([hash], client), context, systemClock).catch((error) => {
+    await whileWaiting('waiting for a block', waitForBlock([hash], client), context).catch((error) => {
       throw stillUnknown(error, hash);
     });
   }
@@ -82,7 +80,7 @@ export async function payFromDev(
 export async function balanceOfDev(name: string, args: ParsedArgs, context: CliContext): Promise<number> {
   const { address } = devAccount(name);
   const client = connectToMempool(args, context);
-  const unspent = await whileWaiting('reading', unspentOf([address], client), context, systemClock);
+  const unspent = await unspentOf([address], client);
   let tokens = 0n;
   const items: Record<string, bigint> = {};
   for (const { value } of unspent) {

@@ -2,13 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import { exportKeypairs } from '../../api/routes/wallet/operations.js';
-import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type Command, UsageError } from '../command.js';
 import { writeNewFile } from '../new-file.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
-import { whileWaiting } from './waiting.js';
 
 /** Readable by its owner only. */
 const FILE_MODE = 0o600;
@@ -50,7 +48,7 @@ export const command: Command = {
         context,
       );
     }
-    const answer = await whileWaiting('reading the keys', client.call(exportKeypairs), context, systemClock);
+    const answer = await client.call(exportKeypairs);
     const text = `${stringifyExact(answer)}\n`;
     if (file === STDOUT) {
       context.stdout.write(text);

@@ -4,7 +4,6 @@ import type { Result } from '../../api/operation.js';
 import { getWalletMovements } from '../../api/routes/wallet/history-operations.js';
 import { MAX_MOVEMENTS, type Movement } from '../../api/routes/wallet/history-schemas.js';
 import type { NodeClient } from '../../client/client.js';
-import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { MOVEMENT_DIRECTIONS, MOVEMENT_KINDS, PAYMENT_STATES } from '../../wallet/service.js';
@@ -14,7 +13,6 @@ import { showDisplay } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { csv } from './csv.js';
 import { table } from './table.js';
-import { whileWaiting } from './waiting.js';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 10_000_000;
@@ -77,8 +75,7 @@ export const command: Command = {
     if (file !== undefined && args.has('json')) throw new UsageError('--csv and --json are two forms: leave one out');
     const isWhole = args.has('all') || (file !== undefined && args.value('limit') === undefined);
     const limit = isWhole ? MAX_LIMIT : (integerFlag(args, 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT);
-    const reading = readAll(connect(args, context), filterOf(args), limit);
-    const { movements, next } = await whileWaiting('reading the history', reading, context, systemClock);
+    const { movements, next } = await readAll(connect(args, context), filterOf(args), limit);
     if (file !== undefined) return writeCsv(movements, file, context);
     context.stdout.write(args.has('json') ? `${stringifyExact({ movements, next })}\n` : page(movements));
     return 0;

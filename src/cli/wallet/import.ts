@@ -15,7 +15,6 @@ import { checkPair } from '../../wallet/keys/key-ring.js';
 import type { CliContext, Command } from '../command.js';
 import { startProgress } from '../progress.js';
 import { connect, JSON_FLAG, NODE_FLAGS } from './connection.js';
-import { whileWaiting } from './waiting.js';
 
 const STDIN = '-';
 
@@ -37,6 +36,7 @@ export const command: Command = {
     examples: [
       { line: 'tessera wallet import keys.json --role miner', does: 'Adds the keys to the wallet of the miner.' },
     ],
+    again: 'run the same command again: importing a pair again changes nothing',
     exits: { 1: 'failed; when the refresh alone has failed, the message says that the keys are imported' },
   },
   async run(args, context) {
@@ -100,8 +100,8 @@ async function send(pairs: Pairs, client: NodeClient, context: CliContext): Prom
   for (let at = 0; at < pairs.length; at += DEFAULT_BATCH) {
     const part = pairs.slice(at, at + DEFAULT_BATCH);
     try {
-      const request = client.call(importKeypairs, { body: { addresses: Object.fromEntries(part) } });
-      imported.push(...(await whileWaiting('importing', request, context, systemClock)).imported);
+      const body = { addresses: Object.fromEntries(part) };
+      imported.push(...(await client.call(importKeypairs, { body })).imported);
     } catch (error) {
       if (!isTesseraError(error, 'refresh_failed')) throw error;
       failedRefresh = error;

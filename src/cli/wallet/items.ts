@@ -3,14 +3,12 @@
 import { getItem } from '../../api/routes/storage/operations.js';
 import { getWalletItems } from '../../api/routes/wallet/item-operations.js';
 import type { NodeClient } from '../../client/client.js';
-import { systemClock } from '../../lib/clock.js';
 import { isTesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Command } from '../command.js';
 import { checkUrl, publicClient } from '../node-access.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { table } from './table.js';
-import { whileWaiting } from './waiting.js';
 
 type Item = Awaited<ReturnType<typeof read>>[number];
 
@@ -38,7 +36,7 @@ export const command: Command = {
     const client = connect(args, context);
     const named = args.value('storage');
     const storage = named === undefined ? undefined : publicClient(checkUrl(named, 'storage'), args, context);
-    const items = await whileWaiting('reading the wallet', read(client, storage), context, systemClock);
+    const items = await read(client, storage);
     if (args.has('json')) context.stdout.write(`${stringifyExact({ items })}\n`);
     else context.stdout.write(items.length === 0 ? 'no items\n' : shown(items));
     return 0;

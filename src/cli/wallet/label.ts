@@ -24,6 +24,7 @@ export const command: Command = {
       { line: 'tessera wallet label', does: 'Lists all labels.' },
       { line: "tessera wallet label ADDRESS 'our landlord'", does: 'Says whose address it is.' },
     ],
+    again: 'run the same command again',
     exits: NODE_EXITS,
   },
   async run(args, context) {

@@ -2,7 +2,6 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
@@ -74,7 +73,7 @@ export const command: Command = {
       refuseExisting(keystore);
       await show(words, args, context);
       const made = withWallet({ passphrase, words, areWordsNew: true }, (wallet) => wallet.newAddress());
-      return whileWaiting('making the wallet', made, context, systemClock);
+      return whileWaiting('making the wallet', made, context);
     });
     context.stderr.write(`Created ${keystore}. The first address of the wallet:\n`);
     const report = { address, keystore, words: wordsText(words).split(' ') };

@@ -1,16 +1,10 @@
 /** `tessera wallet passphrase`: changes the passphrase of the wallet. */
 
 import { changePassphrase } from '../../api/routes/wallet/operations.js';
-import { NoAnswer } from '../../client/transport.js';
-import { systemClock } from '../../lib/clock.js';
-import { type Command, ExitError, UsageError } from '../command.js';
+import { type Command, UsageError } from '../command.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { askSecret, INTERRUPTED } from './prompt.js';
 import { askNewPassphrase, givenSecret, NEW_PASSPHRASE, PASSPHRASE, secretFlag } from './secrets.js';
-import { whileWaiting } from './waiting.js';
-
-/** Exit status when it is unknown which passphrase is valid. */
-const UNKNOWN = 3;
 
 export const command: Command = {
   spec: {
@@ -29,11 +23,8 @@ export const command: Command = {
       JSON_FLAG,
     ],
     examples: [{ line: 'tessera wallet passphrase', does: 'Asks for the old one, then twice for the new one.' }],
-    exits: {
-      ...NODE_EXITS,
-      [UNKNOWN]: 'no answer came: either of the two passphrases may be valid',
-      [INTERRUPTED]: 'interrupted at a question',
-    },
+    again: 'either of the two passphrases may be valid',
+    exits: { ...NODE_EXITS, [INTERRUPTED]: 'interrupted at a question' },
   },
   async run(args, context) {
     const [givenOld, givenNew] = [givenSecret(PASSPHRASE, args, context), givenSecret(NEW_PASSPHRASE, args, context)];
@@ -41,13 +32,7 @@ export const command: Command = {
     const client = connect(args, context);
     const old_passphrase = givenOld ?? (await askSecret('Current passphrase: ', context));
     const new_passphrase = givenNew ?? (await askNewPassphrase(NEW_PASSPHRASE.question, context));
-    const change = client.call(changePassphrase, { body: { old_passphrase, new_passphrase } });
-    try {
-      await whileWaiting('sealing the wallet', change, context, systemClock);
-    } catch (error) {
-      if (!(error instanceof NoAnswer) || !error.sent) throw error;
-      throw new ExitError(UNKNOWN, error.code, `${error.message}; either of the two passphrases may be valid now`);
-    }
+    await client.call(changePassphrase, { body: { old_passphrase, new_passphrase } });
     context.stderr.write(
       'The passphrase is changed. Give the node the new one for its next start (wallet.passphrase_file).\n',
     );

@@ -4,16 +4,15 @@ import type { Result } from '../../api/operation.js';
 import { createItemPayment, getWalletItems } from '../../api/routes/wallet/item-operations.js';
 import { createPayment, getWallet } from '../../api/routes/wallet/operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
-import type { NodeClient } from '../../client/client.js';
-import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { parseAddress } from '../../peers/address.js';
 import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import type { CommandClient } from '../command-client.js';
 import { addressOrDev, devWarning } from '../dev-account.js';
 import { stillUnknown } from '../look-again.js';
-import { doOnce, IDEMPOTENCY_KEY_FLAG, UNKNOWN } from '../once.js';
+import { doOnce, IDEMPOTENCY_KEY_FLAG } from '../once.js';
 import { parseAmount, parseCount, showAmount } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { DEV_ACCOUNT_FLAG, payFromDev } from './dev-funds.js';
@@ -75,11 +74,9 @@ export const command: Command = {
         does: 'For a script: asks nothing, and ends with status 0 when the payment is confirmed.',
       },
     ],
+    again: 'the message says how to repeat it safely; or it was made, and the node does not say whether a block has it',
     exits: {
       ...NODE_EXITS,
-      [UNKNOWN]:
-        'no answer came in two minutes, or it was interrupted before, and the payment may have been made: the message says how to repeat it safely; or it was made, and ' +
-        'the node does not say whether a block has it',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -101,8 +98,7 @@ export const command: Command = {
     const client = connect(args, context);
     if (!args.has('yes')) await confirm(await question(order, client), context);
     const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
-    const paying = send(order, passphrase, client, { args, context });
-    const answer = await whileWaiting('paying', paying, context, systemClock);
+    const answer = await send(order, passphrase, client, { args, context });
     const hash = answer.tx_hash;
     if (!args.has('wait') || hash === null) {
       context.stdout.write(args.has('json') ? `${stringifyExact(answer)}\n` : `${accepted(order, hash)}\n`);
@@ -114,7 +110,7 @@ export const command: Command = {
       const report = args.has('json') ? stringifyExact({ ...answer, state, reason }) : `${hash} ${state}`;
       context.stdout.write(`${report}\n`);
     };
-    const waiting = whileWaiting('waiting for a block', settled(hash, client), context, systemClock);
+    const waiting = whileWaiting('waiting for a block', settled(hash, client), context);
     const entry = await waiting.catch((error) => {
       print('unknown', errorMessage(error));
       throw stillUnknown(error, hash);
@@ -141,7 +137,7 @@ function readOrder(args: ParsedArgs): Order {
 function send(
   { item, ...order }: Order,
   passphrase: string,
-  client: NodeClient,
+  client: CommandClient,
   caller: { readonly args: ParsedArgs; readonly context: CliContext },
 ): Promise<Result<typeof createPayment>> {
   return item === undefined
@@ -162,7 +158,7 @@ function kindOf(to: string): Order['kind'] {
   }
 }
 
-async function question(order: Order, client: NodeClient): Promise<string> {
+async function question(order: Order, client: CommandClient): Promise<string> {
   const { address, kind, locktime } = order;
   const later = locktime === null ? '' : `, spendable from block ${locktime} on`;
   return [
@@ -174,7 +170,7 @@ async function question(order: Order, client: NodeClient): Promise<string> {
   ].join('\n');
 }
 
-async function available({ item }: Order, client: NodeClient): Promise<string> {
+async function available({ item }: Order, client: CommandClient): Promise<string> {
   if (item === undefined) {
     const info = await client.call(getWallet, { query: { page: 0 } });
     return showAmount(BigInt(info.available_total_tokens));

@@ -21,6 +21,7 @@ import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { TIMEOUT_FLAG } from '../command-client.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from '../node-access.js';
 import { startProgress } from '../progress.js';
 import { showAmount } from './amounts.js';
@@ -92,6 +93,7 @@ export const command: Command = {
       { name: 'storage', value: 'URL', description: `API of a storage node. Default: ${STORAGE}.` },
       { name: 'mempool', value: 'URL', description: `API of a mempool node. Default: ${MEMPOOL}.` },
       CA_FILE_FLAG,
+      TIMEOUT_FLAG,
       {
         name: 'gap',
         value: 'N',

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sweepWallet } from '../../api/routes/wallet/backup-operations.js';
-import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
@@ -45,6 +44,7 @@ export const command: Command = {
     examples: [
       { line: 'tessera wallet sweep --data /var/lib/tessera/user', does: 'Asks, then makes the transactions.' },
     ],
+    again: 'run the same command again: what is on its way is not moved twice',
     exits: {
       ...NODE_EXITS,
       [DECLINED]: 'the answer to the question was no',
@@ -70,7 +70,7 @@ export const command: Command = {
       const before = wallet.uncovered();
       const question = `${showAmount(before)} and the items beside them are not covered by the words. Move them?`;
       if (!args.has('yes')) await confirm(question, context);
-      const made = await whileWaiting('signing', wallet.sweep(), context, systemClock);
+      const made = await whileWaiting('signing', wallet.sweep(), context);
       return { made: made.map(({ hash }) => hash), before, left: wallet.uncovered() };
     };
     const swept = await withFolder(config, (withWallet) => withWallet({ passphrase }, sweep));
@@ -87,7 +87,7 @@ async function sweepOnline(args: ParsedArgs, context: CliContext): Promise<numbe
   const client = connect(args, context);
   const question = `This moves what the words do not cover in the wallet of ${client.url} to addresses that they do. Go on?`;
   if (!args.has('yes')) await confirm(question, context);
-  const swept = await whileWaiting('signing', client.call(sweepWallet), context, systemClock);
+  const swept = await client.call(sweepWallet);
   const [moved, left] = [BigInt(swept.tokens), BigInt(swept.tokens_left)];
   const report = args.has('json')
     ? stringifyExact(swept)

@@ -13,6 +13,7 @@ import { blockHash } from '../../chain/hash.js';
 import { parseBlock, parseTransaction } from '../../chain/json-read.js';
 import type { Block, FullBlock, Transaction } from '../../chain/types.js';
 import { NodeClient } from '../../client/client.js';
+import { nodeFetch } from '../../client/node-fetch.js';
 import { type DevAccounts, devProducer } from '../../config/dev-accounts.js';
 import type { Config } from '../../config/schema.js';
 import { encodePkcs8 } from '../../crypto/ed25519.js';
@@ -66,7 +67,7 @@ export interface ForkPoint {
  */
 export async function copyChain(options: ForkOptions): Promise<CopiedChain> {
   const { url, folder, accounts } = options;
-  const source = new ChainSource(new NodeClient({ url }), options.signal);
+  const source = new ChainSource(new NodeClient({ url, fetch: nodeFetch() }), options.signal);
   const point = { url, ...(await source.latest()) };
   const [first] = await source.blocks(0, 0);
   if (first === undefined) throw new TesseraError('no_blocks', `${url} has no block 0`);

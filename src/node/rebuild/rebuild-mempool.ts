@@ -43,7 +43,7 @@ import { decodeTransactions, joinTransactions } from '../../peers/payloads.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { producersOf } from '../producers.js';
 import { etcdJournal } from '../roles/mempool/etcd-journal.js';
-import { stateRules, unicornSource } from '../roles/mempool.js';
+import { stateRules, unicornSource } from '../roles/mempool/options.js';
 
 /** The folder, in the data folder, in which the new databases are built. */
 const BUILD_FOLDER = 'rebuild';

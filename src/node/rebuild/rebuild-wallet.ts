@@ -14,8 +14,12 @@ export interface RebuiltWallet extends StartedOver {
   readonly aside: string;
 }
 
-/** Payments of the last `hours` are sent again. Throws `data_dir_invalid` when there is no wallet, `data_dir_locked` while the node runs. */
-export async function rebuildWallet({ node, network }: Config, hours: number): Promise<RebuiltWallet> {
+/** Payments of the last `hours` are sent again. Throws `data_dir_invalid` when there is no wallet, `data_dir_locked` while the node runs, `aborted`. */
+export async function rebuildWallet(
+  { node, network }: Config,
+  hours: number,
+  signal: AbortSignal,
+): Promise<RebuiltWallet> {
   const { dataDir: path, role } = node;
   if (!existsSync(join(path, 'db', 'wallet'))) {
     throw new TesseraError('data_dir_invalid', `${path} holds no wallet: there is nothing to rebuild`);
@@ -25,6 +29,7 @@ export async function rebuildWallet({ node, network }: Config, hours: number): P
     const aside = join(path, `before-rebuild-${new Date(systemClock.now()).toISOString().replaceAll(':', '')}`);
     await mkdir(aside, { mode: 0o700 });
     await cp(join(path, 'db'), join(aside, 'db'), { recursive: true });
+    if (signal.aborted) throw new TesseraError('aborted', `nothing was changed; remove the copy in ${aside}`);
     return { ...(await startOver(await directory.open('wallet'), systemClock.now(), hours)), aside };
   } finally {
     await directory.close();

@@ -1,11 +1,6 @@
-/** The role mempool: rules from configuration and genesis, journal and state in databases of their own. */
+/** The role mempool: journal and state in databases of their own. */
 
 import { join } from 'node:path';
-import { encodeTransaction } from '../../chain/codec.js';
-import { type Genesis, issuanceTransactions } from '../../chain/genesis.js';
-import { transactionHash } from '../../chain/hash.js';
-import type { Transaction } from '../../chain/types.js';
-import type { Config } from '../../config/schema.js';
 import type { Kv } from '../../db/kv.js';
 import type { EtcdJournal } from '../../journal/etcd/etcd-journal.js';
 import type { LastEntry } from '../../journal/journal.js';
@@ -13,26 +8,39 @@ import { soleLeader } from '../../journal/leadership.js';
 import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
 import { Failure } from '../../lib/service.js';
 import type { Signer } from '../../mempool/blocks/signer.js';
-import { createUnicornSource } from '../../mempool/blocks/unicorn-source.js';
-import { Mempool, type MempoolOptions } from '../../mempool/mempool.js';
+import { Mempool } from '../../mempool/mempool.js';
 import type { MempoolProgress } from '../../mempool/progress.js';
-import type { IssuedTx } from '../../mempool/state/round.js';
-import type { StateRules } from '../../mempool/state/state.js';
 import type { Progress } from '../../observability/progress.js';
-import { blockInterval } from '../network-rules.js';
+import { readGenesis } from '../genesis-file.js';
 import { missingPeer } from '../node-links.js';
 import { signerOf, unsignedWarning } from '../producers.js';
 import { FromStorage } from './mempool/from-storage.js';
 import { Joining } from './mempool/joining.js';
 import { type OpenJournal, openJournal } from './mempool/open-journal.js';
-import type { Role, RoleContext, RoleServices } from './role.js';
+import { mempoolOptions, unicornSource } from './mempool/options.js';
+import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
-const SECONDS_PER_HOUR = 3_600;
 /** Below the data directory: what can be made again, so that backups leave it out. */
 const IMAGE_FOLDER = 'image';
 
-export class MempoolRole implements Role {
-  readonly type = 'Mempool';
+export const mempool: RoleDefinition = {
+  open: (context) => MempoolRole.open(context),
+
+  async rebuild(options) {
+    const { rebuildMempool } = await import('../rebuild/rebuild-mempool.js');
+    const genesis = await readGenesis(options.config.network.genesisFile);
+    const { height, carried, problems, aside } = await rebuildMempool({ ...options, genesis });
+    const blocks = height < 0 ? 'no blocks yet' : `the blocks up to ${height}`;
+    const kept = aside === undefined ? '' : `; the old databases are in ${aside}`;
+    return {
+      text: `rebuilt with ${blocks} and ${carried} groups of transactions to be submitted again${kept}`,
+      report: { block_num: height, submitted_again: carried, kept: aside ?? null },
+      problems,
+    };
+  },
+};
+
+class MempoolRole implements Role {
   readonly services: RoleServices;
   readonly #mempool: Mempool;
   readonly #journal: OpenJournal['journal'];
@@ -204,58 +212,4 @@ function fromStorage(
   const options = { rules, chain: chain.rules, verifyThreads, hashKey, clock };
   const modules = { kv, journal: shared, turn: rebuilding, network, logger: logger('join'), onProgress };
   return new FromStorage(config.peers.storage, options, modules);
-}
-
-function mempoolOptions({ config, genesis, producers }: RoleContext): MempoolOptions {
-  const { mempool: pool, mining } = config;
-  return {
-    rules: stateRules(genesis, config),
-    pool: {
-      maxTransactions: pool.poolMaxTransactions,
-      maxBytes: pool.poolMaxBytes,
-      maxAncestors: pool.maxAncestors,
-      maxAncestorBytes: pool.maxAncestorBytes,
-      minOutputAmount: BigInt(config.network.minOutputAmount),
-    },
-    blocks: {
-      instant: mining.instant,
-      blockInterval: blockInterval(config, genesis),
-      proofWindow: mining.proofWindowMs,
-      minMiners: mining.minMiners,
-      partitionSize: mining.partitionSize,
-    },
-    chain: {
-      rules: { genesis, producers, activationHeight: mining.asertActivationHeight },
-      storageNodes: config.peers.storage.length,
-    },
-    statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },
-    verifyThreads: pool.verifyThreads,
-  };
-}
-
-/** The rules of the network as the state machine needs them. */
-export function stateRules(genesis: Genesis, config: Config): StateRules {
-  const heights = new Set(genesis.issuances.map(({ bNum }) => bNum));
-  return {
-    genesis: [...genesis.transactions].map(([hash, tx]) => issued(hash, tx)),
-    issuances: new Map(
-      [...heights].map((bNum) => [
-        Number(bNum),
-        issuanceTransactions(genesis, bNum).map((tx) => issued(transactionHash(tx), tx)),
-      ]),
-    ),
-    block: genesis.blockRules,
-    partitionSize: config.mining.partitionSize,
-    asertActivationHeight: config.mining.asertActivationHeight,
-    druidLifetime: config.mempool.druidLifetimeBlocks,
-  };
-}
-
-function issued(hash: string, tx: Transaction): IssuedTx {
-  return { hash, bytes: encodeTransaction(tx), amount: tx.outputs.reduce((sum, { value }) => sum + value.amount, 0n) };
-}
-
-/** Computes the unicorns of the network. */
-export function unicornSource({ mining: { unicorn } }: Config) {
-  return createUnicornSource({ modulus: BigInt(unicorn.modulus), iterations: unicorn.iterations });
 }

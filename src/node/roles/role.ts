@@ -1,6 +1,5 @@
 /** What a role gives to its node, and what it is made from. */
 
-import type { NodeInfo } from '../../api/options.js';
 import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
 import type { Config } from '../../config/schema.js';
@@ -70,10 +69,35 @@ export interface RoleServices {
 }
 
 export interface Role extends Service {
-  readonly type: ReturnType<NodeInfo['type']>;
   readonly services: RoleServices;
   /** Sets message handlers and loads. Called before the network starts; `start` is called after it. */
   load(): Promise<void>;
   /** Why the role is not ready; empty when it is. */
   readiness(): readonly string[];
+}
+
+/** What the composition root has of a role. */
+export interface RoleDefinition {
+  /** Opens what its nodes run. */
+  open(context: RoleContext): Promise<Role>;
+  /** Makes the data of a stopped node anew (`tessera rebuild`). */
+  rebuild(options: RebuildOptions): Promise<Rebuilt>;
+}
+
+export interface RebuildOptions {
+  readonly config: Config;
+  /** The data folder of a storage node to read the blocks from. */
+  readonly archive: string | undefined;
+  /** The payments of a wallet of so many hours are sent again. */
+  readonly hours: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+export interface Rebuilt {
+  /** What was done, for people and for programs. */
+  readonly text: string;
+  readonly report: object;
+  /** What could not be done. */
+  readonly problems: readonly string[];
 }

@@ -19,15 +19,35 @@ import { ChainIndex } from '../../storage/chain-index/chain-index.js';
 import { DamagedArchive } from '../../storage/heal/damaged-archive.js';
 import { Healing } from '../../storage/heal/healing.js';
 import { RunningStorageService } from '../../storage/storage-service.js';
+import { readGenesis } from '../genesis-file.js';
 import { indexDatabase } from '../index-database.js';
-import type { Role, RoleContext, RoleServices } from './role.js';
+import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
 const ARCHIVE = 'archive';
 /** Milliseconds until a count that the disk has refused is tried again. */
 const COUNT_RETRY_MS = 5_000;
 
+export const storage: RoleDefinition = {
+  open: (context) => StorageRole.open(context),
+
+  async rebuild(options) {
+    const { rebuildStorage } = await import('../rebuild/rebuild-storage.js');
+    const genesis = await readGenesis(options.config.network.genesisFile);
+    const { blocks, problem, kept } = await rebuildStorage({ ...options, genesis });
+    const none = 'nothing can be read: all blocks must come from another storage node or a backup';
+    return {
+      text: `rebuilt with ${blocks} blocks`,
+      report: { blocks, kept },
+      problems: [
+        ...(blocks === 0 ? [none] : []),
+        ...kept.map((folder) => `nothing of ${folder} can be read: it is kept`),
+        ...(problem === null ? [] : [`${problem}: start the node, which goes on by itself`]),
+      ],
+    };
+  },
+};
+
 export class StorageRole implements Role {
-  readonly type = 'Storage';
   readonly services: RoleServices;
   readonly #context: RoleContext;
   readonly #archive: Archive;

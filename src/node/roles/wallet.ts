@@ -1,16 +1,17 @@
-/** The roles user and miner: a wallet and the user service, and mining for a miner (decision V22). */
+/** What the roles with a wallet have in common: the wallet and the user service. */
 
 import { Failure } from '../../lib/service.js';
-import { fixedRewardAddress, Miner } from '../../miner/miner.js';
+import type { Miner } from '../../miner/miner.js';
 import type { Progress } from '../../observability/progress.js';
 import { RunningUserService } from '../../user/user-service.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { missingPeer } from '../node-links.js';
 import { openWallet } from '../open-wallet.js';
-import type { Role, RoleContext, RoleServices } from './role.js';
+import type { RebuildOptions, Rebuilt, Role, RoleContext, RoleServices } from './role.js';
+
+type MakeMiner = (context: RoleContext, wallet: Wallet | undefined) => Miner | undefined;
 
 export class WalletRole implements Role {
-  readonly type: Role['type'];
   readonly services: RoleServices;
   readonly #links: RoleContext['network']['links'];
   readonly #refreshing: Progress;
@@ -18,20 +19,17 @@ export class WalletRole implements Role {
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
 
-  /** Opens the wallet, unless the configuration switches it off. */
-  static async open(context: RoleContext): Promise<WalletRole> {
-    return new WalletRole(context, context.config.wallet.enabled ? await openWallet(context) : undefined);
+  /** Opens the wallet, unless the configuration switches it off. `createMiner` makes the miner of a node that has one. */
+  static async open(context: RoleContext, createMiner?: MakeMiner): Promise<WalletRole> {
+    const wallet = context.config.wallet.enabled ? await openWallet(context) : undefined;
+    return new WalletRole(context, wallet, createMiner?.(context, wallet));
   }
 
-  private constructor(context: RoleContext, wallet: Wallet | undefined) {
-    const { config, network } = context;
-    const isMiner = config.node.role === 'miner';
-    this.type = isMiner ? 'Miner/User' : 'User';
-    this.#links = network.links;
+  private constructor(context: RoleContext, wallet: Wallet | undefined, miner: Miner | undefined) {
+    this.#links = context.network.links;
     this.#refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
     this.#reading = context.progress('wallet_blocks', { task: 'reading the blocks that were missed', unit: 'blocks' });
     const user = wallet && createUser(context, wallet, { refreshing: this.#refreshing, reading: this.#reading });
-    const miner = isMiner && config.mining.enabled ? createMiner(context, wallet) : undefined;
     for (const service of [user, miner]) if (service) this.#failure.follow(service);
     this.services = { ...(wallet && { wallet }), ...(user && { user }), ...(miner && { miner }) };
   }
@@ -89,14 +87,14 @@ function createUser(
   );
 }
 
-/** Rewards go to the configured address, else to the wallet. Without either, the node does not mine. */
-function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {
-  const { config } = context;
-  const fixed = config.mining.staticAddress;
-  const ofWallet = wallet && { address: () => wallet.rewardAddress() };
-  const rewards = fixed === undefined ? ofWallet : fixedRewardAddress(fixed);
-  if (rewards === undefined) return undefined;
-  const tip = wallet && (() => ({ height: wallet.height, hash: wallet.tipHash, isCertified: wallet.isTipCertified }));
-  const modules = { ...context, rewards, tip, logger: context.logger('miner') };
-  return new Miner({ threads: config.mining.threads, producers: context.producers }, modules);
+/** Its chain data is discarded, and asked for again at the next start. */
+export async function rebuild({ config, hours, signal }: RebuildOptions): Promise<Rebuilt> {
+  const { rebuildWallet } = await import('../rebuild/rebuild-wallet.js');
+  const { coins, payments, height, aside } = await rebuildWallet(config, hours, signal);
+  const what = `it had seen block ${height}; ${coins} coins are asked for again and ${payments} payments looked up`;
+  return {
+    text: `the wallet starts over: ${what} when the node starts; its store as it was is in ${aside}`,
+    report: { block_num: height, coins, payments, kept: aside },
+    problems: [],
+  };
 }

@@ -70,7 +70,13 @@ export class WebSocketTransport implements Transport {
   async listen(at: HostAndPort, onConnection: (connection: Connection) => void): Promise<Listener> {
     const server = createUpgradeServer(this.#tls);
     const sockets = new SocketPool(server, { maxSockets: this.#maxSockets, maxIdle: Math.ceil(this.#maxSockets / 4) });
-    const serverOptions: ServerOptions = { ...this.#bounds, noServer: true, clientTracking: false };
+    const serverOptions: ServerOptions = {
+      ...this.#bounds,
+      noServer: true,
+      clientTracking: false,
+      // Browsers name the page that connects, nodes send none: a page in an operator's browser would be a stranger on loopback.
+      verifyClient: ({ origin }: { readonly origin?: string }) => origin === undefined,
+    };
     const webSockets = new WebSocketServer(serverOptions);
     server.on('upgrade', (request, socket, head) => {
       const pass = request.headers[PASS_HEADER];

@@ -33,6 +33,7 @@ import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-whole.js';
+import type { PassphraseCaller } from '../service.js';
 import { copyName, removeCopies } from './keystore-copies.js';
 import type { PassphraseLimiter } from './passphrase-limiter.js';
 import { isEntropy, isSameWords, newWords, type WalletWords } from './words.js';
@@ -204,13 +205,10 @@ export class Keystore {
     return { entropy, extraWord };
   }
 
-  /** Throws `wrong_passphrase`; guessing is slowed. */
-  async verify(passphrase: string): Promise<void> {
+  /** Throws `wrong_passphrase`; guessing is slowed, for the caller above all. */
+  async verify(passphrase: string, caller?: PassphraseCaller): Promise<void> {
     this.#checkOpen();
-    const isRight = await this.#modules.limiter.attempt(() =>
-      timingSafeEqual(this.#verifierOf(passphrase), this.#verifier),
-    );
-    if (!isRight) throw wrongPassphrase();
+    if (!(await this.#modules.limiter.attempt(() => this.#isRight(passphrase), caller))) throw wrongPassphrase();
   }
 
   /**
@@ -219,11 +217,13 @@ export class Keystore {
    * `blank_passphrase`, `wrong_passphrase` (decision V26) or `wallet_write_failed`; nothing has changed then, unless the
    * message says that the change was made and may be lost.
    */
-  async changePassphrase(oldPassphrase: string, newPassphrase: string): Promise<void> {
+  async changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void> {
     checkNotBlank(newPassphrase);
+    // Whoever waits for a guess keeps nobody else from a change.
+    await this.verify(oldPassphrase, caller);
     await this.#changes.run(async () => {
-      await this.verify(oldPassphrase);
       this.#checkOpen();
+      if (!this.#isRight(oldPassphrase)) throw wrongPassphrase();
       if (this.#options.keepsPassphrase === true) {
         this.#verifier = this.#verifierOf(newPassphrase);
         return;
@@ -282,6 +282,10 @@ export class Keystore {
     } catch {
       return false;
     }
+  }
+
+  #isRight(passphrase: string): boolean {
+    return timingSafeEqual(this.#verifierOf(passphrase), this.#verifier);
   }
 
   #verifierOf(passphrase: string): Buffer {

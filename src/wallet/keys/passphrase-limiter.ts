@@ -1,83 +1,128 @@
 /**
- * Slows the guessing of a passphrase. After a wrong one every further attempt, right or wrong, waits before it is checked:
- * 250 ms, doubled with each failure, at most 30 s. The wait comes before the check, and attempts queue up, so nothing is won
- * by asking many times at once or by giving up early. Failures are forgotten after 15 quiet minutes, not by a success: a
- * busy wallet would otherwise wipe them for the guesser.
+ * Slows the guessing of a passphrase. After a wrong one every further attempt of its caller, right or wrong, waits before it is checked:
+ * 250 ms, doubled with each failure, at most 30 s. The wait comes before the check, and attempts queue up, so nothing is won by asking
+ * many times at once or by giving up early. Failures are forgotten after 15 quiet minutes, not by a success: a busy wallet
+ * would otherwise wipe them for the guesser.
+ *
+ * A caller is an API key at an address. One who has not failed does not wait for one who has; but what all have failed counts as if one
+ * caller had, and may run ahead of that schedule by four minutes only: by half of it with one key, and by a quarter with a
+ * key for callers who have failed. Then all wait but those who were right before and have not failed since.
  */
 
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
-import { Mutex } from '../../lib/mutex.js';
+import type { PassphraseCaller } from '../service.js';
 
 /** Milliseconds. */
 const FIRST_DELAY = 250;
 /** Milliseconds. */
 const MAX_DELAY = 30_000;
+/** Milliseconds by which the failures of all may run ahead. */
+const MAX_AHEAD = 8 * MAX_DELAY;
 /** Milliseconds without a failure after which all are forgotten. */
 const FORGET_AFTER = 15 * 60 * 1_000;
-/** Attempts that may wait; more are turned away. */
+/** Attempts with one key that may wait; more are turned away. */
 const MAX_WAITING = 32;
+/** Callers that are remembered: those who were right, and those who were wrong, which takes them half a minute each. */
+const MAX_CALLERS = 10_000;
+
+/** Without an API key: this program itself, and whoever asks a node that is open. */
+const NOBODY: PassphraseCaller = { key: '', address: '' };
+
+/** The failures of one caller, of all with one key, or of all. */
+class Share {
+  failures = 0;
+  /** Attempts that wait. */
+  waiting = 0;
+  /** It has been right. */
+  isKnown = false;
+  #due = Number.NEGATIVE_INFINITY;
+  #last = Number.NEGATIVE_INFINITY;
+
+  /** Milliseconds that its failures have to last yet. */
+  debt(now: number): number {
+    if (now - this.#last >= FORGET_AFTER) this.failures = 0;
+    return this.failures === 0 ? 0 : Math.max(0, this.#due - now);
+  }
+
+  /** Adds a failure; gives the milliseconds that it lasts: those of the share, or as many as it counts elsewhere. */
+  fail(now: number, counted?: number): number {
+    const debt = this.debt(now);
+    const ms = counted ?? Math.min(FIRST_DELAY * 2 ** this.failures, MAX_DELAY);
+    this.#due = now + debt + ms;
+    this.#last = now;
+    this.failures += 1;
+    return ms;
+  }
+}
 
 export class PassphraseLimiter {
   readonly #clock: Clock;
-  readonly #line = new Mutex();
-  #failures = 0;
-  #lastFailure = Number.NEGATIVE_INFINITY;
-  #waiting = 0;
+  readonly #all = new Share();
+  readonly #keys = new Map<string, Share>();
+  readonly #callers = new LRUCache<string, Share>({ max: MAX_CALLERS });
+  readonly #wakers = new Set<() => void>();
   #closed = false;
-  #wake: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Runs `check` when it may run; false counts as a failure. Throws `rate_limited` when too many wait already. */
-  async attempt(check: () => Promise<boolean> | boolean): Promise<boolean> {
-    if (this.#failures > 0 && this.#waiting >= MAX_WAITING) {
+  async attempt(check: () => boolean, { key, address }: PassphraseCaller = NOBODY): Promise<boolean> {
+    const caller = JSON.stringify([key, address]);
+    const ofKey = this.#keys.get(key) ?? new Share();
+    this.#keys.set(key, ofKey);
+    let ms = this.#delay(ofKey, caller);
+    if (ms > 0 && ofKey.waiting >= MAX_WAITING) {
       throw new TesseraError('rate_limited', 'too many attempts after a wrong passphrase; wait half a minute');
     }
-    this.#waiting += 1;
-    try {
-      return await this.#line.run(() => this.#inTurn(check));
-    } finally {
-      this.#waiting -= 1;
-    }
+    ofKey.waiting += 1;
+    // Nothing comes between the last look at the delay and the check.
+    for (; ms > 0 && !this.#closed; ms = this.#delay(ofKey, caller)) await this.#pause(ms);
+    ofKey.waiting -= 1;
+    if (this.#closed) throw new TesseraError('shutting_down', 'the wallet is being closed');
+    const isRight = check();
+    const own = this.#callers.get(caller) ?? new Share();
+    this.#callers.set(caller, own);
+    if (isRight) own.isKnown = true;
+    else this.#fail(ofKey, own);
+    return isRight;
   }
 
   /** Makes everything that waits fail with `shutting_down`. */
   close(): void {
     this.#closed = true;
-    this.#wake?.();
+    for (const wake of this.#wakers) wake();
   }
 
-  async #inTurn(check: () => Promise<boolean> | boolean): Promise<boolean> {
-    for (let ms = this.#delayLeft(); ms > 0 && !this.#closed; ms = this.#delayLeft()) await this.#pause(ms);
-    if (this.#closed) throw new TesseraError('shutting_down', 'the wallet is being closed');
-    const isRight = await check();
-    if (!isRight) {
-      this.#failures += 1;
-      this.#lastFailure = this.#clock.monotonic();
-    }
-    return isRight;
+  #fail(ofKey: Share, own: Share): void {
+    const now = this.#clock.monotonic();
+    own.fail(now);
+    ofKey.fail(now, this.#all.fail(now));
   }
 
-  #delayLeft(): number {
-    if (this.#failures === 0) return 0;
-    const since = this.#clock.monotonic() - this.#lastFailure;
-    if (since >= FORGET_AFTER) {
-      this.#failures = 0;
-      return 0;
-    }
-    return Math.max(0, Math.min(FIRST_DELAY * 2 ** (this.#failures - 1), MAX_DELAY) - since);
+  /** Milliseconds until the caller may try; 0 when it may now. */
+  #delay(ofKey: Share, caller: string): number {
+    const now = this.#clock.monotonic();
+    const own = this.#callers.get(caller);
+    const ownDelay = own?.debt(now) ?? 0;
+    const hasFailed = own !== undefined && own.failures > 0;
+    if (own?.isKnown && !hasFailed) return 0;
+    const ofKeyDelay = ofKey.debt(now) - (hasFailed ? MAX_AHEAD / 4 : MAX_AHEAD / 2);
+    return Math.max(ownDelay, ofKeyDelay, this.#all.debt(now) - MAX_AHEAD, 0);
   }
 
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = this.#clock.after(ms, resolve);
-      this.#wake = () => {
+      const wake = (): void => {
         timer.cancel();
+        this.#wakers.delete(wake);
         resolve();
       };
+      const timer = this.#clock.after(ms, wake);
+      this.#wakers.add(wake);
     });
   }
 }

@@ -1,12 +1,13 @@
 /** Answers of every node: facts about itself, and its health. */
 
 import { type Static, Type } from '@sinclair/typebox';
+import { OPERATOR_TYPES } from '../../../lib/roles.js';
 import { Enum, Int64, MapOf } from '../../schemas/scalars.js';
 
 const PeerInfo = Type.Object(
   {
     address: Type.String({ description: 'Socket address, ip:port.', examples: ['127.0.0.1:12300'] }),
-    node_type: Enum(['Mempool', 'Storage'], { description: 'What the peer is.' }),
+    node_type: Enum(OPERATOR_TYPES, { description: 'What the peer is.' }),
     version: Type.Optional(
       Type.String({
         description: 'Version of its program, as it says; missing when it did not say.',

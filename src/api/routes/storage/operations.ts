@@ -43,6 +43,7 @@ export const queryBlockchainEntries = defineOperation({
   id: 'queryBlockchainEntries',
   family: 'v1',
   method: 'POST',
+  reads: true,
   path: '/v1/blockchain-entries/query',
   tag,
   summary: 'Many stored blocks or transactions',

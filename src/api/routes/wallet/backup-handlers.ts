@@ -1,6 +1,7 @@
 /** Routes of the backup file of a wallet, and of moving funds under its words. */
 
 import type { FastifyPluginCallback } from 'fastify';
+import { passphraseCaller } from '../../http/access.js';
 import { addRoutes } from '../../http/route.js';
 import { walletBackupOperations } from './backup-operations.js';
 
@@ -8,7 +9,9 @@ export const walletBackupRoutes: FastifyPluginCallback = (app, _options, done) =
   const { services } = app;
 
   addRoutes(app, walletBackupOperations, {
-    backupWallet: async ({ body }) => ({ backup: await services.wallet.backup(body.passphrase) }),
+    backupWallet: async (request) => ({
+      backup: await services.wallet.backup(request.body.passphrase, passphraseCaller(request)),
+    }),
 
     async sweepWallet() {
       const { wallet } = services;

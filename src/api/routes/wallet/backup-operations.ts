@@ -39,6 +39,7 @@ export const backupWallet = defineOperation({
   id: 'backupWallet',
   family: 'v1',
   method: 'POST',
+  reads: true,
   path: '/v1/wallet/backup',
   tag,
   apiKey: true,

@@ -6,8 +6,9 @@ import { DISPLAY_UNIT } from '../../../chain/constants.js';
 import { assetView, transactionView } from '../../../chain/json.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
-import type { UserService } from '../../../user/service.js';
+import type { AddressPayment, UserService } from '../../../user/service.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
+import { passphraseCaller } from '../../http/access.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
@@ -58,12 +59,12 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
       return { imported: pairs.length === 0 ? [] : await wallet.importKeyPairs(new Map(pairs)) };
     },
 
-    async changePassphrase({ body }) {
-      const { wallet } = services;
-      if (body.new_passphrase.trim() === '') {
+    async changePassphrase(request) {
+      const { old_passphrase: old, new_passphrase: chosen } = request.body;
+      if (chosen.trim() === '') {
         throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
       }
-      await wallet.changePassphrase(body.old_passphrase, body.new_passphrase);
+      await services.wallet.changePassphrase(old, chosen, passphraseCaller(request));
       return undefined;
     },
 
@@ -76,7 +77,11 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
       return undefined;
     },
 
-    createPayment: async (request) => pay(services.user, request.body, idempotencyKeyOf(request)),
+    createPayment: async (request) =>
+      pay(services.user, request.body, {
+        caller: passphraseCaller(request),
+        idempotencyKey: idempotencyKeyOf(request),
+      }),
 
     abandonPayment: async ({ params }) => abandon(services.user, params.tx_hash),
   });
@@ -87,9 +92,9 @@ async function abandon(user: UserService, hash: string): Promise<undefined> {
   await user.abandonPayment(hash);
 }
 
-async function pay(user: UserService, body: PaymentRequest, idempotencyKey: string | undefined) {
+async function pay(user: UserService, body: PaymentRequest, from: Pick<AddressPayment, 'caller' | 'idempotencyKey'>) {
   const { kind, address, amount, locktime, passphrase } = body;
-  const order = { address, amount: BigInt(amount), locktime: BigInt(locktime ?? 0), passphrase, idempotencyKey };
+  const order = { address, amount: BigInt(amount), locktime: BigInt(locktime ?? 0), passphrase, ...from };
   const paid = { to_address: address, amount: { kind: 'token' as const, amount } };
   if (kind === 'address') return { ...paid, tx_hash: (await user.payAddress(order)).txHash };
   await user.payPeer(order);

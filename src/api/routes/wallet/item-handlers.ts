@@ -1,6 +1,7 @@
 /** Routes of the items of a wallet. */
 
 import type { FastifyPluginCallback } from 'fastify';
+import { passphraseCaller } from '../../http/access.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
@@ -23,6 +24,7 @@ export const walletItemRoutes: FastifyPluginCallback = (app, _options, done) => 
         amount: BigInt(amount),
         locktime: BigInt(locktime ?? 0),
         passphrase,
+        caller: passphraseCaller(request),
         idempotencyKey: idempotencyKeyOf(request),
       };
       const paid = {

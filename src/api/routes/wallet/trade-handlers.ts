@@ -4,6 +4,7 @@ import type { FastifyPluginCallback } from 'fastify';
 import { itemAsset, tokenAsset } from '../../../chain/assets.js';
 import type { Asset } from '../../../chain/types.js';
 import type { TradeInfo } from '../../../user/service.js';
+import { passphraseCaller } from '../../http/access.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
@@ -26,12 +27,16 @@ export const walletTradeRoutes: FastifyPluginCallback = (app, _options, done) =>
         peer: peer ?? null,
         isReachable: reachable ?? false,
         passphrase,
+        caller: passphraseCaller(request),
         idempotencyKey: idempotencyKeyOf(request),
       });
       return tradeView(trade);
     },
 
-    acceptTrade: async ({ body }) => tradeView(await services.user.acceptTrade(body.offer, body.passphrase)),
+    async acceptTrade(request) {
+      const { offer, passphrase } = request.body;
+      return tradeView(await services.user.acceptTrade(offer, passphrase, passphraseCaller(request)));
+    },
 
     completeTrade: async ({ body }) => tradeView(await services.user.completeTrade(body.document)),
 

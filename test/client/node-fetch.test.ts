@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
 import { expect, it, onTestFinished } from 'vitest';
-import { trustingFetch } from '../../src/client/trusting-fetch.js';
+import { nodeFetch } from '../../src/client/node-fetch.js';
 import { NODE_CERT, NODE_TLS_KEY } from '../support/certificates.js';
 
 /** Asks a server that answers with these bytes. */
@@ -15,7 +15,7 @@ async function ask(answer: string): Promise<Response> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  const send = trustingFetch({ certificate: NODE_CERT });
+  const send = nodeFetch({ certificate: NODE_CERT });
   return send(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`, {});
 }
 

@@ -1,10 +1,11 @@
 /**
- * `fetch` over HTTPS with other certificates than those that Node.js trusts: its own `fetch` takes none. It does what the
- * client needs, and no more: no redirects, no packed answers.
+ * `fetch` over the modules `http` and `https` of Node.js. It always settles, where that of Node.js 20 waits for ever when the first server
+ * that a process asks closes the connection at once; and it takes other certificates than those that Node.js trusts. It does what
+ * the client needs, and no more: no redirects, no packed answers.
  */
 
-import type { IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent, request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import type { PeerCertificate } from 'node:tls';
 import type { Fetch } from './transport.js';
@@ -15,14 +16,24 @@ export type Trust = { readonly authorities: string } | { readonly certificate: s
 /** Statuses whose answers have no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** A `fetch` for https URLs. Connections are kept and used again. */
-export function trustingFetch(trust: Trust): Fetch {
-  const agent = new Agent({ keepAlive: true, ...tlsOptions(trust) });
+/** Milliseconds until a server takes a connection. */
+const CONNECT_MS = 10_000;
+
+/** Connections are kept and used again. Without `trust`, what Node.js trusts decides. */
+export function nodeFetch(trust?: Trust): Fetch {
+  const trusting = trust === undefined ? {} : { agent: new Agent({ keepAlive: true, ...tlsOptions(trust) }) };
   return (url, init) =>
     new Promise((resolve, reject) => {
-      const fail = (cause: unknown): void => reject(new TypeError('fetch failed', { cause }));
       const { method = 'GET', signal, body, headers } = init;
-      const sent = request(url, { agent, method, headers: headersOf(headers), ...(signal ? { signal } : {}) });
+      const fail = (cause: unknown): void =>
+        reject(signal?.aborted ? signal.reason : new TypeError('fetch failed', { cause }));
+      const options = { ...trusting, method, headers: headersOf(headers), ...(signal ? { signal } : {}) };
+      const sent = (new URL(url).protocol === 'https:' ? requestHttps : requestHttp)(url, options);
+      sent.on('socket', (socket) => {
+        if (!socket.connecting) return;
+        const limit = setTimeout(() => sent.destroy(new NotConnected()), CONNECT_MS);
+        socket.once('connect', () => clearTimeout(limit)).once('close', () => clearTimeout(limit));
+      });
       sent.on('response', (answer) => {
         try {
           resolve(responseOf(answer));
@@ -36,6 +47,15 @@ export function trustingFetch(trust: Trust): Fetch {
       sent.on('close', () => fail(new Error('the connection was closed without an answer')));
       sent.end(body);
     });
+}
+
+/** The request was not sent. */
+class NotConnected extends Error {
+  readonly code = 'EHOSTUNREACH';
+
+  constructor() {
+    super(`no connection within ${CONNECT_MS / 1_000} s`);
+  }
 }
 
 function tlsOptions(trust: Trust) {

@@ -1,0 +1,49 @@
+/** What a command asks a node to do: until an answer says whether it was done, the command has neither succeeded nor failed. */
+
+import { mayHaveActed, UnknownOutcome } from '../client/repeat.js';
+import { createDeferred } from '../lib/deferred.js';
+import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { type CliProcess, ExitError, type WriteWatch } from './command.js';
+
+/** Exit status when it is not known whether it was done. */
+export const UNKNOWN = 3;
+
+/** What can always be done about that. */
+export const LOOK_FIRST = 'look at what the node has before you run the command again';
+
+export class Writes implements WriteWatch {
+  advice = LOOK_FIRST;
+  readonly #process: Pick<CliProcess, 'onSignal'>;
+  #isOut = false;
+
+  constructor(process: Pick<CliProcess, 'onSignal'>) {
+    this.#process = process;
+  }
+
+  async answer<T>(request: Promise<T>): Promise<T> {
+    this.#isOut = true;
+    const interrupted = createDeferred<never>();
+    const stop = (): void => {
+      interrupted.reject(new UnknownOutcome(new TesseraError('aborted', 'interrupted while the request was out')));
+    };
+    const removers = (['SIGINT', 'SIGTERM'] as const).map((signal) => this.#process.onSignal(signal, stop));
+    try {
+      const answer = await Promise.race([request, interrupted.promise]);
+      this.#isOut = false;
+      return answer;
+    } catch (error) {
+      this.#isOut = !isTesseraError(error) || error instanceof UnknownOutcome || mayHaveActed(error);
+      throw error;
+    } finally {
+      for (const remove of removers) remove();
+    }
+  }
+
+  /** What a command that has thrown the error ends with: while a request is out, that is no failure. */
+  judged(error: unknown): unknown {
+    if (!this.#isOut || error instanceof ExitError) return error;
+    const code = isTesseraError(error) ? error.code : 'internal_error';
+    const message = `${errorMessage(error)}; it is not known whether it was done: ${this.advice}`;
+    return new ExitError(UNKNOWN, code, message);
+  }
+}

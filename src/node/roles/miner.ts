@@ -1,0 +1,20 @@
+/** The role miner: a wallet, and mining (decision V22). */
+
+import { fixedRewardAddress, Miner } from '../../miner/miner.js';
+import type { Wallet } from '../../wallet/wallet.js';
+import type { RoleContext, RoleDefinition } from './role.js';
+import { rebuild, WalletRole } from './wallet.js';
+
+export const miner: RoleDefinition = { open: (context) => WalletRole.open(context, createMiner), rebuild };
+
+/** Rewards go to the configured address, else to the wallet. Without either, the node does not mine. */
+function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {
+  const { mining } = context.config;
+  const fixed = mining.staticAddress;
+  const ofWallet = wallet && { address: () => wallet.rewardAddress() };
+  const rewards = fixed === undefined ? ofWallet : fixedRewardAddress(fixed);
+  if (rewards === undefined || !mining.enabled) return undefined;
+  const tip = wallet && (() => ({ height: wallet.height, hash: wallet.tipHash, isCertified: wallet.isTipCertified }));
+  const modules = { ...context, rewards, tip, logger: context.logger('miner') };
+  return new Miner({ threads: mining.threads, producers: context.producers }, modules);
+}
