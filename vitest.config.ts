@@ -3,7 +3,11 @@ import { defineConfig } from 'vitest/config';
 /** Tests with processes, browsers, whole networks or fuzz; everything else runs in seconds. */
 const END_TO_END = 'test/**/*.e2e.test.ts';
 /** Tests that put another module in the place of one of ours, by `vi.mock`. */
-export const REPLACE_MODULES = ['test/chain/signature-operations.test.ts', 'test/db/private-folder.test.ts'];
+export const REPLACE_MODULES = [
+  'test/chain/signature-operations.test.ts',
+  'test/db/private-folder.test.ts',
+  'test/node/fifth-role.test.ts',
+];
 
 export default defineConfig({
   test: {

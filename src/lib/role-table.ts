@@ -1,6 +1,6 @@
 /**
- * The roles of nodes: the one table of them, with the facts that every part of the program may ask for. Whoever wants to know
- * something of a role asks this table, and not for the name of the role.
+ * The roles of nodes: the one table of them, with the facts that every part of the program may ask for
+ * (docs/adr/0055-a-role-is-a-room.md). Whoever wants to know something of a role asks this table, and not for the name of the role.
  */
 
 export interface RoleFacts {
