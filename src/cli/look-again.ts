@@ -6,7 +6,8 @@
 import { mayAnswerLater, retryAfterMs } from '../client/repeat.js';
 import { systemClock } from '../lib/clock.js';
 import { errorMessage, isTesseraError } from '../lib/errors.js';
-import { ExitError } from './command.js';
+import { printable } from '../lib/printable.js';
+import { type CliProcess, ExitError } from './command.js';
 import { UNKNOWN } from './writes.js';
 
 /** Milliseconds between two looks. */
@@ -26,9 +27,13 @@ const LOOKING: Looking = {
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** What the look gives, once it gives something. Throws the error of a look that no later one can mend, or of the last one. */
+/**
+ * What the look gives, once it gives something. Says when nothing answers, and until when it looks. Throws the error of a look that no later
+ * one can mend, or of the last one.
+ */
 export async function lookUntil<T>(
   look: () => Promise<T | undefined>,
+  { stderr }: Pick<CliProcess, 'stderr'>,
   { clock, pause }: Looking = LOOKING,
 ): Promise<T> {
   for (let silentSince: number | undefined; ; ) {
@@ -40,7 +45,10 @@ export async function lookUntil<T>(
     } catch (error) {
       if (!isTesseraError(error) || !mayAnswerLater(error)) throw error;
       wait = Math.max(wait, retryAfterMs(error));
-      silentSince ??= clock.monotonic();
+      if (silentSince === undefined) {
+        silentSince = clock.monotonic();
+        stderr.write(`no answer (${printable(error.message)}): looking again, for up to ${GIVES_UP_AFTER / 1_000} s\n`);
+      }
       if (clock.monotonic() + wait - silentSince > GIVES_UP_AFTER) throw error;
     }
     await pause(wait);

@@ -123,12 +123,14 @@ describe('what is looked at again', () => {
     const limited = new TesseraError('rate_limited', 'slowly', { details: { status: 429, retryAfter: 7 } });
     const answers: (TesseraError | undefined | string)[] = [limited, undefined, 'done'];
     const modules = looking();
+    const context = createContext();
     const look = async () => {
       const answer = answers.shift();
       if (answer instanceof TesseraError) throw answer;
       return answer;
     };
-    expect(await lookUntil(look, modules)).toBe('done');
+    expect(await lookUntil(look, context, modules)).toBe('done');
+    expect(context.err()).toBe('no answer (slowly): looking again, for up to 600 s\n');
     expect(modules.pauses).toEqual([7_000, 250]);
   });
 
@@ -140,7 +142,7 @@ describe('what is looked at again', () => {
       if (asked > 5_000) throw new NoAnswer('http://a.node', new Error('it is gone'));
       return undefined;
     };
-    await expect(lookUntil(look, modules)).rejects.toThrow('it is gone');
+    await expect(lookUntil(look, createContext(), modules)).rejects.toThrow('it is gone');
     expect(modules.clock.monotonic()).toBe(5_000 * 250 + 600_000);
   });
 });

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { settled } from '../../src/cli/wallet/settled.js';
 import type { NodeClient } from '../../src/client/client.js';
 import { NoAnswer } from '../../src/client/transport.js';
+import { createContext } from '../support/cli-context.js';
 
 it('finds a payment behind thousands of later ones, and waits for its end over a node that does not answer', async () => {
   const asked: { readonly limit: number; readonly cursor?: number }[] = [];
@@ -22,7 +23,7 @@ it('finds a payment behind thousands of later ones, and waits for its end over a
     const movements = Array.from({ length: count }, (_, i) => movementAt(cursor - i));
     return { movements, next: cursor - count < 0 ? null : cursor - count };
   };
-  const found = await settled('ours', { call } as unknown as Pick<NodeClient, 'call'>);
+  const found = await settled('ours', { call } as unknown as Pick<NodeClient, 'call'>, createContext());
   expect(found).toMatchObject({ number: 7, state: 'confirmed' });
   const page = { limit: 1_000 };
   const alone = { limit: 1, cursor: 7 };

@@ -44,7 +44,7 @@ export const command: Command = {
     // A node that is not there from the start may not come.
     const end =
       (await look()) ??
-      (await lookUntil(look).catch((error) => {
+      (await lookUntil(look, context).catch((error) => {
         if (!isTesseraError(error)) throw error;
         throw new ExitError(
           UNKNOWN,

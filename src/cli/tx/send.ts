@@ -70,7 +70,7 @@ export const command: Command = {
       if (args.has('json')) context.stdout.write(`${stringifyExact({ transactions })}\n`);
     };
     if (isWaited) {
-      await whileWaiting('waiting for a block', waitForBlock(hashes, client), context).catch((error) => {
+      await whileWaiting('waiting for a block', waitForBlock(hashes, client, context), context).catch((error) => {
         const unknown = stillUnknown(error, hashes.join(' and '));
         if (unknown instanceof ExitError) print(() => 'Unknown');
         throw unknown;

@@ -40,13 +40,17 @@ export function submit(
 }
 
 /** Resolves when blocks have all of them. A node that cannot answer for a while is asked again. Throws `transaction_rejected`. */
-export function waitForBlock(hashes: readonly string[], client: Pick<NodeClient, 'call'>): Promise<true> {
+export function waitForBlock(
+  hashes: readonly string[],
+  client: Pick<NodeClient, 'call'>,
+  context: Pick<CliContext, 'stderr'>,
+): Promise<true> {
   return lookUntil(async () => {
     const statuses = await client.call(queryTransactionStatus, { body: { hashes: [...hashes] } });
     const rejected = hashes.find((hash) => statusOf(statuses, hash) === 'Rejected');
     if (rejected !== undefined) throw new TesseraError('transaction_rejected', `${rejected} was rejected`);
     return hashes.every((hash) => statusOf(statuses, hash) === 'Confirmed') || undefined;
-  });
+  }, context);
 }
 
 /** What the node says of each now; undefined where it does not say. */

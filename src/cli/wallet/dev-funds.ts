@@ -66,7 +66,7 @@ export async function payFromDev(
   await submit([transaction], client, context);
   const isWaited = args.has('wait');
   if (isWaited) {
-    await whileWaiting('waiting for a block', waitForBlock([hash], client), context).catch((error) => {
+    await whileWaiting('waiting for a block', waitForBlock([hash], client, context), context).catch((error) => {
       throw stillUnknown(error, hash);
     });
   }

@@ -110,7 +110,7 @@ export const command: Command = {
       const report = args.has('json') ? stringifyExact({ ...answer, state, reason }) : `${hash} ${state}`;
       context.stdout.write(`${report}\n`);
     };
-    const waiting = whileWaiting('waiting for a block', settled(hash, client), context);
+    const waiting = whileWaiting('waiting for a block', settled(hash, client, context), context);
     const entry = await waiting.catch((error) => {
       print('unknown', errorMessage(error));
       throw stillUnknown(error, hash);

@@ -3,6 +3,7 @@
 import type { Result } from '../../api/operation.js';
 import { getWalletMovements } from '../../api/routes/wallet/history-operations.js';
 import type { NodeClient } from '../../client/client.js';
+import type { CliProcess } from '../command.js';
 import { lookUntil } from '../look-again.js';
 
 /** Movements of one answer while the payment is looked for. */
@@ -11,12 +12,16 @@ const PAGE = 1_000;
 type Movement = Result<typeof getWalletMovements>['movements'][number];
 
 /** Resolves with the payment as the history has it. A node that cannot answer for a while is asked again. */
-export async function settled(hash: string, client: Pick<NodeClient, 'call'>): Promise<Movement> {
+export async function settled(
+  hash: string,
+  client: Pick<NodeClient, 'call'>,
+  context: Pick<CliProcess, 'stderr'>,
+): Promise<Movement> {
   let known: Movement | undefined;
   return lookUntil(async () => {
     known = await look(hash, client, known);
     return known?.state === 'confirmed' || known?.state === 'rejected' ? known : undefined;
-  });
+  }, context);
 }
 
 /** Where it was before, or else from the newest on: its number in the history does not change. */
