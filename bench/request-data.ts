@@ -146,6 +146,7 @@ const WALLET: WalletService = {
     items: new Map(),
   }),
   items: async () => [],
+  temporaryAddresses: new Set(),
   newAddress: async () => ADDRESS,
   movements: async () => ({ movements: [], next: null }),
   backup: async () => '',

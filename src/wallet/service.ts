@@ -223,6 +223,8 @@ export interface WalletService {
    * stay.
    */
   importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]>;
+  /** Own addresses of version 99999, of which many keys have the same (docs/chain.md#addresses). */
+  readonly temporaryAddresses: ReadonlySet<string>;
   /** Throws `blank_passphrase` or `wrong_passphrase`. */
   changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void>;
   /** Own payments, oldest first. */

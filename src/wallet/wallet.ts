@@ -97,6 +97,11 @@ export class Wallet implements WalletService {
     return this.#parts.keys.exportPairs();
   }
 
+  /** See `WalletService`. */
+  get temporaryAddresses(): ReadonlySet<string> {
+    return this.#parts.keys.temporary;
+  }
+
   async importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]> {
     const { history, keys, writes } = this.#parts;
     writes.checkRoom();

@@ -15,6 +15,7 @@ import { createdOutPoints, hasDuplicateInputs, outPointKey } from '../../src/cha
 import type { AddressVersion, Asset, Script, Transaction, TxOut } from '../../src/chain/types.js';
 import * as validation from '../../src/chain/validation.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
+import { sha3Bytes } from '../../src/crypto/sha3.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { fc, test } from '../support/property.js';
 import { createFault, transactionFault } from '../support/validate.js';
@@ -115,6 +116,15 @@ describe('ordinary transactions (docs/chain.md#validation)', () => {
       );
     expect(check({ key: OTHER, change })).toBe(validation.INVALID_SCRIPT);
     expect(check({ change })).toBeNull();
+  });
+
+  it('takes the signature of another key with the same address of version 99999, as the network does (docs/chain.md#addresses)', () => {
+    const [key, other] = ['key 1548', 'key 8920'].map((text) => keyPairFromSeed(sha3Bytes(text)));
+    if (key === undefined || other === undefined) throw new Error('no keys');
+    const spent = [txOut(one, addressOf(key.publicKey, 99_999))];
+    expect(check({ spent, key: { ...key, addressVersion: 99_999 } })).toBeNull();
+    expect(check({ spent, key: { ...other, addressVersion: 99_999 } })).toBeNull();
+    expect(check({ spent, key: { ...OTHER, addressVersion: 99_999 } })).toBe(validation.INVALID_SCRIPT);
   });
 
   it('3e: refuses a script with another text than the signable, even if the signature is right', () => {

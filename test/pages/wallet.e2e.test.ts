@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressOf } from '../../src/chain/address.js';
+import { generateKeyPair } from '../../src/crypto/ed25519.js';
+import { toHex } from '../../src/lib/bytes.js';
+import { systemRandom } from '../../src/lib/random.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import {
   axeFindings,
@@ -211,6 +215,27 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await history.getByText('Mining reward').first().waitFor();
     expect(await history.locator('a').count()).toBe(0);
     expect(await links.allInnerTexts()).toEqual(['Wallet', 'Pay', 'Receive', 'History', 'Items', 'Trades', 'Safety']);
+  });
+
+  it('warns of an own address of version 99999 where it shows it, and before it pays there', async () => {
+    const { publicKey, seed } = generateKeyPair(systemRandom);
+    const address = addressOf(publicKey, 99_999);
+    const pair = { public_key: toHex(publicKey), secret_key: toHex(seed), address_version: 99_999 };
+    const imported = await fetch(`${origin}/v1/wallet/keypairs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ addresses: { [address]: pair } }),
+    });
+    expect(imported.status).toBe(201);
+    for (const path of ['/wallet', '/wallet/receive']) {
+      const { page } = await open(path);
+      await page.getByText(`${address}: other keys have the same address`).waitFor();
+    }
+    const { page } = await open('/wallet/pay');
+    await review(page, '1', 'tokens', address);
+    const confirm = page.getByRole('region', { name: 'Is this right?' });
+    await confirm.getByText(`${address}: other keys have the same address`).waitFor();
+    await review((await open('/wallet/pay')).page, '1', 'tokens');
   });
 
   it('saves a backup file and changes the passphrase', async () => {

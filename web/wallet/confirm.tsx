@@ -8,7 +8,9 @@ import { Facts } from '../shared/components/facts.js';
 import type { Order } from './order.js';
 import type { OrderState } from './order-desk.js';
 import { ORDER_WORDS, OrderFacts } from './order-facts.js';
+import { TemporaryAddresses } from './parts.js';
 import { useOrders } from './use-orders.js';
+import { useTotals } from './use-wallet.js';
 
 export interface ConfirmProps<T> {
   readonly order: Order;
@@ -19,6 +21,7 @@ export interface ConfirmProps<T> {
 export function Confirm<T>({ order, onBack, onDone }: ConfirmProps<T>) {
   const desk = useOrders();
   const state = desk.stateOf(order);
+  const totals = useTotals();
   const { verb, asksPassphrase } = ORDER_WORDS[order.path];
   const [passphrase, setPassphrase] = useState('');
   const head = useRef<HTMLHeadingElement>(null);
@@ -37,6 +40,7 @@ export function Confirm<T>({ order, onBack, onDone }: ConfirmProps<T>) {
       <Facts>
         <OrderFacts order={order} />
       </Facts>
+      <TemporaryAddresses addresses={totals.value?.temporary_addresses?.filter((one) => one === order.body.address)} />
       <form
         class="form"
         onSubmit={(event) => {

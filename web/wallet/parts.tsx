@@ -1,8 +1,11 @@
 /** Small parts of the pages of the wallet: states, names of the chain with a link where this address shows it, items. */
 
 import type { ComponentChildren } from 'preact';
+import { temporaryAddressWarning } from '../../src/chain/temporary-address.js';
 import { grouped } from '../shared/amounts.js';
 import { BESIDE, Hash } from '../shared/components/hash.js';
+import { Notice } from '../shared/components/notice.js';
+import { SafeText } from '../shared/components/safe-text.js';
 import { useServes } from '../shared/use-node.js';
 import type { Movement } from './movement-log.js';
 import { useSession } from './session.js';
@@ -23,6 +26,17 @@ export function StateTag({ state }: { readonly state: Movement['state'] }) {
     <span class={`tag ${kind}`} title={about}>
       {text}
     </span>
+  );
+}
+
+/** What the owner should know of such addresses; nothing when there are none. */
+export function TemporaryAddresses({ addresses }: { readonly addresses: readonly string[] | undefined }) {
+  const warning = temporaryAddressWarning(addresses);
+  if (warning === undefined) return null;
+  return (
+    <Notice title="Addresses that other keys can spend from" kind="warning">
+      <SafeText text={warning} />
+    </Notice>
   );
 }
 

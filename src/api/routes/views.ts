@@ -27,3 +27,12 @@ export function addressListView(
 export function balanceView({ addresses, tokens, items }: Balances) {
   return { address_list: addressListView(addresses), total: { tokens, items } };
 }
+
+/** Addresses of version 99999 in one answer. */
+const MAX_TEMPORARY = 1_000;
+
+/** A member for the answer that names them; none where there is nothing to name. */
+export function temporaryAddressesView(addresses: Iterable<string>): { readonly temporary_addresses?: string[] } {
+  const named = [...addresses].slice(0, MAX_TEMPORARY);
+  return named.length === 0 ? {} : { temporary_addresses: named };
+}

@@ -8,6 +8,7 @@ import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { balanceOfDev, DEV_ACCOUNT_FLAG } from './dev-funds.js';
 import { table } from './table.js';
+import { warnOfTemporary } from './temporary.js';
 
 type WalletInfo = Result<typeof getWallet>;
 
@@ -41,6 +42,7 @@ export const command: Command = {
     // Every page has the totals: the first is enough unless outputs are asked for.
     const query = args.has('addresses') ? {} : { page: 0 };
     const info = await client.call(getWallet, { query });
+    warnOfTemporary(info.temporary_addresses, context);
     const shown = args.has('addresses') ? info : { ...info, addresses: undefined };
     if (args.has('json')) context.stdout.write(`${stringifyExact(shown)}\n`);
     else context.stdout.write(totals(info) + items(info) + (args.has('addresses') ? addresses(info) : ''));

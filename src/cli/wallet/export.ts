@@ -7,6 +7,7 @@ import { type Command, UsageError } from '../command.js';
 import { writeNewFile } from '../new-file.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
+import { warnOfTemporaryPairs } from './temporary.js';
 
 /** Readable by its owner only. */
 const FILE_MODE = 0o600;
@@ -49,16 +50,17 @@ export const command: Command = {
       );
     }
     const answer = await client.call(exportKeypairs);
+    const pairs = Object.entries(answer.addresses);
+    warnOfTemporaryPairs(pairs, context);
     const text = `${stringifyExact(answer)}\n`;
     if (file === STDOUT) {
       context.stdout.write(text);
       return 0;
     }
     await writeNewFile(file, text, FILE_MODE);
-    const count = Object.keys(answer.addresses).length;
     const report = args.has('json')
-      ? stringifyExact({ file, key_pairs: count })
-      : `${count} key pairs written to ${file}`;
+      ? stringifyExact({ file, key_pairs: pairs.length })
+      : `${pairs.length} key pairs written to ${file}`;
     context.stdout.write(`${report}\n`);
     return 0;
   },

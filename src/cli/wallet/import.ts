@@ -15,6 +15,7 @@ import { checkPair } from '../../wallet/keys/key-ring.js';
 import type { CliContext, Command } from '../command.js';
 import { startProgress } from '../progress.js';
 import { connect, JSON_FLAG, NODE_FLAGS } from './connection.js';
+import { warnOfTemporaryPairs } from './temporary.js';
 
 const STDIN = '-';
 
@@ -42,6 +43,7 @@ export const command: Command = {
   async run(args, context) {
     const [file = STDIN] = args.positionals;
     const pairs = readPairs(await readInput(file, context), file);
+    warnOfTemporaryPairs(pairs, context);
     const imported = await send(pairs, connect(args, context), context);
     const report = args.has('json') ? stringifyExact({ imported }) : `${imported.length} key pairs imported`;
     context.stdout.write(`${report}\n`);

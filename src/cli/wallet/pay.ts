@@ -19,6 +19,7 @@ import { DEV_ACCOUNT_FLAG, payFromDev } from './dev-funds.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 import { settled } from './settled.js';
+import { warnOfTemporary } from './temporary.js';
 import { whileWaiting } from './waiting.js';
 
 interface Order {
@@ -96,9 +97,10 @@ export const command: Command = {
     if (warning !== undefined) context.stderr.write(`warning: ${warning}\n`);
     const given = givenSecret(PASSPHRASE, args, context);
     const client = connect(args, context);
-    if (!args.has('yes')) await confirm(await question(order, client), context);
+    if (!args.has('yes')) await confirm(await question(order, client, context), context);
     const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
     const answer = await send(order, passphrase, client, { args, context });
+    if (args.has('yes')) warnOfTemporary(answer.temporary_addresses, context);
     const hash = answer.tx_hash;
     if (!args.has('wait') || hash === null) {
       context.stdout.write(args.has('json') ? `${stringifyExact(answer)}\n` : `${accepted(order, hash)}\n`);
@@ -158,23 +160,25 @@ function kindOf(to: string): Order['kind'] {
   }
 }
 
-async function question(order: Order, client: CommandClient): Promise<string> {
+async function question(order: Order, client: CommandClient, context: CliContext): Promise<string> {
   const { address, kind, locktime } = order;
+  const info = await client.call(getWallet, { query: { page: 0 } });
+  warnOfTemporary(
+    info.temporary_addresses?.filter((one) => one === address),
+    context,
+  );
   const later = locktime === null ? '' : `, spendable from block ${locktime} on`;
   return [
     `Wallet of ${client.url}`,
-    `  available  ${await available(order, client)}`,
+    `  available  ${await available(order, info, client)}`,
     `  payment    ${shown(order)}${later}`,
     `  to ${kind === 'ip' ? 'the node ' : ''}${address}`,
     'Pay?',
   ].join('\n');
 }
 
-async function available({ item }: Order, client: CommandClient): Promise<string> {
-  if (item === undefined) {
-    const info = await client.call(getWallet, { query: { page: 0 } });
-    return showAmount(BigInt(info.available_total_tokens));
-  }
+async function available({ item }: Order, info: Result<typeof getWallet>, client: CommandClient): Promise<string> {
+  if (item === undefined) return showAmount(BigInt(info.available_total_tokens));
   const { items } = await client.call(getWalletItems, {});
   const held = items.find(({ genesis_hash: hash }) => hash === item);
   const metadata = held?.metadata ?? null;

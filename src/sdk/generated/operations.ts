@@ -713,6 +713,11 @@ export interface ImportKeypairsRequest {
 export interface ImportKeypairsResponse {
   /** The imported addresses. */
   readonly imported: readonly string[];
+  /**
+   * An extension of the contract: those of them that are of version 99999, which other keys can have and spend from,
+   * too.
+   */
+  readonly temporary_addresses?: readonly string[];
 }
 
 /** The node will create the items. */
@@ -1018,6 +1023,11 @@ export interface PaymentAcceptedResponse {
   readonly amount: ApiAsset;
   /** Hash of the payment; null for kind ip. */
   readonly tx_hash: string | null;
+  /**
+   * An extension of the contract: the paid address, when it is an own one of version 99999, which other keys can have
+   * and spend from, too.
+   */
+  readonly temporary_addresses?: readonly string[];
 }
 
 /** Hash of a payment. */
@@ -1339,6 +1349,11 @@ export interface WalletInfoResponse {
   readonly running_total_tokens: bigint;
   /** Number of items by genesis hash. */
   readonly item_total: { readonly [name: string]: bigint };
+  /**
+   * An extension of the contract: up to 1,000 addresses of the wallet of version 99999, which other keys can have and
+   * spend from, too.
+   */
+  readonly temporary_addresses?: readonly string[];
 }
 
 /** Items that the wallet holds, by genesis hash. */

@@ -48,6 +48,8 @@ export class KeyRing {
   readonly #derived: DerivedKeys;
   readonly #lookahead: Lookahead;
   readonly #addresses: Map<string, AddressVersion>;
+  /** Those of them that other keys may have, too. */
+  readonly #temporary: Set<string>;
   /** Addresses that the words cover. */
   readonly #places: Map<string, KeyPlace>;
   /** Records of keys that are staged but perhaps not on disk yet; signing must find them. */
@@ -63,6 +65,9 @@ export class KeyRing {
     this.#modules = modules;
     this.#derived = derived;
     this.#addresses = addresses;
+    this.#temporary = new Set(
+      [...addresses.keys()].filter((address) => addresses.get(address) === ADDRESS_VERSION_TEMP),
+    );
     this.#places = places;
     this.#lookahead = new Lookahead(derived, places.values());
   }
@@ -89,6 +94,11 @@ export class KeyRing {
   /** In the order of their text when read, then as they were added; not those that nobody was told of yet. */
   get addresses(): ReadonlyMap<string, AddressVersion> {
     return this.#addresses;
+  }
+
+  /** Those of version 99999, of which many keys have the same (docs/chain.md#addresses). */
+  get temporary(): ReadonlySet<string> {
+    return this.#temporary;
   }
 
   /** All addresses that may be paid: also those that an older or newer copy of this wallet may have handed out. */
@@ -169,6 +179,7 @@ export class KeyRing {
     this.#changes++;
     for (const address of addresses) {
       this.#addresses.delete(address);
+      this.#temporary.delete(address);
       this.#fresh.delete(address);
       this.#modules.writes.del(addressKey(address));
       const place = this.#places.get(address);
@@ -228,6 +239,7 @@ export class KeyRing {
       this.#fresh.delete(oldest);
     }
     this.#addresses.set(address, version);
+    if (version === ADDRESS_VERSION_TEMP) this.#temporary.add(address);
   }
 
   #unseal(address: string, record: Uint8Array | undefined): SigningKey {

@@ -246,6 +246,7 @@ export function fakeWallet(calls?: Calls): WalletService {
       items: new Map([[GENESIS_HASH, 2n]]),
     }),
     items: async () => [{ genesisHash: GENESIS_HASH, amount: 2n, available: 1n, metadata: 'ticket' }],
+    temporaryAddresses: new Set(),
     newAddress: async () => ADDRESS,
     exportKeyPairs: async () => new Map([[ADDRESS, KEY_PAIR]]),
     async importKeyPairs(pairs) {

@@ -5,6 +5,7 @@ import { Amount } from '../../shared/components/amount.js';
 import { Failed, Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { MovementLine, movementKey } from '../movement-rows.js';
+import { TemporaryAddresses } from '../parts.js';
 import { useLatest, useTotals } from '../use-wallet.js';
 
 const SHOWN = 8;
@@ -15,7 +16,12 @@ export function OverviewPage() {
   return (
     <Page title="Wallet">
       <Loaded resource={totals} what="the balance">
-        {(found) => <Balance totals={found} />}
+        {(found) => (
+          <>
+            <TemporaryAddresses addresses={found.temporary_addresses} />
+            <Balance totals={found} />
+          </>
+        )}
       </Loaded>
       {value !== undefined && error !== undefined && <Failed error={error} retry={reload} />}
       <p class="buttons shortcuts">

@@ -11,10 +11,10 @@ import { SafeLine } from '../../shared/components/safe-text.js';
 import type { Column } from '../../shared/components/table.js';
 import { useAction } from '../../shared/use-action.js';
 import { type PageOf, usePages } from '../../shared/use-pages.js';
-import { AddressName, Field, ItemCount } from '../parts.js';
+import { AddressName, Field, ItemCount, TemporaryAddresses } from '../parts.js';
 import { QrCode } from '../qr-code.js';
 import { useSession } from '../session.js';
-import { useChanges, useWallet } from '../use-wallet.js';
+import { useChanges, useTotals, useWallet } from '../use-wallet.js';
 
 const MAX_LABEL_BYTES = 256;
 /** Outputs of a page of `GET /v1/wallet`. */
@@ -23,8 +23,10 @@ const PAGE = 25;
 export function ReceivePage() {
   const [address, setAddress] = useState<string>();
   const labels = useWallet('labels', (node, signal) => node.getWalletLabels({}, { signal }));
+  const totals = useTotals();
   return (
     <Page title="Receive">
+      <TemporaryAddresses addresses={totals.value?.temporary_addresses} />
       <NewAddress
         onMade={(made) => {
           setAddress(made);

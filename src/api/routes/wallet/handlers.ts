@@ -6,15 +6,15 @@ import { DISPLAY_UNIT } from '../../../chain/constants.js';
 import { assetView, transactionView } from '../../../chain/json.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
-import type { AddressPayment, UserService } from '../../../user/service.js';
+import type { UserService } from '../../../user/service.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
 import { passphraseCaller } from '../../http/access.js';
-import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
-import { addressListView } from '../views.js';
+import { addressListView, temporaryAddressesView } from '../views.js';
 import { walletOperations } from './operations.js';
-import type { Keypair, PaymentRequest } from './schemas.js';
+import { pay } from './payment.js';
+import type { Keypair } from './schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
 /** Totals in display units are computed to nine decimals. */
@@ -41,7 +41,7 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
         ...(safePage === undefined ? {} : { page: safePage }),
         ...(spent === undefined ? {} : { spent }),
       });
-      return walletInfoView(info);
+      return { ...walletInfoView(info), ...temporaryAddressesView(services.wallet.temporaryAddresses) };
     },
 
     createWalletAddress: async () => ({ address: await services.wallet.newAddress() }),
@@ -56,7 +56,9 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
       const pairs = Object.entries(body.addresses).map(
         ([address, pair]) => [address, keyPairOf(address, pair)] as const,
       );
-      return { imported: pairs.length === 0 ? [] : await wallet.importKeyPairs(new Map(pairs)) };
+      const imported = pairs.length === 0 ? [] : await wallet.importKeyPairs(new Map(pairs));
+      const { temporaryAddresses } = wallet;
+      return { imported, ...temporaryAddressesView(imported.filter((address) => temporaryAddresses.has(address))) };
     },
 
     async changePassphrase(request) {
@@ -77,11 +79,7 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
       return undefined;
     },
 
-    createPayment: async (request) =>
-      pay(services.user, request.body, {
-        caller: passphraseCaller(request),
-        idempotencyKey: idempotencyKeyOf(request),
-      }),
+    createPayment: async (request) => pay(services, request),
 
     abandonPayment: async ({ params }) => abandon(services.user, params.tx_hash),
   });
@@ -90,15 +88,6 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
 
 async function abandon(user: UserService, hash: string): Promise<undefined> {
   await user.abandonPayment(hash);
-}
-
-async function pay(user: UserService, body: PaymentRequest, from: Pick<AddressPayment, 'caller' | 'idempotencyKey'>) {
-  const { kind, address, amount, locktime, passphrase } = body;
-  const order = { address, amount: BigInt(amount), locktime: BigInt(locktime ?? 0), passphrase, ...from };
-  const paid = { to_address: address, amount: { kind: 'token' as const, amount } };
-  if (kind === 'address') return { ...paid, tx_hash: (await user.payAddress(order)).txHash };
-  await user.payPeer(order);
-  return { ...paid, tx_hash: null };
 }
 
 function walletInfoView({ addresses, available, locked, running, items }: WalletInfo) {

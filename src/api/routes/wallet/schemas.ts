@@ -38,6 +38,15 @@ export const WalletInfoQuery = Type.Object({
 
 const Display = (what: string) => Type.Number({ description: `${what}, in display units.`, examples: [1.5] });
 
+/** In answers of the contract: absent where there is nothing to name. */
+const temporaryAddresses = (which: string) => ({
+  temporary_addresses: Type.Optional(
+    Type.Array(Type.String(), {
+      description: `An extension of the contract: ${which} of version 99999, which other keys can have and spend from, too.`,
+    }),
+  ),
+});
+
 export const WalletInfoResponse = Type.Object(
   {
     addresses: MapOf(Type.Array(OutpointEntry), { description: 'Outputs by owning address.' }),
@@ -48,6 +57,7 @@ export const WalletInfoResponse = Type.Object(
     running_total: Display('All tokens held'),
     running_total_tokens: Amount({ description: 'All tokens held, in raw units.' }),
     item_total: MapOf(Int64(), { description: 'Number of items by genesis hash.' }),
+    ...temporaryAddresses('up to 1,000 addresses of the wallet'),
   },
   {
     $id: 'WalletInfoResponse',
@@ -116,7 +126,10 @@ export const ImportKeypairsRequest = Type.Object(
 );
 
 export const ImportKeypairsResponse = Type.Object(
-  { imported: Type.Array(Type.String(), { description: 'The imported addresses.' }) },
+  {
+    imported: Type.Array(Type.String(), { description: 'The imported addresses.' }),
+    ...temporaryAddresses('those of them that are'),
+  },
   { $id: 'ImportKeypairsResponse', description: 'The imported addresses.', examples: [{ imported: [] }] },
 );
 
@@ -267,6 +280,7 @@ export const PaymentAcceptedResponse = Type.Object(
     to_address: Type.String({ description: 'The address of the request.' }),
     amount: ApiAsset,
     tx_hash: Nullable(Type.String(), { description: 'Hash of the payment; null for kind ip.' }),
+    ...temporaryAddresses('the paid address, when it is an own one'),
   },
   {
     $id: 'PaymentAcceptedResponse',
