@@ -8,6 +8,7 @@ import { decodeTransactionsInPieces } from '../chain/decode-in-pieces.js';
 import type { Transaction, Utxo } from '../chain/types.js';
 import type { Clock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { FewLines } from '../lib/few-lines.js';
 import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { hasWallet } from '../lib/roles.js';
@@ -48,7 +49,7 @@ export class Gateway {
   readonly #admission: Admission;
   readonly #statuses: Statuses;
   readonly #network: PeerNetwork;
-  readonly #logger: Logger;
+  readonly #lines: FewLines;
   readonly #unready: () => string | null;
   readonly #signer: Signer | undefined;
   readonly #slices: TimeSlices;
@@ -64,7 +65,7 @@ export class Gateway {
     this.#admission = admission;
     this.#statuses = statuses;
     this.#network = network;
-    this.#logger = logger;
+    this.#lines = new FewLines(logger, clock);
     this.#unready = unready;
     this.#signer = signer;
   }
@@ -175,7 +176,7 @@ export class Gateway {
     if (links.length === 0) return;
     const body = { block_num: height, hash, ...this.#certified(height, hash) };
     for (const link of this.#network.broadcast(links, 'block.mined', body, read())) {
-      this.#logger.warn({ peer: link.address }, 'a block was not announced');
+      this.#lines.about(link).warn({ peer: link.address }, 'a block was not announced');
     }
   }
 }

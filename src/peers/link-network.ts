@@ -7,6 +7,7 @@ import { type KeyPair, PUBLIC_KEY_LENGTH } from '../crypto/ed25519.js';
 import { isHex, toHex } from '../lib/bytes.js';
 import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
+import { FewLines } from '../lib/few-lines.js';
 import { isLoopback } from '../lib/ip-address.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
@@ -74,6 +75,7 @@ export class LinkNetwork implements PeerNetwork {
   readonly #modules: PeerNetworkModules;
   readonly #limits: PeerLimits;
   readonly #metrics: LinkMetrics;
+  readonly #lines: FewLines;
   readonly #failure = new Failure();
   readonly #up;
   readonly #downSignal;
@@ -96,6 +98,7 @@ export class LinkNetwork implements PeerNetwork {
     this.#modules = modules;
     this.#limits = { ...LINK_BOUNDS, ...options.limits };
     this.#metrics = new LinkMetrics(modules.metrics);
+    this.#lines = new FewLines(logger, clock);
     this.nodeKey = toHex(options.nodeKey.publicKey);
     this.#address = options.advertise ?? formatAddress(options.listen);
     const listenerFailed = (error: unknown): void => logger.error({ err: error }, 'a listener of link events broke');
@@ -118,7 +121,7 @@ export class LinkNetwork implements PeerNetwork {
         bringUp: (opening, peer, admission) => this.#bringUp(opening, peer, admission),
         onEvicted: evicted.handshake,
       },
-      { ...modules, register: this.#register },
+      { ...modules, register: this.#register, lines: this.#lines },
     );
     this.#stopScrapes = modules.metrics.beforeScrape(() => this.#show());
     this.#dialer = new Dialer(
@@ -205,8 +208,9 @@ export class LinkNetwork implements PeerNetwork {
   }
 
   #bringUp({ connection, side, reachedAt }: Opening, peer: PeerIdentity, admission: Admission): Link {
-    const { clock, logger } = this.#modules;
+    const { clock } = this.#modules;
     const { stranger } = admission;
+    const logger = this.#lines.about({ trusted: stranger === undefined });
     this.#register.byKey(peer.nodeKey)?.close('a newer link between the same nodes took its place');
     const id = `${peer.role}-${this.#nextLinkId++}`;
     const facts = { link: id, peer: peer.address, remote: connection.remote, role: peer.role, nodeKey: peer.nodeKey };

@@ -10,7 +10,9 @@ import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import { fromHex, toHex } from '../lib/bytes.js';
+import type { Clock } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { FewLines } from '../lib/few-lines.js';
 import type { Logger } from '../lib/logger.js';
 import { hasWallet } from '../lib/roles.js';
 import { SignalSource } from '../lib/signal.js';
@@ -40,6 +42,7 @@ export interface PeerPaymentOptions {
 export interface PeerPaymentModules {
   readonly wallet: Wallet;
   readonly network: PeerNetwork;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -68,6 +71,7 @@ interface Waiting {
 export class PeerPayments {
   readonly #options: PeerPaymentOptions;
   readonly #modules: PeerPaymentModules;
+  readonly #lines: FewLines;
   readonly #stopping = new AbortController();
   readonly #dialing: Waiting = { timeoutMs: DIAL_TIMEOUT, signal: this.#stopping.signal };
   readonly #waiting: Waiting = { timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
@@ -75,7 +79,8 @@ export class PeerPayments {
 
   /** Registers its message handlers at once. */
   constructor(options: PeerPaymentOptions, modules: PeerPaymentModules) {
-    const { network, logger } = modules;
+    const { network, clock, logger } = modules;
+    this.#lines = new FewLines(logger, clock);
     this.#options = options;
     this.#modules = modules;
     // Every request under way listens to it.
@@ -181,7 +186,7 @@ export class PeerPayments {
   }
 
   async #donate(link: Link, { address, id }: MessageBody<'donation.request'>): Promise<Reply<'donation.reply'>> {
-    const { wallet, logger } = this.#modules;
+    const { wallet } = this.#modules;
     const { donationAmount, donationsPerPeerPerDay, donationsPerDay } = this.#options;
     if (donationAmount === 0n) return donationReply(false, 'this node gives no donations');
     if (!hasValidAddressLength(address)) throw new TesseraError('invalid_request', 'an address has 32 or 64 bytes');
@@ -198,19 +203,20 @@ export class PeerPayments {
     } catch (error) {
       // A stranger learns that it is not paid, but nothing about the wallet.
       if (!isTesseraError(error)) throw error;
-      logger.info({ peer: link.address, error: error.message }, 'a donation could not be paid');
+      this.#lines.about(link).info({ peer: link.address, error: error.message }, 'a donation could not be paid');
       return donationReply(false, 'the donation cannot be paid now');
     }
   }
 
   #onPaymentSent(link: Link, attachment: Uint8Array, { creation }: MessageBody<'payment.sent'>): void {
-    const { wallet, logger } = this.#modules;
+    const { wallet } = this.#modules;
     const transaction = decodeTransaction(attachment);
     const isOwn = transaction.outputs.some(({ scriptPublicKey: to }) => to !== null && wallet.owns(to));
     if (!isOwn) return;
     if (creation !== undefined) wallet.itemBook.tell(decodeTransaction(fromHex(creation)));
     const hash = transactionHash(transaction);
-    logger.info({ hash, peer: link.address }, 'a peer says that it has paid; the funds come with a block');
+    const facts = { hash, peer: link.address };
+    this.#lines.about(link).info(facts, 'a peer says that it has paid; the funds come with a block');
     this.announced.emit({ hash, peer: link.address });
   }
 }

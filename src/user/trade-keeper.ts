@@ -7,6 +7,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
+import { FewLines } from '../lib/few-lines.js';
 import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { hasWallet } from '../lib/roles.js';
@@ -47,6 +48,7 @@ interface Attempts {
 
 export class TradeKeeper {
   readonly #modules: TradeKeeperModules;
+  readonly #lines: FewLines;
   readonly #stopping = new AbortController();
   /** By id: acceptances that could not be brought to their maker. */
   readonly #attempts = new Map<string, Attempts>();
@@ -58,6 +60,7 @@ export class TradeKeeper {
   /** Registers its message handlers at once. */
   constructor(modules: TradeKeeperModules) {
     this.#modules = modules;
+    this.#lines = new FewLines(modules.logger, modules.clock);
     // Every request under way listens to it.
     setMaxListeners(0, this.#stopping.signal);
     modules.network.handle('trade.offer', (link, { body }) => this.#onOffer(link, body));
@@ -170,7 +173,7 @@ export class TradeKeeper {
     const offer = documentIn(body);
     if (offer.kind !== 'tessera-trade-offer') throw refused('this is no offer');
     await this.#modules.wallet.trades.receive(offer, link.address, link.sender);
-    this.#modules.logger.info({ peer: link.address }, 'a node has sent an offer');
+    this.#lines.about(link).info({ peer: link.address }, 'a node has sent an offer');
     return { type: 'trade.listed', body: {} };
   }
 

@@ -7,6 +7,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createDeferred } from '../../src/lib/deferred.js';
+import { TesseraError } from '../../src/lib/errors.js';
 import { createPass } from '../../src/peers/link/pass.js';
 import type { LinkNetwork } from '../../src/peers/link-network.js';
 import type { Link } from '../../src/peers/network.js';
@@ -23,6 +24,7 @@ import {
   SECRET,
   shakeHandsRaw,
 } from '../support/peers.js';
+import { collectingLogger } from '../support/silent-logger.js';
 
 const MIB = 1024 * 1024;
 
@@ -231,6 +233,38 @@ describe('strangers at a mempool node', () => {
     await shakeHandsRaw(peer, rawIdentity('stranger', { role: 'miner' }));
     peer.connection.send(rawMessage(`{"t":"mining.join","id":1,"b":{"more":${value}}}`));
     expect(await peer.farewell).toMatch(reason);
+  });
+
+  it('write a few lines a minute in the log, without a stack, and hide no line about others', async () => {
+    const { lines, logger } = collectingLogger();
+    const node = await bed.start('mempool', { role: 'mempool', secret: SECRET }, { logger });
+    node.handle('utxos.get', () => {
+      throw new TesseraError('invalid_request', 'not today');
+    });
+    const meet = async (count: number): Promise<void> => {
+      for (const { peer } of await strangerLinks(node, count)) {
+        const down = nextOf(node.linkDown);
+        for (let id = 1; id < 5; id++) {
+          peer.connection.send(rawMessage({ t: 'utxos.get', id, b: { addresses: [] } }));
+          await peer.next();
+        }
+        peer.connection.close();
+        await down;
+        (await dialRaw(bed, node.address)).connection.send('not a handshake');
+      }
+    };
+    await meet(20);
+    expect(lines.length).toBeGreaterThan(10);
+    expect(lines.length).toBeLessThan(50);
+    const storage = await bed.start('storage', { role: 'storage', secret: SECRET });
+    const up = nextOf(node.linkUp, ({ trusted }) => trusted);
+    await storage.dial(node.address, { timeoutMs: 5_000 });
+    await up;
+    expect(lines.at(-1)).toMatchObject({ message: 'link up', trusted: true });
+    await bed.clock.advance(60_000);
+    await meet(1);
+    expect(lines).toContainEqual({ leftOut: expect.any(Number), message: 'lines about strangers were left out' });
+    expect(lines.filter((line) => 'err' in line)).toEqual([]);
   });
 
   it('that know the secret of nobody cannot use up the places of those who do', async () => {

@@ -17,8 +17,9 @@ import type { Reply } from '../../src/peers/network.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { certificateKey } from '../../src/storage/archive/layout.js';
 import { ManualClock } from '../support/manual-clock.js';
+import { collectingLogger } from '../support/silent-logger.js';
 import { connect, createFakeNode } from '../support/storage/fake-network.js';
-import { createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
+import { CATCH_UP, createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
 import { createTestChain, RULES, type TestChain } from '../support/storage/test-chain.js';
 
 const CHAIN = chainName('test', 'the genesis of these tests');
@@ -93,6 +94,25 @@ describe('a storage node without the secret', () => {
     await late.until(4);
     expect(asked(first, 'headers.get')).toBe(before);
     await Promise.all([first.service.stop(), late.service.stop()]);
+  });
+
+  it('writes a few lines about strangers that say nothing, without a stack, and every one about its own nodes', async () => {
+    const { lines, logger } = collectingLogger();
+    const node = await createStorageNode('node', clock, SIGNED, logger);
+    await node.service.start();
+    for (let i = 0; i < 104; i++) connect(node.node, createFakeNode(`mute ${i}`, 'storage'), clock, false);
+    await settle();
+    clock.advance(CATCH_UP.requestTimeoutMs);
+    await settle();
+    connect(node.node, createFakeNode('own', 'storage'), clock, true);
+    await settle();
+    clock.advance(CATCH_UP.requestTimeoutMs);
+    await settle();
+    const mute = lines.filter(({ message }) => message === 'a storage node does not say how far it is');
+    expect(mute.length).toBeGreaterThan(1);
+    expect(mute.length).toBeLessThan(50);
+    expect(mute.at(-1)).toEqual({ peer: 'own', reason: 'own does not answer', message: expect.any(String) });
+    await node.service.stop();
   });
 
   it('takes nothing from a stranger without a certificate', async () => {

@@ -7,8 +7,8 @@ import type { Clock } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import type { TesseraError } from '../../lib/errors.js';
 import { isFault, type Verdict } from '../../lib/fault.js';
+import type { FewLines } from '../../lib/few-lines.js';
 import { addressGroup } from '../../lib/ip-address.js';
-import type { Logger } from '../../lib/logger.js';
 import type { Random } from '../../lib/random.js';
 import type { Link } from '../network.js';
 import type { Connection, Transport } from '../transport/transport.js';
@@ -41,7 +41,7 @@ export interface LinkOpenerModules {
   readonly register: LinkRegister;
   readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Logger;
+  readonly lines: FewLines;
 }
 
 /** What becomes of a handshake under way. */
@@ -176,19 +176,20 @@ export class LinkOpener {
 
   /** `duplicateOf` is the peer to which there is a link already. */
   #failed(
-    { connection, reachedAt }: Opening,
+    { connection, side, reachedAt }: Opening,
     error: TesseraError,
     duplicateOf: PeerIdentity | undefined,
     result: Deferred<Link>,
   ): void {
-    const { register, logger } = this.#modules;
+    const { register, lines } = this.#modules;
     const existing = duplicateOf && register.byKey(duplicateOf.nodeKey);
     if (existing) {
       register.add(existing, reachedAt);
       result.resolve(existing);
       return;
     }
-    logger.info({ remote: connection.remote }, `no link: ${error.message}`);
+    // Whoever came to this node has proven nothing.
+    lines.about({ trusted: side === 'dialer' }).info({ remote: connection.remote }, `no link: ${error.message}`);
     result.reject(error);
   }
 

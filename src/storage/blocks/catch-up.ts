@@ -19,6 +19,7 @@ import type { FullBlock } from '../../chain/types.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { type ErrorCode, errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
+import { FewLines } from '../../lib/few-lines.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
@@ -84,6 +85,7 @@ export class CatchUp {
   readonly #clock: Clock;
   readonly #slices: TimeSlices;
   readonly #logger: Logger;
+  readonly #lines: FewLines;
   readonly #doubleSigning: DoubleSigning;
   readonly #producers: Producers | undefined;
   readonly #requestTimeoutMs: number;
@@ -117,6 +119,7 @@ export class CatchUp {
     this.#clock = clock;
     this.#slices = new TimeSlices(clock);
     this.#logger = logger;
+    this.#lines = new FewLines(logger, clock);
     this.#doubleSigning = doubleSigning;
     this.#producers = options.producers;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
@@ -352,20 +355,21 @@ export class CatchUp {
   #passOver(link: Link, error: unknown): void {
     this.#tips.delete(link);
     this.#scheduleRetry();
-    const facts = { err: error, peer: link.address };
+    const facts = { peer: link.address, reason: errorMessage(error) };
+    const lines = this.#lines.about(link);
     if (isTesseraError(error, 'peer_unreachable')) {
       this.#doubts.addBrokenWord(link);
-      this.#logger.warn(facts, 'a storage node does not give its blocks');
+      lines.warn(facts, 'a storage node does not give its blocks');
       return;
     }
     if (isTesseraError(error) && OWN_FAULTS.has(error.code)) {
       // Not the peer's fault, and no peer can help: wait for the retry or for the node to stop.
-      this.#logger.error(facts, 'a fetched block cannot be stored');
+      this.#logger.error({ peer: link.address, err: error }, 'a fetched block cannot be stored');
       this.#tips.clear();
       return;
     }
     this.#doubts.addWrongBlock(link);
-    this.#logger.warn(facts, 'a storage node sent a block that is not valid here');
+    lines.warn(facts, 'a storage node sent a block that is not valid here');
     if (isFork(error)) this.#compare(error.details.fork, error.details.certificate);
     // A block that merely does not follow our last one may be right, and this node on the wrong chain: no reason to cut the
     // peer off.
@@ -397,7 +401,8 @@ export class CatchUp {
     } catch (error) {
       if (this.#isStopping) return;
       if (isTesseraError(error, 'protocol_violation')) return link.close(errorMessage(error));
-      this.#logger.warn({ err: error, peer: link.address }, 'a storage node does not say how far it is');
+      const facts = { peer: link.address, reason: errorMessage(error) };
+      this.#lines.about(link).warn(facts, 'a storage node does not say how far it is');
       if (this.#network.links.has(link)) this.#scheduleRetry();
     }
   }
