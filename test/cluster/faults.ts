@@ -21,6 +21,8 @@ export interface Fault {
 const AWAY = { least: 500, spread: 6_500 };
 /** Longer than the lease and what its owner does not use of it. */
 const HELD_MS = LEASE_SECONDS * 1_000 + 1_500;
+/** Longer than connections that nobody answers live. */
+const HELD_ETCD_MS = 15_000;
 
 const awayMs = (chance: Chance): number => AWAY.least + chance.below(AWAY.spread);
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
@@ -78,6 +80,21 @@ function hold(name: string, target: Target): Fault {
     },
   };
 }
+
+/** Its connections stay open, and nothing comes over them. */
+const holdEtcdLeader: Fault = {
+  name: 'SIGSTOP of the leader of etcd',
+  async run({ etcd }) {
+    const member = await etcd.leader();
+    member.suspend();
+    try {
+      await sleep(HELD_ETCD_MS);
+    } finally {
+      member.resume();
+    }
+    return `${member.name}, for ${seconds(HELD_ETCD_MS)}`;
+  },
+};
 
 const WAYS = ['both ways', 'outgoing', 'incoming'] as const;
 type Way = (typeof WAYS)[number];
@@ -177,6 +194,7 @@ export const FAULTS: readonly Fault[] = [
   kill('storage', aStorage),
   hold('the leader', theLeader),
   hold('a follower', aFollower),
+  holdEtcdLeader,
   ...cutOff('leader cut off from etcd', theLeader, etcdNames),
   ...cutOff('mempool node cut off', aMempool, allBut),
   ...cutOff('storage cut off from mempools', aStorage, mempoolNames),

@@ -85,6 +85,9 @@ export interface EtcdProcess {
   /** Resolves when it serves clients, which a member of several does when it has found a leader. */
   start(): Promise<void>;
   kill(): Promise<void>;
+  /** SIGSTOP, and the end of that. */
+  suspend(): void;
+  resume(): void;
 }
 
 /** `before` are words before the command, which make it run elsewhere. */
@@ -109,6 +112,8 @@ export function etcdProcess(options: readonly string[], before: readonly string[
       child.kill('SIGKILL');
       await once(child, 'exit');
     },
+    suspend: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
   };
 }
 
