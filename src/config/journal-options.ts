@@ -25,7 +25,7 @@ export const journal = group('Where a mempool node keeps its journal: the order 
     maxItems: MAX_ENDPOINTS,
     example: '["https://10.0.0.11:2379", "https://10.0.0.12:2379", "https://10.0.0.13:2379"]',
     description:
-      'Client URLs of the members of etcd; all https or all http. When one does not answer, the next one is asked.',
+      'Client URLs of the members of etcd; all https or all http. The one that answers first is asked, and the next one when it does not answer.',
   }),
   prefix: text({
     minLength: 1,

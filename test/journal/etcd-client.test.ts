@@ -6,12 +6,12 @@ import {
   ServerCredentials,
   type ServerDuplexStream,
   type ServerUnaryCall,
-  type ServiceError,
   type sendUnaryData,
   status,
 } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
+import { EtcdLogin } from '../../src/journal/etcd/etcd-login.js';
 import {
   Auth,
   KV,
@@ -32,13 +32,13 @@ type Handler<I, O> = (stream: ServerDuplexStream<I, O>, request: I) => void;
 
 interface Handlers {
   /** The answer to a call with this token, by the name of its method; an error with a `code` is one of gRPC. */
-  readonly unary?: (method: string, token: string) => Record<string, unknown>;
+  readonly unary?: (method: string, token: string) => Record<string, unknown> | Promise<Record<string, unknown>>;
   readonly keepAlive?: Handler<LeaseKeepAliveRequest, LeaseKeepAliveResponse>;
   readonly watch?: Handler<WatchRequest, WatchResponse>;
 }
 
-/** A client of a server that calls these for each request. */
-async function clientOf({ unary, keepAlive, watch }: Handlers): Promise<EtcdClient> {
+/** The address of a member that calls these for each request. */
+async function startMember({ unary, keepAlive, watch }: Handlers): Promise<string> {
   const server = new Server();
   const add = <I, O>(name: string, method: typeof Lease.method.leaseKeepAlive, handler?: Handler<I, O>): void => {
     const path = `/${method.parent.typeName}/${method.name}`;
@@ -61,11 +61,8 @@ async function clientOf({ unary, keepAlive, watch }: Handlers): Promise<EtcdClie
   for (const method of [Auth.method.authenticate, KV.method.range] as readonly DescMethodUnary[]) {
     const path = `/${method.parent.typeName}/${method.name}`;
     const answer = (call: ServerUnaryCall<object, object>, callback: sendUnaryData<object>): void => {
-      try {
-        callback(null, unary?.(method.name, String(call.metadata.get('token')[0] ?? '')) ?? {});
-      } catch (error) {
-        callback(error as ServiceError);
-      }
+      const answering = async () => unary?.(method.name, String(call.metadata.get('token')[0] ?? '')) ?? {};
+      answering().then((given) => callback(null, given), callback);
     };
     const definition = {
       path,
@@ -86,11 +83,24 @@ async function clientOf({ unary, keepAlive, watch }: Handlers): Promise<EtcdClie
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), bound);
   });
   closing.push(() => server.forceShutdown());
-  const user = unary && { name: 'root', password: 'a password' };
-  const client = new EtcdClient({ endpoints: [`http://127.0.0.1:${port}`], callTimeout: unary ? 60_000 : 1_000, user });
+  return `http://127.0.0.1:${port}`;
+}
+
+async function clientOf(members: readonly Handlers[], callTimeout: number, user?: EtcdLogin): Promise<EtcdClient> {
+  const client = new EtcdClient({ endpoints: await Promise.all(members.map(startMember)), callTimeout, user });
   closing.push(() => client.close());
   return client;
 }
+
+const range = (client: EtcdClient) => client.call(KV.method.range, { key: new Uint8Array(1) });
+const SHORT_MS = 100;
+const LONG_MS = 60_000;
+const WITHIN = { timeout: 60_000 };
+/** Answers later than the client waits at first, and before it gives up for good. */
+const late = (count: bigint) => () =>
+  new Promise<{ readonly count: bigint }>((resolve) => {
+    setTimeout(() => resolve({ count }), 3 * SHORT_MS);
+  });
 
 const answerTo = ({ ID }: LeaseKeepAliveRequest, TTL: bigint): LeaseKeepAliveResponse =>
   create(Lease.method.leaseKeepAlive.output, { ID, TTL });
@@ -122,26 +132,57 @@ describe('the client of etcd', () => {
     // Of a token that was given before users or roles changed, and of a call without one.
     [status.INVALID_ARGUMENT, 'etcdserver: revision of auth store is old'],
     [status.INVALID_ARGUMENT, 'etcdserver: user name is empty'],
-  ])('gets one more token for all calls that are refused with %i %s, and repeats them', async (code, details) => {
-    const { unary, refuse, given } = tokens();
-    const client = await clientOf({ unary });
-    const ask = () => client.call(KV.method.range, { key: new Uint8Array(1) });
-    const askMany = () => Promise.all(Array.from({ length: 20 }, ask));
-    for (const answer of await askMany()) expect(answer.count).toBe(7n);
-    expect(given()).toBe(1);
-    refuse(code, details);
-    for (const answer of await askMany()) expect(answer.count).toBe(7n);
-    expect(given()).toBe(2);
+  ])(
+    'gets one more token for all calls of a node that are refused with %i %s, and repeats them',
+    async (code, details) => {
+      const { unary, refuse, given } = tokens();
+      const endpoints = [await startMember({ unary })];
+      const user = new EtcdLogin('root', 'a password');
+      const clients = [1, 2].map(() => new EtcdClient({ endpoints, callTimeout: LONG_MS, user }));
+      for (const client of clients) closing.push(() => client.close());
+      const askMany = () => Promise.all(Array.from({ length: 20 }, () => clients.map(range)).flat());
+      for (const answer of await askMany()) expect(answer.count).toBe(7n);
+      expect(given()).toBe(1);
+      refuse(code, details);
+      for (const answer of await askMany()) expect(answer.count).toBe(7n);
+      expect(given()).toBe(2);
+    },
+  );
+
+  it('gives a member that is slow more time, until it answers', async () => {
+    const client = await clientOf([{ unary: late(7n) }], SHORT_MS);
+    await expect(range(client)).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
+    await expect.poll(() => range(client).catch(() => undefined), WITHIN).toMatchObject({ count: 7n });
+  });
+
+  it('leaves a member that does not answer with all that it reads from it', async () => {
+    const watch: Handlers['watch'] = (stream) => stream.write(create(Watch.method.watch.output, { created: true }));
+    const silent = { watch, unary: () => new Promise<never>(() => undefined) };
+    const client = await clientOf([silent, { watch, unary: () => ({ count: 7n }) }], SHORT_MS);
+    const { responses } = await client.watch({ requestUnion: { case: 'createRequest', value: {} } });
+    const ended = expect(responses[Symbol.asyncIterator]().next()).rejects.toMatchObject({ name: 'EtcdError' });
+    await expect(range(client)).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
+    await ended;
+    await expect.poll(() => range(client).catch(() => undefined), WITHIN).toMatchObject({ count: 7n });
+  });
+
+  it('goes over to the member that answers first', async () => {
+    const client = await clientOf([{ unary: late(1n) }, { unary: () => ({ count: 2n }) }], LONG_MS);
+    expect(await range(client)).toMatchObject({ count: 1n });
+    const nearest = async () => {
+      await client.preferNearest();
+      return range(client);
+    };
+    await expect.poll(nearest, WITHIN).toMatchObject({ count: 2n });
   });
 
   it('gives the first answer of a stream, and ends it', async () => {
     const ended: boolean[] = [];
-    const client = await clientOf({
-      keepAlive: (stream, request) => {
-        stream.on('cancelled', () => ended.push(true));
-        stream.write(answerTo(request, 5n));
-      },
-    });
+    const keepAlive: Handlers['keepAlive'] = (stream, request) => {
+      stream.on('cancelled', () => ended.push(true));
+      stream.write(answerTo(request, 5n));
+    };
+    const client = await clientOf([{ keepAlive }], LONG_MS);
     for (const ID of [7n, 8n]) {
       expect(await client.exchange(Lease.method.leaseKeepAlive, { ID })).toMatchObject({ ID, TTL: 5n });
     }
@@ -149,20 +190,19 @@ describe('the client of etcd', () => {
   });
 
   it('gives up a stream without an answer, and one that the server ends', async () => {
-    const silent = await clientOf({});
+    const silent = await clientOf([{}], SHORT_MS);
     await expect(silent.exchange(Lease.method.leaseKeepAlive, { ID: 7n })).rejects.toMatchObject({ name: 'EtcdError' });
-    const ending = await clientOf({ keepAlive: (stream) => stream.end() });
+    const ending = await clientOf([{ keepAlive: (stream) => stream.end() }], LONG_MS);
     await expect(ending.exchange(Lease.method.leaseKeepAlive, { ID: 7n })).rejects.toThrow('the stream has ended');
   });
 
   it('gives what a watch tells, one after the other, until it is cancelled', async () => {
-    const client = await clientOf({
-      watch: (stream) => {
-        for (const watchId of [1n, 2n, 3n]) {
-          stream.write(create(Watch.method.watch.output, { created: watchId === 1n, watchId }));
-        }
-      },
-    });
+    const watch: Handlers['watch'] = (stream) => {
+      for (const watchId of [1n, 2n, 3n]) {
+        stream.write(create(Watch.method.watch.output, { created: watchId === 1n, watchId }));
+      }
+    };
+    const client = await clientOf([{ watch }], LONG_MS);
     const { created, responses, cancel } = await client.watch({
       requestUnion: { case: 'createRequest', value: { key: new Uint8Array(1) } },
     });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
 import { EtcdJournal, type EtcdJournalOptions } from '../../src/journal/etcd/etcd-journal.js';
+import { EtcdLogin } from '../../src/journal/etcd/etcd-login.js';
 import { KV } from '../../src/journal/etcd/generated/etcd-pb.js';
 import type { JournalEntry } from '../../src/journal/journal.js';
 import { toHex, utf8 } from '../../src/lib/bytes.js';
@@ -381,7 +382,7 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     const own = await startEtcd(files, { https: true });
     const tls = { ca: Buffer.from(NODE_CERT), cert: Buffer.from(NODE_CERT), key: Buffer.from(NODE_TLS_KEY) };
     const options = { endpoints: [own.endpoint], callTimeout: 2_000, tls };
-    const user = { name: 'root', password: 'the password of etcd' };
+    const user = new EtcdLogin('root', 'the password of etcd');
     const before = await open('a/', { etcd: options });
     await append(before, 'entry 0');
     await own.demandPassword(user, { ...tls, rejectUnauthorized: true });
@@ -389,7 +390,7 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     expect(await textsOf(journal, 1)).toEqual(texts(0, 1));
     for (const wrong of [
       options,
-      { ...options, user: { ...user, password: 'another' } },
+      { ...options, user: new EtcdLogin('root', 'another') },
       { ...options, tls: undefined },
     ]) {
       const refused = create('a/', { etcd: wrong });
@@ -421,10 +422,10 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
     await writeFile(key, systemRandom.bytes(64));
     // Such a token names the revision of the users that it was given at: each change makes it old.
     const own = await startEtcd(['--auth-token', `jwt,priv-key=${key},sign-method=HS256,ttl=10m`]);
-    const user = { name: 'root', password: 'the password of etcd' };
+    const user = new EtcdLogin('root', 'the password of etcd');
     await own.demandPassword(user, {});
     const manage = async (what: string, body = {}): Promise<void> => {
-      const { token } = (await post(`${own.endpoint}/v3/auth/authenticate`, user)) as { readonly token: string };
+      const { token } = (await post(`${own.endpoint}/v3/auth/authenticate`, { ...user })) as { readonly token: string };
       await post(`${own.endpoint}/v3/auth/${what}`, body, { headers: { authorization: token } });
     };
     const journal = await open('a/', { etcd: { endpoints: [own.endpoint], callTimeout: 60_000, user } });

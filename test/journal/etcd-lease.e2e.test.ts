@@ -32,6 +32,12 @@ async function follow(key: string, replica: string, endpoint?: string): Promise<
   return leadership;
 }
 
+/** Calls of a method that etcd has had. */
+async function calls(method: string): Promise<number> {
+  const text = await (await fetch(`${etcd.endpoint}/metrics`)).text();
+  return Number(new RegExp(`^grpc_server_started_total{grpc_method="${method}".* (\\d+)$`, 'm').exec(text)?.[1]);
+}
+
 describe.runIf(hasEtcd)('the lease of the leader in etcd', () => {
   beforeAll(async () => {
     etcd = await startEtcd();
@@ -50,7 +56,7 @@ describe.runIf(hasEtcd)('the lease of the leader in etcd', () => {
     expect(await one.renew()).toBeGreaterThanOrEqual(LONG.seconds * 1_000);
     await one.giveBack();
     expect(await one.renew()).toBeUndefined();
-    expect(await two.take()).toBeDefined();
+    await expect.poll(() => two.take(), PATIENCE).toBeDefined();
     await two.giveBack();
   });
 
@@ -65,7 +71,7 @@ describe.runIf(hasEtcd)('the lease of the leader in etcd', () => {
     const [before, after] = [lease(key, 'one'), lease(key, 'one')];
     expect(await before.take()).toBeDefined();
     expect(await after.take()).toBeDefined();
-    expect(await before.renew()).toBeUndefined();
+    await expect.poll(() => before.renew(), PATIENCE).toBeUndefined();
     expect(await after.renew()).toBeDefined();
     await after.giveBack();
   });
@@ -87,6 +93,21 @@ describe.runIf(hasEtcd)('the lease of the leader in etcd', () => {
     await two.stop();
     await one.stop();
     await proxy.close();
+  });
+
+  it('is watched: who has it renews it, who waits for it asks nothing, and has it when it is given back', async () => {
+    const key = name();
+    const one = await follow(key, 'one');
+    await expect.poll(() => one.leads, PATIENCE).toBe(true);
+    const two = await follow(key, 'two');
+    await expect.poll(() => calls('Range'), PATIENCE).toBeGreaterThanOrEqual(2);
+    const [ranges, renewals] = [await calls('Range'), await calls('LeaseKeepAlive')];
+    await expect.poll(() => calls('LeaseKeepAlive'), PATIENCE).toBeGreaterThan(renewals + 5);
+    expect(await calls('Range')).toBe(ranges);
+    await one.stop();
+    await expect.poll(() => two.leads, PATIENCE).toBe(true);
+    expect(await calls('Range')).toBe(ranges);
+    await two.stop();
   });
 
   it('is held over a restart of etcd', async () => {

@@ -6,6 +6,7 @@ import { type LeaderLease, LeaseLeadership } from '../../src/journal/etcd/lease-
 import { soleLeader } from '../../src/journal/leadership.js';
 import { createDeferred, type Deferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
+import { SignalSource } from '../../src/lib/signal.js';
 import { SettlingClock } from '../support/manual-clock.js';
 
 const LEASE_MS = 5_000;
@@ -27,11 +28,14 @@ class Key {
 }
 
 class ScriptedLease implements LeaderLease {
+  readonly changed = new SignalSource<void>();
   isReachable = true;
   /** Requests arrive and their answers do not. */
   losesAnswers = false;
   /** Answers are held back until it is settled. */
   answers: Deferred<void> | undefined;
+  /** Milliseconds until an answer comes. */
+  delay = 0;
   readonly name: string;
   readonly key: Key;
 
@@ -65,6 +69,7 @@ class ScriptedLease implements LeaderLease {
   async #answer(ms: number | undefined): Promise<number | undefined> {
     if (this.losesAnswers) throw new EtcdError(4, 'no answer', undefined);
     await this.answers?.promise;
+    if (this.delay > 0) await new Promise<void>((resolve) => this.key.clock.after(this.delay, resolve));
     return ms;
   }
 
@@ -117,6 +122,42 @@ describe('the leader among the nodes of one journal', () => {
     await clock.advance(1_000);
     expect(leaders()).toEqual([1]);
     expect(all[0]?.told).toEqual([true, false]);
+    await stop();
+  });
+
+  it('goes to the next at once when it is told that nobody has it', async () => {
+    const { all, clock, leaders, stop } = await replicas(2);
+    await all[0]?.node.stop();
+    all[1]?.lease.changed.emit();
+    await clock.advance(0);
+    expect(leaders()).toEqual([1]);
+    await stop();
+  });
+
+  it('stays the leader while each answer takes more than half of its time', async () => {
+    const { clock, all, leaders, stop } = await replicas(2);
+    for (const { lease } of all) lease.delay = 0.6 * LEASE_MS;
+    await clock.advance(1_000);
+    for (let ms = 0; ms < 10 * LEASE_MS; ms += 100) {
+      await clock.advance(100);
+      expect(leaders()).toEqual([0]);
+    }
+    for (const { lease } of all) lease.delay = 0;
+    await clock.advance(LEASE_MS);
+    await stop();
+  });
+
+  it('is had by a node whose answers take more than half of its time', async () => {
+    const { clock, all, leaders, stop } = await replicas(2);
+    for (const { lease } of all) lease.delay = 0.6 * LEASE_MS;
+    if (all[0] !== undefined) all[0].lease.isReachable = false;
+    await clock.advance(6 * LEASE_MS);
+    for (let ms = 0; ms < 10 * LEASE_MS; ms += 100) {
+      await clock.advance(100);
+      expect(leaders()).toEqual([1]);
+    }
+    for (const { lease } of all) [lease.delay, lease.isReachable] = [0, true];
+    await clock.advance(LEASE_MS);
     await stop();
   });
 

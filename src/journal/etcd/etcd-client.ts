@@ -15,7 +15,9 @@ import {
 } from '@bufbuild/protobuf';
 import { type ChannelCredentials, Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { asBuffer } from '../../lib/bytes.js';
-import { Auth, Watch, type WatchRequestSchema, type WatchResponse } from './generated/etcd-pb.js';
+import { systemClock } from '../../lib/clock.js';
+import type { EtcdLogin } from './etcd-login.js';
+import { Auth, KV, Watch, type WatchRequestSchema, type WatchResponse } from './generated/etcd-pb.js';
 
 export interface EtcdOptions {
   /** Base URLs of the members; all http or all https. */
@@ -23,8 +25,9 @@ export interface EtcdOptions {
   readonly tls?:
     | { readonly ca?: Buffer | undefined; readonly key?: Buffer | undefined; readonly cert?: Buffer | undefined }
     | undefined;
-  readonly user?: { readonly name: string; readonly password: string } | undefined;
-  /** Milliseconds after which a member that does not answer is given up. */
+  /** Shared by all clients of a node. */
+  readonly user?: EtcdLogin | undefined;
+  /** Milliseconds after which a member that does not answer is given up; more, up to four times as many, while etcd is slow. */
   readonly callTimeout: number;
 }
 
@@ -70,12 +73,15 @@ const NO_USERS = '';
 const TOKEN_REFUSED = /revision of auth store is old|user name is empty/;
 
 /** After these the next member is tried. */
-const MEMBER_FAILS: ReadonlySet<number> = new Set([
-  status.UNAVAILABLE,
-  status.DEADLINE_EXCEEDED,
-  status.CANCELLED,
-  status.UNKNOWN,
-]);
+const MEMBER_FAILS: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNKNOWN]);
+
+/** The time of a call is at most so many times what is configured. */
+const MOST_PATIENCE = 4;
+/** A call gets so many times as long as the last one took. */
+const SPARE = 4;
+/** Milliseconds by which members are not told apart. */
+const NEAR_MS = 5;
+const ANY_KEY = Uint8Array.of(0);
 
 const CHANNEL_OPTIONS = {
   'grpc.max_receive_message_length': -1,
@@ -86,6 +92,11 @@ const CHANNEL_OPTIONS = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
 };
+
+interface OpenStream {
+  readonly member: number;
+  cancel(): void;
+}
 
 export interface EtcdWatch {
   /** The first answer, which says that etcd watches. */
@@ -99,11 +110,13 @@ export class EtcdClient {
   readonly #options: EtcdOptions;
   readonly #members: readonly Client[];
   #current = 0;
-  #token: string | undefined;
-  #authenticating: Promise<string> | undefined;
+  /** Milliseconds that a member has for an answer now. */
+  #limit: number;
+  readonly #watches = new Set<OpenStream>();
 
   constructor(options: EtcdOptions) {
     this.#options = options;
+    this.#limit = options.callTimeout;
     this.#members = options.endpoints.map((endpoint) => {
       const { host, protocol } = new URL(endpoint);
       return new Client(host, channelCredentials(protocol, options.tls), CHANNEL_OPTIONS);
@@ -123,75 +136,107 @@ export class EtcdClient {
     return this.#withToken(async (metadata) => {
       // A member that is cut off from the others ends the watch, instead of telling nothing for ever.
       metadata.set('hasleader', 'true');
-      const { first, responses, cancel } = await this.#stream(Watch.method.watch, request, metadata);
+      const patience = this.#limit;
+      const { first, responses, stream } = await this.#stream(Watch.method.watch, request, metadata, patience);
       try {
         assertWatches(first);
       } catch (error) {
-        cancel();
+        stream.cancel();
         throw error;
       }
-      return { created: first, responses: stillWatching(responses), cancel };
+      this.#watches.add(stream);
+      return { created: first, responses: this.#watching(stream, responses), cancel: stream.cancel };
     });
   }
 
-  /** The first answer of a call that streams both ways. Throws `EtcdError`. */
+  /**
+   * The first answer of a call that streams both ways, however long it takes: the next call goes to another member when this one is slow.
+   * Throws `EtcdError`.
+   */
   exchange<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,
     request: MessageInitShape<I>,
   ): Promise<MessageShape<O>> {
     return this.#withToken(async (metadata) => {
-      const { first, cancel } = await this.#stream(method, request, metadata);
-      cancel();
+      const patience = MOST_PATIENCE * this.#options.callTimeout;
+      const { first, stream } = await this.#stream(method, request, metadata, patience);
+      stream.cancel();
       return first;
     });
+  }
+
+  /**
+   * From now on the member that answers first is asked, unless the one that is asked now takes less than twice as long: a write by way of
+   * a distant one costs a round trip more, or two.
+   */
+  async preferNearest(): Promise<void> {
+    const times = await Promise.all(this.#members.map((_, member) => this.#timeOf(member)));
+    const least = Math.min(...times);
+    if (2 * least + NEAR_MS < (times[this.#current] ?? 0)) this.#current = times.indexOf(least);
   }
 
   close(): void {
     for (const member of this.#members) member.close();
   }
 
+  /** Milliseconds until the member says anything, were it that it wants a token; infinite when it does not. */
+  async #timeOf(member: number): Promise<number> {
+    const asked = systemClock.monotonic();
+    try {
+      await this.#unary(KV.method.range, { key: ANY_KEY, serializable: true, keysOnly: true }, new Metadata(), member);
+    } catch (error) {
+      if (!(error instanceof EtcdError) || MEMBER_FAILS.has(error.status)) return Number.POSITIVE_INFINITY;
+    }
+    return systemClock.monotonic() - asked;
+  }
+
   /** What the attempt comes to; once more when etcd does not take the token any more, which says that it has done nothing. */
   async #withToken<T>(attempt: (metadata: Metadata) => Promise<T>): Promise<T> {
     const { user } = this.#options;
     if (user === undefined) return attempt(new Metadata());
-    const token = await this.#tokenFor(user);
+    const ask = (): Promise<string> => this.#authenticate(user);
+    const token = await user.token(ask);
     try {
       return await attempt(metadataWith(token));
     } catch (error) {
       if (!(error instanceof EtcdError) || error.status !== status.UNAUTHENTICATED) throw error;
     }
-    // Another call may have got a new one meanwhile.
-    if (this.#token === token) this.#token = undefined;
-    return attempt(metadataWith(await this.#tokenFor(user)));
+    user.forget(token);
+    return attempt(metadataWith(await user.token(ask)));
   }
 
-  /** Sends the request and waits for the first answer. */
+  /** Sends the request and waits for the first answer, for so many milliseconds. */
   async #stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,
     request: MessageInitShape<I>,
     metadata: Metadata,
+    patience: number,
   ): Promise<{
     readonly first: MessageShape<O>;
     readonly responses: AsyncIterable<MessageShape<O>>;
-    readonly cancel: () => void;
+    readonly stream: OpenStream;
   }> {
-    const member = this.#current;
-    const stream = this.#member().makeBidiStreamRequest(
+    const [member, limit, asked] = [this.#current, this.#limit, systemClock.monotonic()];
+    const stream = this.#member(member).makeBidiStreamRequest(
       pathOf(method),
       (message: MessageShape<I>) => asBuffer(toBinary(method.input, message)),
       (bytes) => fromBinary(method.output, bytes),
       metadata,
     );
-    const cancel = (): void => stream.cancel();
     // Who reads gets it; cancelling is one too, which nobody reads any more.
     stream.on('error', () => undefined);
     stream.write(create(method.input, request));
     const responses = this.#responses<MessageShape<O>>(stream, member);
-    const timer = setTimeout(cancel, this.#options.callTimeout);
+    const timers = [
+      systemClock.after(limit, () => this.#isSilent(member, limit)),
+      systemClock.after(patience, () => stream.cancel()),
+    ];
     try {
-      return { first: (await responses.next()).value, responses, cancel };
+      const first = (await responses.next()).value;
+      this.#hasAnswered(asked);
+      return { first, responses, stream: { member, cancel: () => stream.cancel() } };
     } finally {
-      clearTimeout(timer);
+      for (const timer of timers) timer.cancel();
     }
   }
 
@@ -199,11 +244,12 @@ export class EtcdClient {
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
     metadata: Metadata,
+    member = this.#current,
   ): Promise<MessageShape<O>> {
-    const member = this.#current;
-    const deadline = Date.now() + this.#options.callTimeout;
+    const [asked, limit] = [systemClock.monotonic(), this.#limit];
+    const deadline = systemClock.now() + limit;
     return new Promise((resolve, reject) => {
-      this.#member().makeUnaryRequest(
+      this.#member(member).makeUnaryRequest(
         pathOf(method),
         (message: MessageShape<I>) => asBuffer(toBinary(method.input, message)),
         (bytes) => fromBinary(method.output, bytes),
@@ -211,8 +257,10 @@ export class EtcdClient {
         metadata,
         { deadline },
         (error, answer) => {
-          if (answer === undefined || error) reject(this.#failed(error, member));
-          else resolve(answer);
+          if (error?.code === status.DEADLINE_EXCEEDED) this.#isSilent(member, limit);
+          if (answer === undefined || error) return reject(this.#failed(error, member));
+          this.#hasAnswered(asked);
+          resolve(answer);
         },
       );
     });
@@ -227,31 +275,52 @@ export class EtcdClient {
     throw this.#failed({ code: status.UNAVAILABLE, message: 'the stream has ended' }, member);
   }
 
-  #member(): Client {
-    const member = this.#members[this.#current];
+  #member(index: number): Client {
+    const member = this.#members[index];
     if (member === undefined) throw new Error('broken invariant: no etcd member is configured');
     return member;
   }
 
+  /** One that is quick again gets less time. */
+  #hasAnswered(asked: number): void {
+    const took = systemClock.monotonic() - asked;
+    this.#limit = Math.max(this.#options.callTimeout, Math.min(this.#limit, SPARE * took));
+  }
+
+  /** One that is slow gets more, so that it gets something done. */
+  #isSilent(member: number, limit: number): void {
+    this.#limit = Math.max(this.#limit, Math.min(2 * limit, MOST_PATIENCE * this.#options.callTimeout));
+    this.#leave(member);
+  }
+
+  /** The next member is asked. One that is suspended or cut off tells nothing to who watches either: that begins anew there. */
+  #leave(member: number): void {
+    if (member !== this.#current || this.#members.length === 1) return;
+    this.#current = (member + 1) % this.#members.length;
+    for (const watch of this.#watches) if (watch.member === member) watch.cancel();
+  }
+
+  async *#watching(stream: OpenStream, responses: AsyncIterable<WatchResponse>): AsyncGenerator<WatchResponse> {
+    try {
+      for await (const response of responses) {
+        assertWatches(response);
+        yield response;
+      }
+    } finally {
+      this.#watches.delete(stream);
+    }
+  }
+
   #failed(cause: unknown, member: number): EtcdError {
     const { code = status.UNKNOWN, details, message } = cause as Partial<ServiceError>;
-    if (MEMBER_FAILS.has(code) && member === this.#current) this.#current = (member + 1) % this.#members.length;
+    if (MEMBER_FAILS.has(code)) this.#leave(member);
     const endpoint = this.#options.endpoints[member] ?? '';
     const text = details || message || 'no answer';
     const isToken = code === status.INVALID_ARGUMENT && TOKEN_REFUSED.test(text);
     return new EtcdError(isToken ? status.UNAUTHENTICATED : code, `etcd at ${endpoint}: ${text}`, cause);
   }
 
-  async #tokenFor(user: NonNullable<EtcdOptions['user']>): Promise<string> {
-    if (this.#token !== undefined) return this.#token;
-    this.#authenticating ??= this.#authenticate(user).finally(() => {
-      this.#authenticating = undefined;
-    });
-    this.#token = await this.#authenticating;
-    return this.#token;
-  }
-
-  async #authenticate({ name, password }: NonNullable<EtcdOptions['user']>): Promise<string> {
+  async #authenticate({ name, password }: EtcdLogin): Promise<string> {
     try {
       return (await this.#unary(Auth.method.authenticate, { name, password }, new Metadata())).token;
     } catch (error) {
@@ -267,13 +336,6 @@ function metadataWith(token: string): Metadata {
   const metadata = new Metadata();
   if (token !== NO_USERS) metadata.set('token', token);
   return metadata;
-}
-
-async function* stillWatching(responses: AsyncIterable<WatchResponse>): AsyncGenerator<WatchResponse> {
-  for await (const response of responses) {
-    assertWatches(response);
-    yield response;
-  }
 }
 
 /** Throws for a watch that was refused or has ended. */

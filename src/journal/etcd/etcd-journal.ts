@@ -23,7 +23,7 @@ import { joinRules, type SharedRules } from './shared-rules.js';
 import { Trimming } from './trimming.js';
 
 /** Members of etcd that are asked where the journal ends, one after the other. */
-const SYNC_CALLS = 3;
+const SYNC_CALLS = 2;
 /** Milliseconds between two marks of a node that has nothing new to say. */
 const BEAT_MS = 60_000;
 const DEFAULT_LIFETIME = 3_600;
@@ -288,8 +288,10 @@ export class EtcdJournal implements Journal {
     if (last > 0n) this.#trimming.upTo(last);
   }
 
-  /** Says now and then that this node is there, and finds out that another one has its name. */
+  /** Says now and then that this node is there, finds out that another one has its name, and looks which member is near. */
   #beat(): void {
+    // Where none answers, the one that is asked now stays.
+    this.#client.preferNearest().catch(() => undefined);
     this.#timer = this.#modules.clock.after(BEAT_MS, () => {
       this.#compaction
         .run(() => this.#marks.want(this.#wants))

@@ -1,17 +1,20 @@
 /**
  * The key in etcd that says which node leads. It is there as long as the lease that it was written with, which etcd drops when
- * nobody keeps it alive; so a leader that is gone makes room by itself.
+ * nobody keeps it alive; so a leader that is gone makes room by itself. The key is watched: who waits for it asks nothing.
  */
 
 import { status } from '@grpc/grpc-js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
-import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
+import { SignalSource } from '../../lib/signal.js';
+import { EtcdClient, EtcdError, type EtcdOptions, type EtcdWatch } from './etcd-client.js';
 import { type KeyValue, KV, Lease } from './generated/etcd-pb.js';
 import type { LeaderLease } from './lease-leadership.js';
 
 const MS_PER_SECOND = 1_000;
 /** Of `Compare`. */
 const MOD_REVISION = 2;
+/** Of `Event`. */
+const DELETION = 1;
 
 export interface EtcdLeaseOptions {
   readonly etcd: EtcdOptions;
@@ -23,12 +26,23 @@ export interface EtcdLeaseOptions {
   readonly seconds: number;
 }
 
+/** The key as the watch has told of it. */
+interface Watched {
+  /** Undefined: nobody has it. */
+  kv: Pick<KeyValue, 'value' | 'lease' | 'modRevision'> | undefined;
+  /** It is of this revision. */
+  revision: bigint;
+  cancel(): void;
+}
+
 export class EtcdLease implements LeaderLease {
+  readonly changed = new SignalSource<void>();
   readonly #key: Uint8Array;
   readonly #replica: string;
   readonly #seconds: number;
   readonly #client: EtcdClient;
   #id: bigint | undefined;
+  #watched: Watched | undefined;
 
   /** Has connections of its own: what waits in those of the journal holds up no sign of life. */
   constructor({ etcd, key, replica, seconds }: EtcdLeaseOptions) {
@@ -43,18 +57,23 @@ export class EtcdLease implements LeaderLease {
    * at once: two processes never run on one data directory (rule P5).
    */
   async take(): Promise<number | undefined> {
-    const found = await this.#find();
-    if (found !== undefined && fromUtf8(found.value) !== this.#replica) return undefined;
+    const { kv } = await this.#look();
+    if (kv !== undefined && fromUtf8(kv.value) !== this.#replica) return undefined;
     const { ID: id, TTL: seconds } = await this.#client.call(Lease.method.leaseGrant, { TTL: BigInt(this.#seconds) });
     const put = { key: this.#key, value: utf8(this.#replica), lease: id };
-    const modRevision = found?.modRevision ?? 0n;
-    const { succeeded } = await this.#client.call(KV.method.txn, {
+    const modRevision = kv?.modRevision ?? 0n;
+    const { succeeded, header } = await this.#client.call(KV.method.txn, {
       compare: [{ target: MOD_REVISION, key: this.#key, targetUnion: { case: 'modRevision', value: modRevision } }],
       success: [{ request: { case: 'requestPut', value: put } }],
     });
-    if (succeeded) this.#id = id;
-    else await this.#client.call(Lease.method.leaseRevoke, { ID: id });
-    return succeeded ? Number(seconds) * MS_PER_SECOND : undefined;
+    if (!succeeded) {
+      await this.#client.call(Lease.method.leaseRevoke, { ID: id });
+      return undefined;
+    }
+    this.#id = id;
+    const revision = header?.revision ?? 0n;
+    this.#note({ ...put, modRevision: revision }, revision);
+    return Number(seconds) * MS_PER_SECOND;
   }
 
   /** That the lease lives is not enough: somebody may have removed the key, or etcd may have dropped both and not said so. */
@@ -62,8 +81,8 @@ export class EtcdLease implements LeaderLease {
     const id = this.#id;
     if (id === undefined) return undefined;
     const { TTL: seconds } = await this.#client.exchange(Lease.method.leaseKeepAlive, { ID: id });
-    const isOurs = seconds > 0n && (await this.#find())?.lease === id;
-    if (!isOurs) this.#id = undefined;
+    const isOurs = seconds > 0n && (await this.#look()).kv?.lease === id;
+    if (!isOurs && this.#id === id) this.#id = undefined;
     return isOurs ? Number(seconds) * MS_PER_SECOND : undefined;
   }
 
@@ -80,10 +99,40 @@ export class EtcdLease implements LeaderLease {
   }
 
   close(): void {
+    this.#watched?.cancel();
     this.#client.close();
   }
 
-  async #find(): Promise<KeyValue | undefined> {
-    return (await this.#client.call(KV.method.range, { key: this.#key })).kvs[0];
+  /** Who has the key now. Asks where it is not watched, and watches it from then on. */
+  async #look(): Promise<Watched> {
+    if (this.#watched !== undefined) return this.#watched;
+    const create = { case: 'createRequest' as const, value: { key: this.#key } };
+    const { responses, cancel } = await this.#client.watch({ requestUnion: create });
+    const range = this.#client.call(KV.method.range, { key: this.#key });
+    range.catch(cancel);
+    const { kvs, header } = await range;
+    const watched = { kv: kvs[0], revision: header?.revision ?? 0n, cancel };
+    this.#watched = watched;
+    // However it ends, the next look asks again.
+    const end = (): void => {
+      if (this.#watched === watched) this.#watched = undefined;
+    };
+    this.#follow(responses).then(end, end);
+    return watched;
+  }
+
+  async #follow(responses: EtcdWatch['responses']): Promise<void> {
+    for await (const { events } of responses) {
+      for (const { type, kv } of events)
+        if (kv !== undefined) this.#note(type === DELETION ? undefined : kv, kv.modRevision);
+    }
+  }
+
+  #note(kv: Watched['kv'], revision: bigint): void {
+    // What this node wrote itself it knows before the watch tells.
+    if (this.#watched === undefined || revision <= this.#watched.revision) return;
+    this.#watched.kv = kv;
+    this.#watched.revision = revision;
+    this.changed.emit();
   }
 }

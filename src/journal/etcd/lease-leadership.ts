@@ -8,11 +8,11 @@ import { createDeferred } from '../../lib/deferred.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Failure, type Service } from '../../lib/service.js';
-import { SignalSource } from '../../lib/signal.js';
+import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { Leadership } from '../leadership.js';
 import { EtcdError } from './etcd-client.js';
 
-/** Milliseconds between two looks at whether the lease is free. */
+/** Milliseconds between two looks at whether the lease is free, which cost nothing while its key is watched. */
 const LOOK_MS = 500;
 /** A lease is renewed so many times in its time: three answers in a row may be lost. */
 const RENEWALS = 5;
@@ -31,6 +31,8 @@ export interface LeaderLease {
   renew(): Promise<number | undefined>;
   /** Lets others have it at once. */
   giveBack(): Promise<void>;
+  /** Another may have it now, or nobody. */
+  readonly changed: Signal<void>;
   close(): void;
 }
 
@@ -48,6 +50,12 @@ export class LeaseLeadership implements Leadership, Service {
   readonly #failure = new Failure();
   /** The lease was taken, and etcd has not said that it is lost. */
   #isTaken = false;
+  /** Milliseconds of the lease that was taken, and how many were let go: late answers are of an earlier one. */
+  #ms = 0;
+  #term = 0;
+  /** When that was asked which etcd has answered last, and when the answer came. */
+  #heard = Number.NEGATIVE_INFINITY;
+  #answered = Number.NEGATIVE_INFINITY;
   /** End of the time in which this node leads, by the monotonic clock. */
   #until = Number.NEGATIVE_INFINITY;
   #wasLeading = false;
@@ -62,6 +70,7 @@ export class LeaseLeadership implements Leadership, Service {
     this.#lease = lease;
     this.#clock = clock;
     this.#logger = logger;
+    lease.changed.on(() => this.#wake());
   }
 
   get leads(): boolean {
@@ -107,23 +116,49 @@ export class LeaseLeadership implements Leadership, Service {
     const asked = this.#clock.monotonic();
     try {
       // Kept for longer, it would stay with a node that is heard, hears nothing, and leads nobody.
-      if (this.#isTaken && (asked >= this.#until || asked < this.#restsUntil)) await this.#letGo();
+      const isDeaf = asked >= this.#until && asked >= this.#answered + this.#ms;
+      if (this.#isTaken && (isDeaf || asked < this.#restsUntil)) await this.#letGo();
       if (asked < this.#restsUntil) return Math.min(LOOK_MS, this.#restsUntil - asked);
-      const ms = this.#isTaken ? await this.#lease.renew() : await this.#lease.take();
-      this.#problem = null;
-      this.#isTaken = ms !== undefined;
-      this.#until = ms === undefined ? Number.NEGATIVE_INFINITY : asked + ms * (1 - UNUSED);
-      this.#tell();
-      return ms === undefined ? LOOK_MS : ms / RENEWALS;
+      if (this.#isTaken) {
+        void this.#renew(asked).catch(this.#failure.report);
+        return this.#ms / RENEWALS;
+      }
+      this.#take(await this.#lease.take(), asked);
+      // What is left of it may be little.
+      return this.#isTaken ? 0 : LOOK_MS;
     } catch (error) {
-      if (!(error instanceof EtcdError)) throw error;
       this.#note(error);
       // The time that is left goes on; without an answer it ends by itself.
       return PAUSE_MS;
     }
   }
 
+  /** The next one does not wait for the answer: in a slow etcd the lease is renewed as often. */
+  async #renew(asked: number): Promise<void> {
+    const term = this.#term;
+    try {
+      const ms = await this.#lease.renew();
+      if (term === this.#term) this.#take(ms, asked);
+    } catch (error) {
+      // Later ones may have been answered.
+      if (asked > this.#heard || !(error instanceof EtcdError)) this.#note(error);
+    }
+  }
+
+  /** The lease is this node's for so long from when it asked; undefined: it is not. */
+  #take(ms: number | undefined, asked: number): void {
+    this.#problem = null;
+    this.#heard = Math.max(this.#heard, asked);
+    this.#answered = this.#clock.monotonic();
+    if (ms === undefined) this.#term++;
+    this.#isTaken = ms !== undefined;
+    this.#ms = ms ?? 0;
+    this.#until = ms === undefined ? Number.NEGATIVE_INFINITY : Math.max(this.#until, asked + ms * (1 - UNUSED));
+    this.#tell();
+  }
+
   async #letGo(): Promise<void> {
+    this.#term++;
     this.#isTaken = false;
     this.#until = Number.NEGATIVE_INFINITY;
     this.#tell();
@@ -141,7 +176,9 @@ export class LeaseLeadership implements Leadership, Service {
     this.changed.emit();
   }
 
+  /** Throws what is no answer of etcd. */
   #note(error: unknown): void {
+    if (!(error instanceof EtcdError)) throw error;
     const problem = errorMessage(error);
     if (this.#problem === null) this.#logger.warn({ problem }, `who makes the blocks is not known: ${problem}`);
     this.#problem = problem;

@@ -175,7 +175,7 @@ async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions):
  * state is known there, and changes nothing.
  */
 async function joinEtcd(kv: Kv, { config, genesis, signal }: RebuildOptions): Promise<void> {
-  const journal = await etcdJournal(config, 'rebuild', {
+  const journal = etcdJournal(config, 'rebuild', {
     clock: systemClock,
     metrics: noMetrics,
     logger: silentLogger,

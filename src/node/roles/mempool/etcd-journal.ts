@@ -5,6 +5,7 @@ import { namesBelow } from '../../../journal/etcd/entries.js';
 import type { EtcdOptions } from '../../../journal/etcd/etcd-client.js';
 import { EtcdJournal, type EtcdJournalModules } from '../../../journal/etcd/etcd-journal.js';
 import { EtcdLease } from '../../../journal/etcd/etcd-lease.js';
+import { EtcdLogin } from '../../../journal/etcd/etcd-login.js';
 import { LeaseLeadership } from '../../../journal/etcd/lease-leadership.js';
 import type { SharedRules } from '../../../journal/etcd/shared-rules.js';
 import { toHex } from '../../../lib/bytes.js';
@@ -37,8 +38,14 @@ export async function openEtcdJournal(context: RoleContext): Promise<OpenEtcdJou
   const { config, nodeKey, genesis, clock } = context;
   const replica = toHex(nodeKey.publicKey);
   const logger = context.logger('journal');
-  const journal = await etcdJournal(config, replica, { ...context, logger }, journalRules(config, genesis));
-  const etcd = { ...etcdOptions(config), callTimeout: (LEASE_SECONDS * 1_000) / CALLS_PER_LEASE };
+  const options = etcdOptions(config);
+  const journal = etcdJournal(
+    config,
+    replica,
+    { ...context, logger },
+    { etcd: options, rules: journalRules(config, genesis) },
+  );
+  const etcd = { ...options, callTimeout: (LEASE_SECONDS * 1_000) / CALLS_PER_LEASE };
   const lease = (key: string): EtcdLease => new EtcdLease({ etcd, key, replica, seconds: LEASE_SECONDS });
   const { leader, rebuilding } = namesBelow(prefixOf(config));
   return {
@@ -50,14 +57,14 @@ export async function openEtcdJournal(context: RoleContext): Promise<OpenEtcdJou
 }
 
 /** The journal in etcd, for this replica. It is not started. Without `rules`, they are not compared. */
-export async function etcdJournal(
+export function etcdJournal(
   config: Config,
   replica: string,
   modules: EtcdJournalModules,
-  rules?: SharedRules,
-): Promise<EtcdJournal> {
+  { etcd = etcdOptions(config), rules }: { readonly etcd?: EtcdOptions; readonly rules?: SharedRules } = {},
+): EtcdJournal {
   const options = {
-    etcd: etcdOptions(config),
+    etcd,
     prefix: prefixOf(config),
     replica,
     process: toHex(systemRandom.bytes(PROCESS_NAME_BYTES)),
@@ -74,7 +81,7 @@ function etcdOptions({ journal }: Config): EtcdOptions {
   return {
     endpoints,
     tls: { ca, cert, key },
-    user: user === undefined || password === undefined ? undefined : { name: user, password },
+    user: user === undefined || password === undefined ? undefined : new EtcdLogin(user, password),
     callTimeout: timeoutMs / CALLS_PER_TIMEOUT,
   };
 }
