@@ -76,6 +76,7 @@ describe('tessera call', () => {
             locktime: 0n,
             passphrase: PASSPHRASE,
             idempotencyKey: expect.stringMatching(/^[0-9a-f-]{36}$/),
+            caller: expect.anything(),
           },
         ],
       },

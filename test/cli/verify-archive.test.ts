@@ -191,7 +191,7 @@ describe('verify --archive', () => {
       /^mempool: the journal alone gives the same state, after command \d+$/m,
     );
     const last = await without('mempool', 'journal', { ...ranges.entries, reverse: true }, () => verify('mempool'));
-    expect(last).toMatchObject({ status: 1, err: expect.stringMatching(/data_corrupt: the journal ends at command/) });
+    expect(last).toMatchObject({ status: 1, err: expect.stringMatching(/data_corrupt: the journal ends at entry/) });
     const other = await withOtherCommand(() => verify('mempool'));
     expect(other).toMatchObject({ status: 1, err: expect.stringContaining('data_corrupt: the journal does not give') });
   });
