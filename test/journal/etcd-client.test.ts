@@ -22,6 +22,7 @@ import {
   type WatchRequest,
   type WatchResponse,
 } from '../../src/journal/etcd/generated/etcd-pb.js';
+import { NODE_CERT, NODE_TLS_KEY } from '../support/certificates.js';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -38,7 +39,10 @@ interface Handlers {
 }
 
 /** The address of a member that calls these for each request. */
-async function startMember({ unary, keepAlive, watch }: Handlers): Promise<string> {
+async function startMember(
+  { unary, keepAlive, watch }: Handlers,
+  { host = '127.0.0.1', tls = ServerCredentials.createInsecure() } = {},
+): Promise<string> {
   const server = new Server();
   const add = <I, O>(name: string, method: typeof Lease.method.leaseKeepAlive, handler?: Handler<I, O>): void => {
     const path = `/${method.parent.typeName}/${method.name}`;
@@ -80,14 +84,18 @@ async function startMember({ unary, keepAlive, watch }: Handlers): Promise<strin
   add('watch', Watch.method.watch as never, watch);
   const port = await new Promise<number>((resolve, reject) => {
     const bound = (error: Error | null, value: number): void => (error === null ? resolve(value) : reject(error));
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), bound);
+    server.bindAsync(`${host}:0`, tls, bound);
   });
   closing.push(() => server.forceShutdown());
-  return `http://127.0.0.1:${port}`;
+  return `http://${host}:${port}`;
 }
 
 async function clientOf(members: readonly Handlers[], callTimeout: number, user?: EtcdLogin): Promise<EtcdClient> {
-  const client = new EtcdClient({ endpoints: await Promise.all(members.map(startMember)), callTimeout, user });
+  const client = new EtcdClient({
+    endpoints: await Promise.all(members.map((member) => startMember(member))),
+    callTimeout,
+    user,
+  });
   closing.push(() => client.close());
   return client;
 }
@@ -214,5 +222,34 @@ describe('the client of etcd', () => {
     }
     cancel();
     expect(told).toEqual([2n, 3n]);
+  });
+
+  it('says by an error of its own that it is closed', async () => {
+    const client = await clientOf([{ unary: () => ({}) }], LONG_MS);
+    client.close();
+    const closed = { name: 'EtcdError', status: status.UNAVAILABLE };
+    await expect(range(client)).rejects.toMatchObject(closed);
+    await expect(client.exchange(Lease.method.leaseKeepAlive, { ID: 7n })).rejects.toMatchObject(closed);
+  });
+
+  it('knows a member by its address, which its certificate must name, and calls it by none that TLS forbids', async () => {
+    const codes: unknown[] = [];
+    const note = (warning: Error): void => void codes.push(Reflect.get(warning, 'code'));
+    process.on('warning', note);
+    closing.push(() => process.off('warning', note));
+    const pair = { private_key: Buffer.from(NODE_TLS_KEY), cert_chain: Buffer.from(NODE_CERT) };
+    for (const [host, isNamed] of [
+      ['127.0.0.1', true],
+      ['127.0.0.2', false],
+    ] as const) {
+      const tls = ServerCredentials.createSsl(null, [pair]);
+      const endpoint = (await startMember({ unary: () => ({ count: 7n }) }, { host, tls })).replace('http:', 'https:');
+      const ca = Buffer.from(NODE_CERT);
+      const client = new EtcdClient({ endpoints: [endpoint], callTimeout: LONG_MS, tls: { ca } });
+      closing.push(() => client.close());
+      if (isNamed) expect(await range(client)).toMatchObject({ count: 7n });
+      else await expect(range(client)).rejects.toMatchObject({ status: status.UNAVAILABLE });
+    }
+    expect(codes).not.toContain('DEP0123');
   });
 });

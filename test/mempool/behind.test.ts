@@ -158,4 +158,37 @@ describe('a mempool node that is behind the journal', () => {
     all.held.resolve();
     all.held = undefined;
   });
+
+  it.each([
+    ['another state than the others', new TesseraError('state_diverged', 'the state differs')],
+    ['an etcd of an older copy', new TesseraError('data_corrupt', 'etcd was restored from an older copy')],
+    ['a fault of the program', new TypeError('undefined is not a function')],
+  ])('answers what clients know while it ends for %s', async (_what, error) => {
+    const all = await behind();
+    all.held = createDeferred<void>();
+    const appended = all.late.mempool.submit([parent]).catch((refusal: unknown) => refusal);
+    await stored(all.leader.mempool, 1);
+    all.end(error);
+    const code = 'mempool_unreachable';
+    // The others may apply it, and this node will not say.
+    expect(await appended).toMatchObject({ code, details: { mayBeTaken: true } });
+    const more = all.late.mempool.submit([send(bob, 1, alice)]);
+    await expect(more).rejects.toMatchObject({ code, details: { mayBeTaken: false } });
+    await expect(all.late.mempool.failed).rejects.toBe(error);
+    all.held.resolve();
+    all.held = undefined;
+  });
+
+  it('says of what it has appended that it may be taken, when it stops', async () => {
+    const all = await behind();
+    all.held = createDeferred<void>();
+    const appended = all.late.mempool.submit([parent]).catch((refusal: unknown) => refusal);
+    await stored(all.leader.mempool, 1);
+    const stopping = all.late.mempool.stop();
+    all.held.resolve();
+    all.held = undefined;
+    await stopping;
+    const answer = await appended;
+    if (!Array.isArray(answer)) expect(answer).toMatchObject({ details: { mayBeTaken: true } });
+  });
 });

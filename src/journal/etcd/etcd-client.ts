@@ -3,6 +3,8 @@
  * the next call goes to the next one. Nothing is repeated here: only the caller knows what may be.
  */
 
+import { isIP } from 'node:net';
+import { type PeerCertificate, checkServerIdentity as tlsIdentity } from 'node:tls';
 import {
   create,
   type DescMessage,
@@ -13,7 +15,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { type ChannelCredentials, Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { asBuffer } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import type { EtcdLogin } from './etcd-login.js';
@@ -82,6 +84,8 @@ const SPARE = 4;
 /** Milliseconds by which members are not told apart. */
 const NEAR_MS = 5;
 const ANY_KEY = Uint8Array.of(0);
+/** What a member that is dialed by its address is called in the handshake; etcd has one certificate and does not ask. */
+const NAME_OF_ADDRESS = 'etcd';
 
 const CHANNEL_OPTIONS = {
   'grpc.max_receive_message_length': -1,
@@ -113,14 +117,12 @@ export class EtcdClient {
   /** Milliseconds that a member has for an answer now. */
   #limit: number;
   readonly #watches = new Set<OpenStream>();
+  #isClosed = false;
 
   constructor(options: EtcdOptions) {
     this.#options = options;
     this.#limit = options.callTimeout;
-    this.#members = options.endpoints.map((endpoint) => {
-      const { host, protocol } = new URL(endpoint);
-      return new Client(host, channelCredentials(protocol, options.tls), CHANNEL_OPTIONS);
-    });
+    this.#members = options.endpoints.map((endpoint) => memberClient(endpoint, options.tls));
   }
 
   /** The answer of one member. Throws `EtcdError`. */
@@ -176,6 +178,7 @@ export class EtcdClient {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const member of this.#members) member.close();
   }
 
@@ -276,6 +279,7 @@ export class EtcdClient {
   }
 
   #member(index: number): Client {
+    if (this.#isClosed) throw new EtcdError(status.UNAVAILABLE, 'the connections to etcd are closed', undefined);
     const member = this.#members[index];
     if (member === undefined) throw new Error('broken invariant: no etcd member is configured');
     return member;
@@ -346,9 +350,16 @@ function assertWatches({ canceled, compactRevision, cancelReason }: WatchRespons
   throw new EtcdError(status.UNAUTHENTICATED, `etcd has ended the watch: ${cancelReason}`, undefined);
 }
 
-function channelCredentials(protocol: string, tls: EtcdOptions['tls']): ChannelCredentials {
-  if (protocol === 'http:') return credentials.createInsecure();
-  return credentials.createSsl(tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null);
+function memberClient(endpoint: string, tls: EtcdOptions['tls']): Client {
+  const { host, hostname, protocol } = new URL(endpoint);
+  if (protocol === 'http:') return new Client(host, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const [ca, key, cert] = [tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null];
+  const address = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(address) === 0) return new Client(host, credentials.createSsl(ca, key, cert), CHANNEL_OPTIONS);
+  // TLS has no server names that are addresses. The certificate must be of the address all the same.
+  const checkServerIdentity = (_name: string, certificate: PeerCertificate) => tlsIdentity(address, certificate);
+  const options = { ...CHANNEL_OPTIONS, 'grpc.ssl_target_name_override': NAME_OF_ADDRESS };
+  return new Client(host, credentials.createSsl(ca, key, cert, { checkServerIdentity }), options);
 }
 
 function pathOf({ parent, name }: { readonly parent: { readonly typeName: string }; readonly name: string }): string {

@@ -117,7 +117,7 @@ export class Applier implements Service {
   #replay: Replay | undefined;
   #subscription: Subscription | undefined;
   /** Why nothing is applied any more. */
-  #ended: unknown;
+  #ended: TesseraError | undefined;
 
   constructor({
     journal,
@@ -216,7 +216,7 @@ export class Applier implements Service {
       if (isTesseraError(error, 'database_failed')) throw notWritten(error);
       if (isTesseraError(error, 'mempool_unreachable') || isTesseraError(error, 'shutting_down')) throw error;
       this.#fail(error);
-      throw error;
+      throw whyEnded(error, { mayBeTaken: true });
     }
     return (await inTime(outcome.promise, this.#journal, this.#clock)) as CommandOutcome<K>;
   }
@@ -226,8 +226,9 @@ export class Applier implements Service {
     try {
       return this.#journal.append(payload);
     } catch (error) {
-      if (!isTesseraError(error, 'overloaded') && !isTesseraError(error, 'shutting_down')) this.#fail(error);
-      throw error;
+      if (isTesseraError(error, 'overloaded') || isTesseraError(error, 'shutting_down')) throw error;
+      this.#fail(error);
+      throw whyEnded(error);
     }
   }
 

@@ -6,7 +6,7 @@
 import { isForgotten, type Journal } from '../../journal/journal.js';
 import type { Clock } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';
-import { TesseraError } from '../../lib/errors.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Signal } from '../../lib/signal.js';
 import type { MempoolState } from './state.js';
 
@@ -105,13 +105,16 @@ export async function inTime<T>(
 }
 
 /**
- * Why nothing is applied any more, for whoever asks. Where the journal went on without this node, the others may apply what this
- * one has appended.
+ * Why nothing is applied any more, in words for clients: the reason itself ends the node, or opens it anew. What this node has appended
+ * may be applied all the same, by the others or at its next start.
  */
-export function whyEnded(error: unknown, { mayBeTaken = false } = {}): unknown {
-  if (!isForgotten(error)) return error;
-  const text = 'this node was away for too long, and comes to another state; try again';
-  return new TesseraError('mempool_unreachable', text, { cause: error, details: { mayBeTaken } });
+export function whyEnded(cause: unknown, { mayBeTaken = false } = {}): TesseraError {
+  const options = { cause, details: { mayBeTaken } };
+  if (isTesseraError(cause, 'shutting_down')) return new TesseraError(cause.code, cause.message, options);
+  const text = isForgotten(cause)
+    ? 'this node was away for too long, and comes to another state; try again'
+    : 'this mempool node cannot go on, and its log says why; try again at another one';
+  return new TesseraError('mempool_unreachable', text, options);
 }
 
 /** Why a command is not in the journal. */
