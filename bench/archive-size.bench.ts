@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import { coinbaseTransaction } from '../src/chain/builders.js';
 import { encodeBlock, encodeTransaction, encodeTxOut } from '../src/chain/codec.js';
+import { blockReward } from '../src/chain/coinbase.js';
 import { parseGenesis } from '../src/chain/genesis.js';
 import { blockHash, merkleRoot, transactionHashOfBytes, txsHash } from '../src/chain/hash.js';
 import { compactToBytes, MAX_COMPACT_TARGET } from '../src/chain/pow.js';
-import { blockReward } from '../src/chain/reward.js';
 import type { Block, Transaction } from '../src/chain/types.js';
 import { sha3Hex } from '../src/crypto/sha3.js';
 import { DataDir } from '../src/db/data-dir.js';

@@ -91,3 +91,16 @@ function hexDigit(code: number): number | undefined {
   const lower = code | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : undefined;
 }
+
+/** Addresses of version 99999 that a warning names. */
+const NAMED = 3;
+
+/** The warning about addresses of version 99999, which two keys can share; undefined when there are none. */
+export function temporaryAddressWarning(addresses: readonly string[] = []): string | undefined {
+  if (addresses.length === 0) return undefined;
+  const more = addresses.length > NAMED ? ` and ${addresses.length - NAMED} more` : '';
+  return (
+    `${addresses.slice(0, NAMED).join(', ')}${more}: other keys have the same address of version 99999, and whoever finds one can spend ` +
+    'what is paid to it. Move that away (tessera wallet sweep), and have nothing paid there'
+  );
+}

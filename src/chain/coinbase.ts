@@ -5,7 +5,7 @@
 
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { hasValidAddressLength } from './address.js';
-import { COINBASE_MATURITY } from './constants.js';
+import { COINBASE_MATURITY, REWARD_ISSUANCE_SHIFT, REWARD_SMOOTHING, TOTAL_TOKENS } from './constants.js';
 import { isCoinbase } from './transaction.js';
 import type { Transaction } from './types.js';
 
@@ -34,4 +34,11 @@ export function coinbaseFault(tx: Transaction, bNum: bigint, reward: bigint): Ve
 
 function refused(what: string): Fault {
   return fault('block_refused', `the coinbase ${what}`);
+}
+
+/** The reward in raw units when `issued` raw units have been issued before. */
+export function blockReward(issued: bigint): bigint {
+  return issued >= TOTAL_TOKENS
+    ? REWARD_SMOOTHING
+    : ((TOTAL_TOKENS - issued) >> REWARD_ISSUANCE_SHIFT) + REWARD_SMOOTHING;
 }

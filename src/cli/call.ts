@@ -6,10 +6,10 @@ import { rolesOf } from '../api/roles.js';
 import { takesKeys } from '../client/call-once.js';
 import type { NodeClient } from '../client/client.js';
 import { didYouMean } from '../config/suggest.js';
+import { toHex } from '../lib/bytes.js';
 import { prettyExact, stringifyExact } from '../lib/json.js';
 import { printableJson } from '../lib/printable.js';
 import { hasWallet, NODE_ROLES, type NodeRole, WALLET_ROLES } from '../lib/roles.js';
-import { hexForBytes } from './byte-text.js';
 import { argumentsOf, type ReadSource, readFileOrStdin } from './call-arguments.js';
 import { operationPage } from './call-page.js';
 import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
@@ -141,4 +141,31 @@ function nodeFor(operation: Operation): WantedNode {
   const refusal = (role: NodeRole) =>
     `${id} is an operation of ${served} nodes, and the configuration is that of a ${role} node: name another with --role or --url`;
   return { roles, fallback, refusal };
+}
+
+/** Members that the API shows as lists of numbers, and `tessera call` as hex; a pair may have them in its first place. */
+const MEMBERS: ReadonlySet<string> = new Set([
+  'nonce',
+  'nonce_and_mining_tx_hash',
+  'difficulty',
+  'seed_value',
+  'Signature',
+  'PubKey',
+  'Bytes',
+]);
+
+/** The same value with a text of hex for each list of bytes. */
+function hexForBytes(value: unknown, isBytes = false): unknown {
+  if (Array.isArray(value)) {
+    if (isBytes && value.every(isByte)) return toHex(Uint8Array.from(value));
+    return value.map((member, i) => hexForBytes(member, isBytes && i === 0));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, hexForBytes(member, MEMBERS.has(name))]),
+  );
+}
+
+function isByte(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xff;
 }

@@ -1,10 +1,11 @@
 /** `tessera watch`: prints the events of a node as they happen, and resumes after the last one if the connection breaks. */
 
-import { followEvents } from '../client/events.js';
+import { followEvents, type ReceivedEvent } from '../client/events.js';
+import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
+import { printable, printableJson } from '../lib/printable.js';
 import { NODE_ROLES, rolesWithTopics } from '../lib/roles.js';
 import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
 import { withAdvice } from './command-client.js';
-import { jsonLine, textLine } from './event-lines.js';
 import { printFailure } from './lifecycle.js';
 import { accessNode, nodeFlags, type WantedNode } from './node-access.js';
 
@@ -66,4 +67,31 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
 function nodeFor(topics: string | undefined): WantedNode {
   const [fallback = NODE_ROLES[0]] = rolesWithTopics(topics?.split(','));
   return { roles: NODE_ROLES, fallback, refusal: (role) => `${role} nodes have no events` };
+}
+
+/** An event as a line of JSON: `{"id":"7-1","event":"block","data":{"block_num":7}}`; data that is not JSON is shown as a text. */
+export function jsonLine({ id, name, data }: ReceivedEvent): string {
+  const value = jsonOf(data);
+  return printableJson(stringifyExact({ id, event: name, data: value === undefined ? data : value }));
+}
+
+/** An event as a line of text: `12:00:01 block block_num=7 hash=b1… transactions=2`. */
+export function textLine({ name, data }: ReceivedEvent): string {
+  const value = jsonOf(data);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const members = isObject
+    ? Object.entries(value)
+        .filter(([, member]) => member !== null)
+        .map(([member, of]) => `${member}=${typeof of === 'object' ? stringifyExact(of) : String(of)}`)
+    : [data];
+  return [new Date().toISOString().slice(11, 19), name, ...members].map((text) => printable(text)).join(' ');
+}
+
+/** The data of an event; undefined where it is not JSON. */
+function jsonOf(data: string): JsonValue | undefined {
+  try {
+    return parseExactJson(data, { anyName: true });
+  } catch {
+    return undefined;
+  }
 }

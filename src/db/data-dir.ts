@@ -26,7 +26,6 @@ import { keepCopy } from './keep-copy.js';
 import type { Kv } from './kv.js';
 import { type LevelKv, type LevelKvOptions, openLevelKv } from './level-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
-import { MIGRATIONS, type Migration } from './migrations.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { makeFolder, makePrivate } from './private-folder.js';
 import { hasDamageNote, putAside, removeDatabase, removeLeftovers } from './put-aside.js';
@@ -266,3 +265,19 @@ async function refuseUnmarked(path: string): Promise<void> {
     `the data directory ${path} holds databases but no marker file: restore the marker from a backup, or name another directory`,
   );
 }
+
+/** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must tolerate that. */
+export interface Migration {
+  readonly to: number;
+  run(directory: { readonly path: string; open(name: string): Promise<Kv> }): Promise<void>;
+}
+
+/**
+ * Format 2: the journal of a mempool node may hold adopted blocks, and commands of later rules under tags of their own; an archive
+ * accounts for what is unspent, keeps certificates beside blocks, and has blocks under their numbers. All of format 1 is read as it
+ * is, and what is new is added as it comes about (the account of an archive is counted when the node loads). What the step does is to name the format: an
+ * older program then refuses the folder by name, instead of taking it for damaged.
+ */
+const TO_2: Migration = { to: 2, run: async () => undefined };
+
+export const MIGRATIONS: readonly Migration[] = [TO_2];

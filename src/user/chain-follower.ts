@@ -18,11 +18,10 @@ import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { Evidence, type Finding, type TransactionStatus } from './evidence.js';
+import { Evidence, type Finding, findPaid, type TransactionStatus } from './evidence.js';
 import { MempoolChoice, type MempoolChoiceOptions } from './mempool-choice.js';
 import type { MissedBlocks } from './missed-blocks.js';
 import type { OutputProofs } from './output-proofs.js';
-import { findPaid } from './paid-outputs.js';
 import { fetchStatuses } from './statuses.js';
 import { refreshAddresses } from './utxo-pages.js';
 

@@ -7,6 +7,7 @@
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut, Utxo } from '../chain/types.js';
 import type { MessageBody } from '../peers/messages.js';
+import type { Link, RequestOptions } from '../peers/network.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 
 /** What the messages between nodes take for a hash. The outputs of a node that lies may name anything. */
@@ -140,4 +141,35 @@ function outPointsOf(hash: string, transaction: Transaction): OutPoint[] {
 
 function isSameOutput(a: TxOut, b: TxOut): boolean {
   return a.value.kind === b.value.kind && a.value.amount === b.value.amount && a.locktime === b.locktime;
+}
+
+/** Payments that are looked for in one go; others have their turn when they are looked up again. */
+const MAX_ASKED = 100;
+
+/**
+ * Looks for payments in the chain by what they have made for others: a payment without change leaves the wallet no output to
+ * find. A page of outputs may begin behind a given one, which must be there, so one question tells of one output however
+ * many there are at its address. The result has, by hash, those of which an output is unspent in the chain. The others may be
+ * there too, with outputs that were spent since, or were not asked for.
+ */
+export async function findPaid(
+  link: Link,
+  payments: readonly OwnTransaction[],
+  options: RequestOptions,
+): Promise<ReadonlyMap<string, TransactionStatus>> {
+  const found = new Map<string, TransactionStatus>();
+  for (const { hash, transaction } of payments.slice(0, MAX_ASKED)) {
+    const [paid] = createdOutPoints(transaction, hash);
+    const address = paid?.txOut.scriptPublicKey ?? null;
+    if (paid === undefined || address === null) continue;
+    const after = { t_hash: paid.outPoint.tHash, n: paid.outPoint.n };
+    try {
+      const answer = await link.request('utxos.get', { addresses: [address], after }, options);
+      if (answer.type === 'utxos') found.set(hash, { hash, status: 'Confirmed', info: 'its payee has it' });
+    } catch {
+      // It is not there, or the node does not say.
+      options.signal?.throwIfAborted();
+    }
+  }
+  return found;
 }

@@ -4,9 +4,9 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Migration } from '../../src/db/data-dir.js';
 import { DataDir, type DataDirOptions } from '../../src/db/data-dir.js';
 import { readMarker } from '../../src/db/marker.js';
-import type { Migration } from '../../src/db/migrations.js';
 
 let folder: string;
 let path: string;

@@ -4,10 +4,10 @@
  */
 
 import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
+import { blockReward } from '../../src/chain/coinbase.js';
 import type { Genesis } from '../../src/chain/genesis.js';
 import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
 import { compactToBytes, MAX_COMPACT_TARGET } from '../../src/chain/pow.js';
-import { blockReward } from '../../src/chain/reward.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';

@@ -1,7 +1,7 @@
 /** Small parts of the pages of the wallet: states, names of the chain with a link where this address shows it, items. */
 
 import type { ComponentChildren } from 'preact';
-import { temporaryAddressWarning } from '../../src/chain/temporary-address.js';
+import { temporaryAddressWarning } from '../../src/chain/address.js';
 import { grouped } from '../shared/amounts.js';
 import { BESIDE, Hash } from '../shared/components/hash.js';
 import { Notice } from '../shared/components/notice.js';

@@ -1,16 +1,16 @@
 /** Checks API keys on routes that need one (decision H3), before the body is read, and counts wrong ones. */
 
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
-import { addressGroup } from '../../lib/ip-address.js';
+import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 import type { PassphraseCaller } from '../../wallet/service.js';
 import type { Operation } from '../operation.js';
+import { AddressTally } from './address-tally.js';
 import type { ApiKeys, Caller } from './api-key.js';
 import { clientAddress } from './client-address.js';
-import { checkHostHeader } from './host-header.js';
-import { KeyGuesses } from './key-guesses.js';
 import { OverloadGuard } from './overload.js';
 import { type AllowedOrigins, isStrangeHost, needsPreflight } from './web-pages.js';
 
@@ -111,4 +111,69 @@ function callerOf({ headers, method, socket }: FastifyRequest): Caller {
     preflighted: method === 'PUT' || needsPreflight(headers),
     forwarded: headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined,
   };
+}
+
+/** What the Host header of RFC 9112 (3.2) may hold. */
+const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+const HOST_NAME = 'host';
+
+/**
+ * Throws `invalid_request` for a request that a proxy may understand to be for another host than this node does. Node itself
+ * refuses only one without Host, with an answer that has no body, and reads the first of two.
+ */
+function checkHostHeader({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
+  const { host } = headers;
+  if (host === undefined) {
+    if (httpVersionMinor === 0) return;
+    throw invalid('Send a Host header, as every request of HTTP/1.1 has.');
+  }
+  if (!HOST.test(host)) throw invalid('The Host header holds no host.');
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === HOST_NAME.length && name.toLowerCase() === HOST_NAME) count++;
+  }
+  if (count > 1) throw invalid('Send one Host header only.');
+}
+
+function invalid(message: string): TesseraError {
+  return new TesseraError('invalid_request', message);
+}
+
+/** Wrong keys that an address may send in a window. */
+const MAX_FAILURES = 20;
+const WINDOW_MS = 60_000;
+
+/**
+ * Slows down guessing of API keys, whether `api.rate_limit` is on or not: after too many wrong keys, an address is refused
+ * for a while. Others are not affected. Over loopback a valid key is still accepted, because behind a proxy that
+ * `api.trusted_proxies` does not name, all clients share that address.
+ */
+class KeyGuesses {
+  readonly #failures: AddressTally;
+
+  constructor(clock: Clock) {
+    this.#failures = new AddressTally(WINDOW_MS, clock);
+  }
+
+  /** Throws `rate_limited` when the address must wait before its next attempt. */
+  assertMayTry(address: string): void {
+    if (!isLoopback(address)) this.#assertBelow(address);
+  }
+
+  /** Counts a wrong key. Throws `rate_limited`, in place of the usual refusal, when there are too many. */
+  failed(address: string): void {
+    this.#assertBelow(address);
+    this.#failures.add(address, 1);
+  }
+
+  #assertBelow(address: string): void {
+    const { amount, seconds } = this.#failures.of(address);
+    if (amount < MAX_FAILURES) return;
+    throw new TesseraError(
+      'rate_limited',
+      `${MAX_FAILURES} wrong API keys came from your address: wait ${seconds} s.`,
+      { details: { retryAfter: seconds } },
+    );
+  }
 }

@@ -3,7 +3,9 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
 import { addressGroup } from '../../lib/ip-address.js';
+import type { Operation } from '../operation.js';
 import type { ApiModules, ApiOptions } from '../options.js';
 import { access } from './access.js';
 import { answers } from './answers.js';
@@ -12,11 +14,26 @@ import { arrival } from './arrival.js';
 import { bodyBudget } from './body-budget.js';
 import { clientAddress } from './client-address.js';
 import { addJsonBodyParser } from './json.js';
-import { mountedOperations } from './mounted-operations.js';
 import { refusedBodies } from './refused-bodies.js';
 import { type RequestLog, requestLog } from './request-log.js';
 import { sharedValidators } from './validator.js';
 import { type AllowedOrigins, isOfThisMachine } from './web-pages.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The operations that this app serves, in the order in which they were added. */
+    readonly operations: Set<Operation>;
+  }
+}
+
+const mountedOperations = fp((app, _options, done) => {
+  const operations = new Set<Operation>();
+  app.decorate('operations', operations);
+  app.addHook('onRoute', ({ config }) => {
+    if (config?.operation !== undefined) operations.add(config.operation);
+  });
+  done();
+});
 
 const RATE_WINDOW_MS = 60_000;
 /** Headers that existing clients send from browsers (reference, §6.7). */

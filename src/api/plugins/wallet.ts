@@ -1,10 +1,8 @@
 /** The wallet of a node, for every role that has one. */
 
 import type { ApiPlugin } from '../options.js';
-import { walletBackupRoutes } from '../routes/wallet/backup-handlers.js';
-import { walletRoutes } from '../routes/wallet/handlers.js';
+import { walletBackupRoutes, walletItemRoutes, walletRoutes } from '../routes/wallet/handlers.js';
 import { walletHistoryRoutes } from '../routes/wallet/history-handlers.js';
-import { walletItemRoutes } from '../routes/wallet/item-handlers.js';
 import { walletTradeRoutes } from '../routes/wallet/trade-handlers.js';
 
 export const wallet: ApiPlugin = (app, _parts, done) => {

@@ -1,8 +1,8 @@
 /** The warning of commands that deal with addresses of version 99999. */
 
 import type { Keypair } from '../../api/routes/wallet/schemas.js';
+import { temporaryAddressWarning } from '../../chain/address.js';
 import { ADDRESS_VERSION_TEMP } from '../../chain/constants.js';
-import { temporaryAddressWarning } from '../../chain/temporary-address.js';
 import { printable } from '../../lib/printable.js';
 import type { CliContext } from '../command.js';
 

@@ -4,10 +4,10 @@
  * must fill the file. A `RangeError` says that a table is damaged.
  */
 
-import { compareBytes } from '../../lib/bytes.js';
+import { uncompressSync } from 'snappy';
+import { asBuffer, compareBytes } from '../../lib/bytes.js';
 import { masked, maskedCrc32c, nextCrc32c } from './crc32c.js';
 import type { TableFile } from './manifest.js';
-import { snappyDecode } from './snappy.js';
 import { VarintReader } from './varints.js';
 
 const FOOTER_LENGTH = 48;
@@ -190,4 +190,17 @@ function lastOf(block: Uint8Array): TableEntry | undefined {
 /** The values of an index block. */
 function handlesIn(block: Uint8Array): Handle[] {
   return [...entriesOf(block)].map(({ value }) => readHandle(new VarintReader(value)));
+}
+
+/** Most bytes that a block may have once it is uncompressed. */
+const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
+
+/** Uncompresses a block. Throws a `RangeError` when the data is damaged. */
+function snappyDecode(input: Uint8Array): Uint8Array {
+  if (new VarintReader(input).varint() > MAX_BLOCK_LENGTH) throw new RangeError('too long');
+  try {
+    return asBuffer(uncompressSync(asBuffer(input), { asBuffer: true }) as Buffer);
+  } catch (cause) {
+    throw new RangeError('cannot be uncompressed', { cause });
+  }
 }

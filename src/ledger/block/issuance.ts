@@ -1,11 +1,10 @@
 /** What a block may create out of nothing: the transactions of the genesis file, the reward, issuances that fall due. */
 
 import { encodeTransaction } from '../../chain/codec.js';
-import { coinbaseFault } from '../../chain/coinbase.js';
+import { blockReward, coinbaseFault } from '../../chain/coinbase.js';
 import { U64_MAX } from '../../chain/constants.js';
 import { issuanceTransactions } from '../../chain/genesis.js';
 import { transactionHash } from '../../chain/hash.js';
-import { blockReward } from '../../chain/reward.js';
 import { isCoinbase } from '../../chain/transaction.js';
 import type { FullBlock, Transaction } from '../../chain/types.js';
 import { equalBytes } from '../../lib/bytes.js';

@@ -8,14 +8,15 @@
  * included, which no block carries; so the target is held to its form and to the maximum only.
  */
 
+import type { BlockLimits } from '../../chain/block-rules.js';
 import { encodeTransaction } from '../../chain/codec.js';
 import { blockHash, transactionHashOfBytes } from '../../chain/hash.js';
+import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import { isCoinbase } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { inPieces, type Pieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
-import { BlockBudget } from './budget.js';
 import { submittedFormFault } from './form.js';
 import { genesisFault, issuedAfter, supplyFault } from './issuance.js';
 import {
@@ -159,4 +160,36 @@ function formFault({ hash, bytes, transaction }: VerifiedTransaction): BlockFaul
 function encoded(transaction: Transaction): VerifiedTransaction {
   const bytes = encodeTransaction(transaction);
   return { hash: transactionHashOfBytes(bytes), bytes, transaction };
+}
+
+/**
+ * What the transactions of one block may be together: single transactions, bytes, signature operations
+ * (docs/chain.md#blocks). The numbers are the network's, and the mempool cuts by them. Each transaction is counted before anything costly is done
+ * with it.
+ */
+class BlockBudget {
+  readonly #limits: BlockLimits;
+  #singles = 0;
+  #bytes = 0;
+  #operations = 0;
+
+  constructor(limits: BlockLimits) {
+    this.#limits = limits;
+  }
+
+  /** Counts a transaction in; what is wrong with the block then. Issuances are the genesis file's, and cost nothing. */
+  take({ transaction, bytes }: Pick<VerifiedTransaction, 'transaction' | 'bytes'>): BlockFault | null {
+    if (isCoinbase(transaction)) return null;
+    if (transaction.druidInfo === null) this.#singles += 1;
+    this.#bytes += bytes.length;
+    this.#operations += transactionSignatureOperations(transaction);
+    const { transactions, bytes: most, signatureOperations } = this.#limits;
+    if (this.#singles > transactions) return tooMuch('single transactions', transactions);
+    if (this.#bytes > most) return tooMuch('bytes of transactions', most);
+    return this.#operations > signatureOperations ? tooMuch('signature operations', signatureOperations) : null;
+  }
+}
+
+function tooMuch(of: string, most: number): BlockFault {
+  return blockFault('size', `the block has more than ${most} ${of}`);
 }

@@ -6,10 +6,10 @@
 import { difficultyFor } from '../../chain/asert.js';
 import type { BlockRules } from '../../chain/block-rules.js';
 import { decodeTransaction, encodeBlockPieces, joinFullBlockPieces } from '../../chain/codec.js';
+import { blockReward } from '../../chain/coinbase.js';
 import { NETWORK_VERSION } from '../../chain/constants.js';
 import { blockHash, merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { proofOfWorkFault } from '../../chain/pow.js';
-import { blockReward } from '../../chain/reward.js';
 import type { Block, BlockHeader } from '../../chain/types.js';
 import {
   drawOne,

@@ -4,26 +4,29 @@ import type { Asset } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
+import { present } from '../archive/reader.js';
 import {
   addressKey,
   amountOfKey,
+  blockKey,
   heldBy,
   holdersOf,
   itemKey,
   movementKey,
   movementsOf,
   outputOfKey,
+  type Place,
   placeAtEnd,
   transfersOf,
   unspentKey,
   unspentOf,
 } from './layout.js';
 import { readPage, ShortList } from './pages.js';
-import { transactionsAt } from './places.js';
 import {
   type AddressAccount,
   type ItemAccount,
   readAddress,
+  readBlock,
   readHeld,
   readItem,
   readMovement,
@@ -36,6 +39,7 @@ import type {
   AddressMovement,
   AddressOutput,
   AddressSummary,
+  BlockSummary,
   HeldItem,
   ItemHolder,
   ItemSummary,
@@ -183,4 +187,30 @@ function unseen(address: string): AddressSummary {
     first: null,
     last: null,
   };
+}
+
+/** Summaries of blocks that must be there, by height. */
+async function readBlocks(kv: Kv, heights: Iterable<number>): Promise<ReadonlyMap<number, BlockSummary>> {
+  const unique = [...new Set(heights)];
+  const records = await kv.getMany(unique.map(blockKey));
+  return new Map(
+    unique.map((height, i) => [height, readBlock(height, present(records[i], `the summary of block ${height}`))]),
+  );
+}
+
+/** Reads the transactions at places, in their order. All must be indexed. */
+async function transactionsAt(kv: Kv, archive: ArchiveLookups, places: readonly Place[]): Promise<TransactionPlace[]> {
+  const [names, blocks] = await Promise.all([
+    archive.namesAt(places),
+    readBlocks(
+      kv,
+      places.map(({ height }) => height),
+    ),
+  ]);
+  return places.map(({ height, txNum }, i) => ({
+    hash: names[i] ?? '',
+    height,
+    txNum,
+    time: blocks.get(height)?.time ?? 0n,
+  }));
 }

@@ -5,8 +5,8 @@
  */
 
 import { createServer, type Server, type Socket } from 'node:net';
-import { jsonLine, textLine } from '../../../src/cli/event-lines.js';
 import { failureText } from '../../../src/cli/lifecycle.js';
+import { jsonLine, textLine } from '../../../src/cli/watch.js';
 import { NodeClient } from '../../../src/client/client.js';
 import { readEvents } from '../../../src/client/events.js';
 import { utf8 } from '../../../src/lib/bytes.js';

@@ -3,10 +3,10 @@
 import { addressOf } from '../../../src/chain/address.js';
 import { tokenAsset } from '../../../src/chain/assets.js';
 import { assemble, assembleSigned, coinbaseTransaction, txOut, unsignedInput } from '../../../src/chain/builders.js';
+import { blockReward } from '../../../src/chain/coinbase.js';
 import { type Genesis, issuanceTransactions, parseGenesis } from '../../../src/chain/genesis.js';
 import { blockHash, merkleRoot, transactionHash, txsHash } from '../../../src/chain/hash.js';
 import { compactToBytes, MAX_COMPACT_TARGET, proofOfWorkFault } from '../../../src/chain/pow.js';
-import { blockReward } from '../../../src/chain/reward.js';
 import { createAssetScript } from '../../../src/chain/script/builders.js';
 import { assetSignable } from '../../../src/chain/signable.js';
 import { outPointKey } from '../../../src/chain/transaction.js';

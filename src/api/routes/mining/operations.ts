@@ -1,7 +1,30 @@
 /** The operations of nodes that mine. */
 
+import { Type } from '@sinclair/typebox';
 import { defineOperation } from '../../operation.js';
-import { CurrentBlockResponse } from './schemas.js';
+import { Int64, Nullable } from '../../schemas/scalars.js';
+import { BlockHeader, EXAMPLE_HEADER } from '../storage/schemas.js';
+
+/** The current block of a miner: its header and reward. */
+const CurrentBlockResponse = Type.Object(
+  {
+    block: Nullable(
+      Type.Object(
+        { block: BlockHeader, reward: Int64({ description: 'Block reward in raw token units.' }) },
+        {
+          $id: 'CurrentBlock',
+          description: 'A header to find a nonce for, and its reward.',
+          examples: [{ block: EXAMPLE_HEADER, reward: 3261259526 }],
+        },
+      ),
+    ),
+  },
+  {
+    $id: 'CurrentBlockResponse',
+    description: 'The block being mined; null before the first.',
+    examples: [{ block: null }],
+  },
+);
 
 export const getCurrentBlock = defineOperation({
   id: 'getCurrentBlock',

@@ -1,12 +1,50 @@
 /** The stateless tools for transactions: of user nodes, and of every node with `api.tooling_everywhere` (decision V23). */
 
+import { Type } from '@sinclair/typebox';
 import { defineOperation } from '../../operation.js';
-import {
-  DeserializeTransactionsRequest,
-  DeserializeTransactionsResponse,
-  SerializeTransactionsRequest,
-  SerializeTransactionsResponse,
-} from './schemas.js';
+import { Batch } from '../../schemas/scalars.js';
+import { CreateTransaction, EXAMPLE_TRANSACTION, JsonSerializedTransaction } from '../../schemas/transaction.js';
+
+const SerializeTransactionsRequest = Type.Object(
+  { transactions: Batch(CreateTransaction) },
+  {
+    $id: 'SerializeTransactionsRequest',
+    description: 'Transactions to encode.',
+    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
+  },
+);
+const SerializeTransactionsResponse = Type.Object(
+  { transactions: Type.Array(JsonSerializedTransaction) },
+  { $id: 'SerializeTransactionsResponse', description: 'Encoded transactions.', examples: [{ transactions: [] }] },
+);
+
+/** What is not hex is refused with a code of its own. */
+const HEX = '^([0-9a-fA-F]{2})+$';
+const EXAMPLE_TX_HEX = `${'00'.repeat(16)}06${'00'.repeat(16)}`;
+const DeserializeTransactionsRequest = Type.Object(
+  {
+    transactions: Batch(
+      Type.String({
+        description: 'Bytes of a transaction in hex.',
+        examples: [EXAMPLE_TX_HEX],
+        'x-document': { pattern: HEX },
+      }),
+    ),
+  },
+  {
+    $id: 'DeserializeTransactionsRequest',
+    description: 'Transactions to decode.',
+    examples: [{ transactions: [EXAMPLE_TX_HEX] }],
+  },
+);
+const DeserializeTransactionsResponse = Type.Object(
+  { transactions: Type.Array(CreateTransaction) },
+  {
+    $id: 'DeserializeTransactionsResponse',
+    description: 'Decoded transactions.',
+    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
+  },
+);
 
 export const serializeTransactions = defineOperation({
   id: 'serializeTransactions',

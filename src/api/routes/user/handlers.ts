@@ -4,8 +4,7 @@ import type { FastifyPluginCallback } from 'fastify';
 import { requireSocketAddress } from '../../../lib/socket-address.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { addRoutes } from '../../http/route.js';
-import { userOperations } from './operations.js';
-import { DEFAULT_DONATION_REQUESTS } from './schemas.js';
+import { DEFAULT_DONATION_REQUESTS, userOperations } from './operations.js';
 
 const MS_PER_SECOND = 1_000;
 

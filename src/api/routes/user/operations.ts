@@ -1,7 +1,71 @@
 /** The operations of user nodes alone: donation requests. */
 
+import { Type } from '@sinclair/typebox';
+import { DONATION_OUTCOMES } from '../../../wallet/service.js';
 import { defineOperation } from '../../operation.js';
-import { DonationRequest, DonationRequestsQuery, DonationRequestsResponse } from './schemas.js';
+import { Enum, Int64, Nullable } from '../../schemas/scalars.js';
+
+/** As many as a wallet keeps. */
+const MAX_DONATION_REQUESTS = 1_000;
+export const DEFAULT_DONATION_REQUESTS = 100;
+
+export const DonationRequest = Type.Object(
+  {
+    address: Type.String({
+      maxLength: 256,
+      description: 'ip:port of the node to ask.',
+      examples: ['127.0.0.1:12360'],
+    }),
+  },
+  { $id: 'DonationRequest', description: 'Whom to ask for a donation.', examples: [{ address: '127.0.0.1:12360' }] },
+);
+
+export const DonationRequestsQuery = Type.Object({
+  limit: Type.Optional(
+    Int64({
+      minimum: 1,
+      maximum: MAX_DONATION_REQUESTS,
+      description: `How many at most; ${DEFAULT_DONATION_REQUESTS} by default.`,
+    }),
+  ),
+});
+
+const EXAMPLE = {
+  requests: [
+    {
+      number: 7,
+      peer: '127.0.0.1:12360',
+      asked_at: 1_700_000_000,
+      outcome: 'declined',
+      reason: 'this node gives no donations',
+    },
+  ],
+};
+
+export const DonationRequestsResponse = Type.Object(
+  {
+    requests: Type.Array(
+      Type.Object({
+        number: Int64({ description: 'Place in the list of all, which never changes.' }),
+        peer: Type.String({ description: 'The node that was asked.' }),
+        asked_at: Int64({ description: 'Unix seconds.' }),
+        outcome: Enum(DONATION_OUTCOMES, {
+          description:
+            'accepted: the peer says that it pays; the funds come with a block. declined: it does not pay. unanswered: it ' +
+            'said nothing in time, and may pay all the same.',
+        }),
+        reason: Nullable(Type.String(), {
+          description: 'In the words of the peer, which may be anything; or why there is no answer.',
+        }),
+      }),
+    ),
+  },
+  {
+    $id: 'DonationRequestsResponse',
+    description: 'The last donations that were asked for, newest first.',
+    examples: [EXAMPLE],
+  },
+);
 
 export const requestDonation = defineOperation({
   id: 'requestDonation',

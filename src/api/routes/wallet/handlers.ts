@@ -1,6 +1,6 @@
 /** Routes of nodes with a wallet, that is of miners and users: keys, totals, payments. */
 
-import type { FastifyPluginCallback } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { addressVersionOf } from '../../../chain/address.js';
 import { DISPLAY_UNIT } from '../../../chain/constants.js';
 import { assetView, transactionView } from '../../../chain/json.js';
@@ -9,12 +9,14 @@ import { TesseraError } from '../../../lib/errors.js';
 import type { UserService } from '../../../user/service.js';
 import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
 import { passphraseCaller } from '../../http/access.js';
+import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { addRoutes } from '../../http/route.js';
 import { addressListView, temporaryAddressesView } from '../views.js';
+import { walletBackupOperations } from './backup-operations.js';
+import { walletItemOperations } from './item-operations.js';
 import { walletOperations } from './operations.js';
-import { pay } from './payment.js';
-import type { Keypair } from './schemas.js';
+import type { Keypair, PaymentRequest } from './schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
 /** Totals in display units are computed to nine decimals. */
@@ -134,5 +136,70 @@ function keyPairOf(address: string, pair: Keypair): KeyPairRecord {
     publicKey: fromHex(publicKey),
     secretKey: fromHex(secretKey),
     addressVersion: addressVersionOf(version),
+  };
+}
+
+export const walletItemRoutes: FastifyPluginCallback = (app, _options, done) => {
+  const { services } = app;
+
+  addRoutes(app, walletItemOperations, {
+    async getWalletItems() {
+      const items = await services.wallet.items();
+      return { items: LazyList.of(items, ({ genesisHash, ...shown }) => ({ ...shown, genesis_hash: genesisHash })) };
+    },
+
+    createItemPayment: async (request) => pay(services, request, request.body.genesis_hash),
+  });
+  done();
+};
+
+export const walletBackupRoutes: FastifyPluginCallback = (app, _options, done) => {
+  const { services } = app;
+
+  addRoutes(app, walletBackupOperations, {
+    backupWallet: async (request) => ({
+      backup: await services.wallet.backup(request.body.passphrase, passphraseCaller(request)),
+    }),
+
+    async sweepWallet() {
+      const { wallet } = services;
+      const before = wallet.uncovered();
+      const made = await wallet.sweep();
+      const left = wallet.uncovered();
+      return {
+        transactions: made.map(({ hash }) => hash),
+        tokens: before > left ? before - left : 0n,
+        tokens_left: left,
+      };
+    },
+  });
+  done();
+};
+
+/** `genesisHash`: pays items of this class instead of tokens. */
+async function pay(
+  { user, wallet }: FastifyInstance['services'],
+  request: FastifyRequest & { readonly body: PaymentRequest },
+  genesisHash?: string,
+) {
+  const { kind, address, amount, locktime, passphrase } = request.body;
+  const order = {
+    address,
+    amount: BigInt(amount),
+    genesisHash,
+    locktime: BigInt(locktime ?? 0),
+    passphrase,
+    caller: passphraseCaller(request),
+    idempotencyKey: idempotencyKeyOf(request),
+  };
+  const made = kind === 'address' ? await user.payAddress(order) : await user.payPeer(order);
+  return {
+    to_address: address,
+    amount:
+      genesisHash === undefined
+        ? { kind: 'token' as const, amount }
+        : { kind: 'item' as const, amount, genesis_hash: genesisHash, metadata: null },
+    tx_hash: made?.txHash ?? null,
+    ...temporaryAddressesView(wallet.temporaryAddresses.has(address) ? [address] : []),
   };
 }
