@@ -145,15 +145,11 @@ const WALLET: WalletService = {
     locked: 0n,
     items: new Map(),
   }),
-  items: async () => [],
-  temporaryAddresses: new Set(),
+  items: { list: async () => [] },
+  keys: { temporary: new Set() },
   newAddress: async () => ADDRESS,
-  movements: async () => ({ movements: [], next: null }),
-  backup: async () => '',
-  sweep: async () => [],
-  uncovered: () => 0n,
-  labels: () => [],
-  setLabels: async () => undefined,
+  coverage: { backup: async () => '', sweep: async () => [], uncovered: () => 0n },
+  labels: { all: () => [], set: async () => undefined },
   exportKeyPairs: async () =>
     new Map(
       Array.from({ length: PAYMENTS }, (_, i) => [
@@ -162,9 +158,12 @@ const WALLET: WalletService = {
       ]),
     ),
   importKeyPairs: async (pairs) => [...pairs.keys()],
-  changePassphrase: async () => undefined,
-  outgoing: async () => PAYMENT_LIST.map(({ hash }) => [hash, TRANSACTION]),
-  payments: async () => PAYMENT_LIST,
+  keystore: { changePassphrase: async () => undefined },
+  history: {
+    outgoing: async () => PAYMENT_LIST.map(({ hash }) => [hash, TRANSACTION]),
+    payments: async () => PAYMENT_LIST,
+    movements: async () => ({ movements: [], next: null }),
+  },
   refresh: async () => undefined,
 };
 

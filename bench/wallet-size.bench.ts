@@ -87,17 +87,17 @@ async function measure(folder: string, count: number): Promise<void> {
   const heap = process.memoryUsage().heapUsed;
   print(`${name}: open the wallet`, await each(1, async () => (wallet = await open(folder, kv))));
   printRow({ name: `${name}: memory of an output`, value: (process.memoryUsage().heapUsed - heap) / count, unit: 'B' });
-  const pay = (amount: bigint) => wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+  const pay = (amount: bigint) => wallet.payments.pay({ address: NOBODY, amount, locktime: 0n });
   print(`${name}: the first payment`, await each(1, () => pay(500_000n)));
   print(`${name}: a payment of one input`, await each(PAYMENTS, (i) => pay(500_000n + BigInt(i))));
   print(`${name}: a payment of about 20 inputs`, await each(PAYMENTS, (i) => pay(39_000_000n + BigInt(i))));
   print(`${name}: a payment of about 100 inputs`, await each(4, (i) => pay(195_000_000n + BigInt(i))));
   print(`${name}: one that needs too many inputs`, await each(4, () => pay(700_000_000_000n).catch(() => undefined)));
-  print(`${name}: the balance`, await each(PAYMENTS, () => wallet.totals()));
+  print(`${name}: the balance`, await each(PAYMENTS, () => wallet.coins.totals()));
   print(`${name}: a page of it`, await each(PAYMENTS, (i) => wallet.info({ page: i })));
   const block = (i: number) => {
     const outputs = Array.from({ length: 100 }, (_, k) => tokens(addresses[k] ?? '', amountOf(i * 100 + k)));
-    return wallet.applyBlock(nextBlock(wallet, [paymentFromOutside(outputs)]));
+    return wallet.chain.apply(nextBlock(wallet, [paymentFromOutside(outputs)]));
   };
   print(`${name}: a block with 100 outputs for it`, await each(8, block));
   print(

@@ -44,8 +44,8 @@ export async function walletBench(): Promise<void> {
 
 /** As a request does: the passphrase first, then the payment. */
 async function pay(wallet: Wallet, i: number): Promise<void> {
-  await wallet.verifyPassphrase(PASSPHRASE);
-  await wallet.transfers.pay({ address: NOBODY, amount: 300_000n + BigInt(i), locktime: 0n });
+  await wallet.keystore.verify(PASSPHRASE);
+  await wallet.payments.pay({ address: NOBODY, amount: 300_000n + BigInt(i), locktime: 0n });
 }
 
 /** Rate, and the longest time between two turns of the event loop. */

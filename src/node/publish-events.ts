@@ -44,7 +44,7 @@ export function publishEvents(
 }
 
 function publishWalletEvents(hub: EventHub, wallet: Wallet): void {
-  let published = totalsText(wallet.totals());
+  let published = totalsText(wallet.coins.totals());
   wallet.settlement.settled.on(({ hash, kind, state, reason }) => {
     const status = state === 'confirmed' ? 'confirmed' : 'rejected';
     const event: PaymentEvent = { hash, kind, status, reason: status === 'rejected' ? reason : null };

@@ -23,7 +23,7 @@ export interface AbandonModules {
  * and cannot be, `wallet_write_failed`.
  */
 export async function abandonPayment(hash: string, { wallet, sender, follower }: AbandonModules): Promise<void> {
-  const family = wallet.transfers.familyOf(hash);
+  const family = wallet.settlement.familyOf(hash);
   const hashes = family.map((one) => one.hash);
   if (hashes.length === 0) {
     throw new TesseraError(
@@ -43,7 +43,7 @@ export async function abandonPayment(hash: string, { wallet, sender, follower }:
       if (hashes.some((one) => findings.get(one) !== 'absent')) throw sent(hash);
     }
     // What spends its change was made meanwhile goes too: it cannot have been sent before it.
-    if (wallet.transfers.familyOf(hash).some(({ state }) => state !== 'queued')) throw sent(hash);
+    if (wallet.settlement.familyOf(hash).some(({ state }) => state !== 'queued')) throw sent(hash);
     await wallet.settlement.markRejected(hash, REASON).catch(notWritten);
   } finally {
     sender.letGo(hashes);

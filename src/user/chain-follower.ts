@@ -149,12 +149,11 @@ export class ChainFollower {
     this.#contested.add(hash);
     if (link === undefined || this.#contested.size > 1) return;
     this.#afterwards(link, 'a payment could not be looked up', async () => {
-      const { transfers } = this.#modules.wallet;
+      const { coins, outgoing } = this.#modules.wallet;
       // What they depend on too: it may be what is missing.
-      const entries = transfers.lineageOf(this.#contested);
+      const entries = outgoing.lineageOf(this.#contested);
       this.#contested.clear();
-      const addresses = new Set(entries.flatMap(({ hash }) => transfers.addressesOf(hash)));
-      await this.#review(link, entries, [...addresses]);
+      await this.#review(link, entries, coins.addressesOf(entries));
     });
   }
 
@@ -166,10 +165,9 @@ export class ChainFollower {
     const link = this.link;
     if (link === undefined) throw new TesseraError('mempool_unreachable', 'the wallet is not in step with the chain');
     return this.#steps.run(async () => {
-      const { transfers } = this.#modules.wallet;
-      const entries = transfers.lineageOf(hashes);
-      const addresses = new Set(entries.flatMap(({ hash }) => transfers.addressesOf(hash)));
-      return (await this.#examine(link, entries, [...addresses])).findings;
+      const { coins, outgoing } = this.#modules.wallet;
+      const entries = outgoing.lineageOf(hashes);
+      return (await this.#examine(link, entries, coins.addressesOf(entries))).findings;
     });
   }
 
@@ -210,7 +208,7 @@ export class ChainFollower {
       if (link !== this.#current || this.#inStep || this.#stopping.signal.aborted) return;
       try {
         await this.#catchUp(link);
-        logger.info({ link: link.id, block: wallet.height }, 'the wallet is in step with the chain');
+        logger.info({ link: link.id, block: wallet.chain.height }, 'the wallet is in step with the chain');
         this.ready.emit(link);
       } catch (error) {
         if (this.#stopping.signal.aborted || link !== this.#current) return;
@@ -228,13 +226,13 @@ export class ChainFollower {
     do {
       this.#blocksDropped = false;
       // All are asked for now.
-      wallet.takeNewlyWatched();
-      const first = await this.#review(link, wallet.transfers.inFlight(), wallet.watched());
+      wallet.keys.takeNewlyWatched();
+      const first = await this.#review(link, wallet.outgoing.inFlight(), wallet.keys.watched());
       const point = await this.#refreshFound(link, first);
-      if (point !== undefined) await wallet.advanceTo(point);
+      if (point !== undefined) await wallet.chain.advanceTo(point);
       while (this.#waitingBlocks.length > 0) {
         for (let next = this.#waitingBlocks.shift(); next; next = this.#waitingBlocks.shift()) {
-          await wallet.applyBlock(next);
+          await wallet.chain.apply(next);
         }
         await this.#refreshFound(link);
       }
@@ -253,11 +251,11 @@ export class ChainFollower {
     const { wallet, logger } = this.#modules;
     let oldest = point;
     for (let round = 0; ; round++) {
-      const more = wallet.takeNewlyWatched();
+      const more = wallet.keys.takeNewlyWatched();
       if (more.length === 0) return oldest;
       if (round === MAX_FOUND_ROUNDS) {
         logger.warn(
-          { link: link.id, addresses: wallet.addresses().length },
+          { link: link.id, addresses: wallet.keys.addresses.size },
           'the mempool node names outputs at ever more addresses: the search ends here until the next synchronization',
         );
         return oldest;
@@ -297,7 +295,7 @@ export class ChainFollower {
   async #settle({ hash, state }: OwnTransaction, finding: Finding | undefined): Promise<void> {
     const { wallet } = this.#modules;
     // An answer that came meanwhile is newer.
-    if (wallet.transfers.inFlightByHash(hash)?.state !== state) return;
+    if (wallet.outgoing.get(hash)?.state !== state) return;
     switch (finding) {
       case 'admitted':
         return wallet.settlement.markSent(hash);
@@ -362,12 +360,12 @@ export class ChainFollower {
       return;
     }
     const { wallet, logger } = this.#modules;
-    const outcome = await this.#steps.run(() => wallet.applyBlock(told));
+    const outcome = await this.#steps.run(() => wallet.chain.apply(told));
     if (link !== this.#current) return;
     if (outcome === 'applied')
       this.#afterwards(link, 'a refresh failed', async () => void (await this.#refreshFound(link)));
     if (outcome !== 'gap') return;
-    logger.info({ block: Number(header.bNum), known: wallet.height }, 'blocks are missing: refreshing');
+    logger.info({ block: Number(header.bNum), known: wallet.chain.height }, 'blocks are missing: refreshing');
     this.#synchronize(link);
   }
 
@@ -376,7 +374,7 @@ export class ChainFollower {
     const full = await decodeFullBlockInPieces(bytes, () => this.#slices.turn());
     if (link !== this.#current || this.#stopping.signal.aborted) return undefined;
     const told = { full, ...name };
-    await this.#modules.wallet.checkBlockInPieces(told);
+    await this.#modules.wallet.chain.checkInPieces(told);
     return told;
   }
 

@@ -1,7 +1,7 @@
 /**
  * Finds out the state of the wallet's transactions from the answers of a mempool node: their statuses, and the unspent
  * outputs of the wallet's addresses. Spent inputs do not reject a payment: they do not say what spent them; only a block does
- * (`Wallet.applyBlock`).
+ * (`BlockIntake.apply`).
  */
 
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';

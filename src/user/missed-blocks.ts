@@ -41,7 +41,7 @@ export class MissedBlocks {
     const { wallet, network, clock, logger } = modules;
     this.#modules = modules;
     if (storages.length > 0 && producers !== undefined) {
-      const check = wallet.checkBlock.bind(wallet);
+      const check = wallet.chain.check.bind(wallet.chain);
       this.#source = new BlockSource({ storages, producers }, { network, slices: new TimeSlices(clock), check });
       return;
     }
@@ -55,36 +55,36 @@ export class MissedBlocks {
    */
   async reach(point: ChainPoint, signal: AbortSignal): Promise<boolean> {
     const { wallet } = this.#modules;
-    if (this.#source === undefined || point.height <= wallet.height) return false;
+    if (this.#source === undefined || point.height <= wallet.chain.height) return false;
     // In a folder of an early version: the next refresh puts the wallet on a block that is known by its hash.
-    if (wallet.height >= 0 && wallet.tipHash === undefined) return false;
+    if (wallet.chain.height >= 0 && wallet.chain.tipHash === undefined) return false;
     try {
       await this.#takeIn(this.#source, point.height, signal);
       return true;
     } catch (error) {
       // Nobody has signed the last block that the wallet knows, and it is none of the chain: the refresh replaces it.
-      if (isLinkFault(error) && wallet.height >= 0 && !wallet.isTipCertified) return false;
+      if (isLinkFault(error) && wallet.chain.height >= 0 && !wallet.chain.isTipCertified) return false;
       throw error;
     }
   }
 
   async #takeIn(source: BlockSource, end: number, signal: AbortSignal): Promise<void> {
     const { wallet, logger, onMissed } = this.#modules;
-    if (wallet.height < 0 && wallet.bornAt !== undefined) {
-      const last = await source.lastBefore(wallet.bornAt - CLOCK_MARGIN, end, signal);
-      if (last !== undefined) await wallet.advanceTo(last);
+    if (wallet.chain.height < 0 && wallet.chain.bornAt !== undefined) {
+      const last = await source.lastBefore(wallet.chain.bornAt - CLOCK_MARGIN, end, signal);
+      if (last !== undefined) await wallet.chain.advanceTo(last);
     }
-    const first = wallet.height + 1;
+    const first = wallet.chain.height + 1;
     logger.info({ from: first, to: end }, 'reading the blocks that were missed from a storage node');
-    while (wallet.height < end) {
-      const range = { from: wallet.height + 1, to: end, previousHash: wallet.tipHash ?? null };
+    while (wallet.chain.height < end) {
+      const range = { from: wallet.chain.height + 1, to: end, previousHash: wallet.chain.tipHash ?? null };
       for (const told of await source.read(range, signal)) {
         signal.throwIfAborted();
-        const outcome = await wallet.applyBlock(told).catch(notOfTheMempool);
+        const outcome = await wallet.chain.apply(told).catch(notOfTheMempool);
         if (outcome === 'gap') throw new TesseraError('peer_unreachable', `block ${range.from} does not follow`);
       }
-      await wallet.sync();
-      onMissed?.(wallet.height - first + 1, end - first + 1);
+      await wallet.chain.sync();
+      onMissed?.(wallet.chain.height - first + 1, end - first + 1);
     }
   }
 }

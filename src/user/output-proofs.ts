@@ -65,7 +65,7 @@ export class OutputProofs {
     const { wallet, network, clock, logger } = modules;
     this.#modules = modules;
     this.#slices = new TimeSlices(clock);
-    const check = wallet.checkBlock.bind(wallet);
+    const check = wallet.chain.check.bind(wallet.chain);
     this.#source = new BlockSource(options, { network, slices: this.#slices, check });
     this.#taken = new SignalSource((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
   }
@@ -146,11 +146,11 @@ export class OutputProofs {
   async #scan(claims: ReadonlyMap<string, Claim>): Promise<void> {
     const { wallet, logger } = this.#modules;
     const scan = new OutputScan([...claims.values()].map(({ utxo }) => utxo));
-    logger.info({ outputs: claims.size, blocks: wallet.height + 1 }, 'looking for outputs in the chain');
+    logger.info({ outputs: claims.size, blocks: wallet.chain.height + 1 }, 'looking for outputs in the chain');
     let [next, previousHash] = [0, null as string | null];
     let left = [...claims.keys()];
     do {
-      const to = wallet.height;
+      const to = wallet.chain.height;
       while (next <= to) {
         const range = { from: next, to, previousHash };
         for (const told of await this.#source.read(range, this.#stopping.signal)) {
@@ -177,7 +177,8 @@ export class OutputProofs {
       await this.#slices.turn();
       const some = proven.slice(at, at + OUTPUTS_PER_STEP).map(([, output]) => output);
       const hasMore = (address: string): boolean => (last.get(address) ?? 0) >= at + OUTPUTS_PER_STEP;
-      if (!(await this.#modules.wallet.takeProven(some, height, hasMore))) return proven.slice(at).map(([key]) => key);
+      if (!(await this.#modules.wallet.chain.takeProven(some, height, hasMore)))
+        return proven.slice(at).map(([key]) => key);
       this.#taken.emit(some.length);
     }
     return [];
@@ -203,9 +204,9 @@ export class OutputProofs {
     const { wallet } = this.#modules;
     const lies: Lies = new Map();
     for (const [key, claim] of this.#claims) {
-      if (claim.isNowhere !== true || wallet.height <= claim.height) continue;
+      if (claim.isNowhere !== true || wallet.chain.height <= claim.height) continue;
       this.#claims.delete(key);
-      if (!(await wallet.hasSeen(claim.utxo[0].tHash))) this.#disprove(claim, 'nowhere', lies);
+      if (!(await wallet.chain.hasSeen(claim.utxo[0].tHash))) this.#disprove(claim, 'nowhere', lies);
     }
     this.#blame(lies);
   }

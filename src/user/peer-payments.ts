@@ -99,14 +99,14 @@ export class PeerPayments {
 
   async payPeer({ address: peer, amount, genesisHash, locktime, keep }: PeerOrder): Promise<OwnTransaction> {
     checkAmount(amount);
-    this.#modules.wallet.transfers.checkFunds(amount, genesisHash);
+    this.#modules.wallet.payments.checkFunds(amount, genesisHash);
     const link = await this.#reach(peer);
     const answer = await this.#ask(peer, link.request('address.get', {}, this.#waiting), 'nothing was paid');
     const address = answer.type === 'address' ? (answer.body as MessageBody<'address'>).address : undefined;
     if (address === undefined || !hasValidAddressLength(address)) {
       throw new TesseraError('peer_unreachable', `${peer} did not answer with an address; nothing was paid`);
     }
-    return this.#modules.wallet.transfers.pay({ address, amount, genesisHash, locktime, peer, keep });
+    return this.#modules.wallet.payments.pay({ address, amount, genesisHash, locktime, peer, keep });
   }
 
   /** The peer pays once for an `id`, however often it is asked. What it says is kept with the wallet. */
@@ -159,7 +159,7 @@ export class PeerPayments {
   /** What created the items that a payment passes on: the payee learns their metadata by it. */
   async #creationOf({ outputs: [paid] }: Transaction): Promise<MessageBody<'payment.sent'>> {
     const genesisHash = paid?.value.kind === 'item' ? paid.value.genesisHash : null;
-    const creation = genesisHash === null ? undefined : await this.#modules.wallet.itemBook.creationOf(genesisHash);
+    const creation = genesisHash === null ? undefined : await this.#modules.wallet.items.creationOf(genesisHash);
     return creation === undefined ? {} : { creation: toHex(encodeTransaction(creation)) };
   }
 
@@ -193,7 +193,7 @@ export class PeerPayments {
     const limits = { perPeerPerDay: donationsPerPeerPerDay, perDay: donationsPerDay };
     const order = { address, amount: donationAmount, locktime: 0n, peer: link.address };
     const donate = async (keep?: KeepIntent): Promise<string> => {
-      const made = await wallet.transfers.donate({ ...order, keep }, link.nodeKey, limits);
+      const made = await wallet.payments.donate({ ...order, keep }, link.nodeKey, limits);
       return made?.hash ?? NOT_PAID;
     };
     try {
@@ -211,9 +211,9 @@ export class PeerPayments {
   #onPaymentSent(link: Link, attachment: Uint8Array, { creation }: MessageBody<'payment.sent'>): void {
     const { wallet } = this.#modules;
     const transaction = decodeTransaction(attachment);
-    const isOwn = transaction.outputs.some(({ scriptPublicKey: to }) => to !== null && wallet.owns(to));
+    const isOwn = transaction.outputs.some(({ scriptPublicKey: to }) => to !== null && wallet.keys.owns(to));
     if (!isOwn) return;
-    if (creation !== undefined) wallet.itemBook.tell(decodeTransaction(fromHex(creation)));
+    if (creation !== undefined) wallet.items.tell(decodeTransaction(fromHex(creation)));
     const hash = transactionHash(transaction);
     const facts = { hash, peer: link.address };
     this.#lines.about(link).info(facts, 'a peer says that it has paid; the funds come with a block');

@@ -91,7 +91,7 @@ export class Sender {
 
   start(): void {
     const { wallet } = this.#modules;
-    for (const { hash } of wallet.transfers.inFlight()) this.#exposure.unknown(hash);
+    for (const { hash } of wallet.outgoing.inFlight()) this.#exposure.unknown(hash);
     const offQueued = wallet.settlement.queued.on(() => this.#pump());
     const offSettled = wallet.settlement.settled.on((payment) => this.#onSettled(payment));
     this.#unsubscribe = () => {
@@ -117,7 +117,7 @@ export class Sender {
     if (link !== undefined) this.#signalOf(link);
     for (const [hash, { timer }] of this.#retries) {
       timer?.cancel();
-      this.#modules.wallet.transfers.putBack(hash);
+      this.#modules.wallet.outgoing.release(hash);
     }
     this.#retries.clear();
     this.#pump();
@@ -128,7 +128,7 @@ export class Sender {
     for (const [hash, { timer, waitsForBlock }] of [...this.#retries]) {
       if (timer === undefined || !waitsForBlock) continue;
       this.#forget(hash);
-      this.#modules.wallet.transfers.putBack(hash);
+      this.#modules.wallet.outgoing.release(hash);
     }
     this.#pump();
   }
@@ -141,7 +141,7 @@ export class Sender {
   letGo(hashes: Iterable<string>): void {
     for (const hash of hashes) {
       if (this.#withheld.delete(hash) && !this.#retries.get(hash)?.timer && !this.#exposure.isUnderWay(hash))
-        this.#modules.wallet.transfers.putBack(hash);
+        this.#modules.wallet.outgoing.release(hash);
     }
     this.#pump();
   }
@@ -154,7 +154,7 @@ export class Sender {
   #pump(): void {
     while (!this.#stopping.signal.aborted && this.#running.size < PARALLEL) {
       const link = this.#modules.link();
-      const entry = link && this.#modules.wallet.transfers.takeQueued();
+      const entry = link && this.#modules.wallet.outgoing.takeQueued();
       if (link === undefined || entry === undefined) return;
       if (this.#withheld.has(entry.hash)) continue;
       const sending = this.#send(link, entry).finally(() => {
@@ -228,7 +228,7 @@ export class Sender {
 
   #tryLater({ hash }: OwnTransaction, reason: string, waitsForBlock = false): void {
     const { wallet, clock, logger } = this.#modules;
-    if (this.#stopping.signal.aborted || wallet.transfers.inFlightByHash(hash) === undefined) return;
+    if (this.#stopping.signal.aborted || wallet.outgoing.get(hash) === undefined) return;
     const retry = this.#retries.get(hash) ?? { failures: 0, timer: undefined, waitsForBlock };
     const delay = Math.min(FIRST_RETRY * 2 ** retry.failures, MAX_RETRY);
     logger.info({ hash, reason, delay }, 'a payment will be sent again');
@@ -237,7 +237,7 @@ export class Sender {
     retry.timer?.cancel();
     retry.timer = clock.after(delay, () => {
       retry.timer = undefined;
-      wallet.transfers.putBack(hash);
+      wallet.outgoing.release(hash);
       this.#pump();
     });
     this.#retries.set(hash, retry);
@@ -249,12 +249,12 @@ export class Sender {
     this.#withheld.delete(hash);
     this.#exposure.forget(hash);
     if (state !== 'confirmed') return;
-    const { transfers } = this.#modules.wallet;
+    const { outgoing } = this.#modules.wallet;
     for (const [waiting, { timer }] of [...this.#retries]) {
-      const entry = timer && transfers.inFlightByHash(waiting);
+      const entry = timer && outgoing.get(waiting);
       if (entry === undefined || !spentOutPoints(entry.transaction).some(({ tHash }) => tHash === hash)) continue;
       this.#forget(waiting);
-      transfers.putBack(waiting);
+      outgoing.release(waiting);
     }
     this.#pump();
   }

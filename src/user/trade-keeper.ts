@@ -125,7 +125,7 @@ export class TradeKeeper {
     if (clock.monotonic() - this.#lookedUp < LOOK_UP_EVERY) return;
     this.#lookedUp = clock.monotonic();
     for (const { half, state } of wallet.trades.list()) {
-      const isWaiting = state === 'agreed' && half !== null && wallet.transfers.inFlightByHash(half)?.state === 'sent';
+      const isWaiting = state === 'agreed' && half !== null && wallet.outgoing.get(half)?.state === 'sent';
       if (isWaiting) lookUp(half);
     }
   }

@@ -152,9 +152,9 @@ export class RunningUserService implements UserService, Service {
     ...order
   }: AddressPayment): Promise<{ readonly txHash: string }> {
     // The passphrase comes first, for repetitions too, and is no part of what the key stands for.
-    await this.#wallet.verifyPassphrase(passphrase, caller);
+    await this.#wallet.keystore.verify(passphrase, caller);
     const txHash = await this.#once(idempotencyKey, wordsOf('address', order), async (keep) => {
-      const { hash } = await this.#wallet.transfers.pay({ ...order, keep });
+      const { hash } = await this.#wallet.payments.pay({ ...order, keep });
       return hash;
     });
     return { txHash };
@@ -162,7 +162,7 @@ export class RunningUserService implements UserService, Service {
 
   async payPeer({ passphrase, caller, idempotencyKey, ...order }: AddressPayment): Promise<void> {
     // The passphrase comes first for both kinds of payment (docs/clients.md#payments).
-    await this.#wallet.verifyPassphrase(passphrase, caller);
+    await this.#wallet.keystore.verify(passphrase, caller);
     requireSocketAddress(order.address);
     await this.#once(idempotencyKey, wordsOf('ip', order), async (keep) => {
       const { hash } = await this.#peers.payPeer({ ...order, keep });
@@ -191,14 +191,14 @@ export class RunningUserService implements UserService, Service {
   async createItem({ idempotencyKey, ...order }: ItemRequest): Promise<{ readonly txHash: string }> {
     const { spec, amount, metadata } = order;
     const txHash = await this.#once(idempotencyKey, ['item', spec, amount, metadata], async (keep) => {
-      const { hash } = await this.#wallet.transfers.createItem({ ...order, keep });
+      const { hash } = await this.#wallet.payments.createItem({ ...order, keep });
       return hash;
     });
     return { txHash };
   }
 
   async offerTrade({ passphrase, caller, idempotencyKey, ...offer }: TradeOffer): Promise<TradeInfo> {
-    await this.#wallet.verifyPassphrase(passphrase, caller);
+    await this.#wallet.keystore.verify(passphrase, caller);
     const words = [
       'trade',
       offer.peer,
@@ -217,7 +217,7 @@ export class RunningUserService implements UserService, Service {
   }
 
   async acceptTrade(offer: unknown, passphrase: string, caller?: PassphraseCaller): Promise<TradeInfo> {
-    await this.#wallet.verifyPassphrase(passphrase, caller);
+    await this.#wallet.keystore.verify(passphrase, caller);
     return acceptOffer(offer, this.#trading);
   }
 

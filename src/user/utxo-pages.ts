@@ -74,11 +74,11 @@ async function refreshPart(link: Link, addresses: readonly string[], modules: Ut
     const { block_num: height, hash, certificate } = first.page;
     const point = { height, hash, certificate };
     // A number that nobody has signed must not send the wallet looking for blocks.
-    wallet.checkPoint(point);
+    wallet.chain.checkPoint(point);
     // As long as there are blocks to read, which is no failure of the node.
     if (await modules.reach(point)) continue;
     attempt += 1;
-    const refresh = wallet.beginRefresh(addresses, point, modules.onUnproven !== undefined);
+    const refresh = wallet.chain.beginRefresh(addresses, point, modules.onUnproven !== undefined);
     if (refresh === undefined) continue;
     let last = height;
     for (let next: PageOf | undefined = first; next; next = await pages.readNext(next.page)) {
@@ -91,7 +91,7 @@ async function refreshPart(link: Link, addresses: readonly string[], modules: Ut
   }
   throw new TesseraError(
     'mempool_unreachable',
-    `the mempool node is behind block ${wallet.height} of this wallet: it fetches what it lacks, or blocks are lost for good (tessera rebuild)`,
+    `the mempool node is behind block ${wallet.chain.height} of this wallet: it fetches what it lacks, or blocks are lost for good (tessera rebuild)`,
   );
 }
 

@@ -3,14 +3,16 @@
  * before it is taken in (`block-check.ts`).
  */
 
-import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
+import { blockCertificateFault, type Certificate } from '../chain/certificate.js';
 import type { Transaction, Utxo } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
+import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { atOnce, inPieces, type Pieces } from '../lib/pieces.js';
 import type { TimeSlices } from '../lib/time-slices.js';
-import type { DoubleSigning } from '../observability/double-signing.js';
+import { DoubleSigning } from '../observability/double-signing.js';
+import type { Metrics } from '../observability/metrics.js';
 import { contentFaultInPieces, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
@@ -18,8 +20,9 @@ import { Concern } from './concern.js';
 import type { BlockPlace, History } from './history/history.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { MetaStore } from './meta.js';
+import type { WalletOptions } from './options.js';
+import type { Merges } from './payments/merges.js';
 import type { Settlement } from './payments/settlement.js';
-import type { Transfers } from './transfers.js';
 import type { WriteBuffer } from './write-buffer.js';
 
 /** A block by its height and hash, as a mempool node names its last stored one. */
@@ -45,42 +48,35 @@ export interface ProvenOutput {
 /** Records of past blocks that wait to be written with those of later ones. */
 const MAX_WAITING_RECORDS = 1_000;
 
-export interface BlockIntakeOptions {
-  /** Blocks after this one carry a difficulty target; without it none does. */
-  readonly activationHeight?: number | undefined;
-  /** Who must have signed a block, and the block that a refresh is of; undefined in a network that names none. */
-  readonly producers?: Producers | undefined;
-  /** The transactions of the genesis file; without them block 0 is what its bringer says. */
-  readonly genesis?: ReadonlyMap<string, Transaction> | undefined;
-}
+/** How blocks are checked; see `WalletOptions`. */
+export type BlockIntakeOptions = Pick<WalletOptions, 'activationHeight' | 'producers' | 'genesis'>;
 
 export interface BlockIntakeModules {
   readonly coins: CoinStore;
   readonly history: History;
   readonly keys: KeyRing;
+  readonly merges: Merges;
   readonly meta: MetaStore;
   readonly settlement: Settlement;
   readonly slices: TimeSlices;
-  readonly transfers: Transfers;
   readonly writes: WriteBuffer;
-  readonly doubleSigning: DoubleSigning;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
 }
 
 export class BlockIntake {
-  readonly #activationHeight: number;
-  readonly #producers: Producers | undefined;
-  readonly #genesis: BlockIntakeOptions['genesis'];
+  readonly #options: BlockIntakeOptions;
   readonly #modules: BlockIntakeModules;
+  readonly #doubleSigning: DoubleSigning;
   /** Of blocks that were checked. */
   readonly #concerns = new WeakMap<ToldBlock, Concern>();
   /** Blocks are taken in one after the other. */
   readonly #applying = new Mutex();
 
   constructor(options: BlockIntakeOptions, modules: BlockIntakeModules) {
-    this.#activationHeight = options.activationHeight ?? Number.POSITIVE_INFINITY;
-    this.#producers = options.producers;
-    this.#genesis = options.genesis;
+    this.#options = options;
     this.#modules = modules;
+    this.#doubleSigning = new DoubleSigning(modules);
   }
 
   /** Last block taken in; -1 before the first. */
@@ -109,7 +105,7 @@ export class BlockIntake {
   }
 
   async #apply(told: ToldBlock): Promise<BlockOutcome> {
-    const { history, settlement, meta, transfers, writes } = this.#modules;
+    const { history, settlement, merges, meta, writes } = this.#modules;
     const { full, hash } = told;
     writes.checkOpen();
     const concern = await this.#checked(told);
@@ -121,12 +117,12 @@ export class BlockIntake {
     assertSound(misplaced);
     const { outcome, done } = settlement.takeBlock(full, concern.isCurrent ? concern : undefined);
     if (outcome === 'applied') {
-      meta.update({ blockHash: hash, certified: this.#producers !== undefined });
+      meta.update({ blockHash: hash, certified: this.#options.producers !== undefined });
       this.#noteReward(full.miningTransaction);
     }
     const canWait = told.isPast === true && done.length === 0 && writes.size < MAX_WAITING_RECORDS;
     if (!canWait && (outcome === 'applied' || done.length > 0)) await settlement.commit(done);
-    if (outcome === 'applied' && told.isPast !== true) transfers.mergeLater();
+    if (outcome === 'applied' && told.isPast !== true) merges.later();
     return outcome;
   }
 
@@ -168,7 +164,7 @@ export class BlockIntake {
     height: number,
     hasMore: (address: string) => boolean = () => false,
   ): Promise<boolean> {
-    const { coins, history, settlement, transfers, writes } = this.#modules;
+    const { coins, history, merges, settlement, writes } = this.#modules;
     writes.checkOpen();
     const made = new Map(outputs.map(({ made }) => [made.hash, made]));
     await history.prepare([...made.keys()]);
@@ -179,7 +175,7 @@ export class BlockIntake {
     for (const { place, ...one } of made.values()) history.locateOne(one, place);
     history.endImport([...addresses].filter((address) => !hasMore(address)));
     await settlement.commit();
-    transfers.mergeLater();
+    merges.later();
     return true;
   }
 
@@ -190,16 +186,16 @@ export class BlockIntake {
 
   /** All addresses were refreshed as of this block. */
   async advanceTo(point: ChainPoint): Promise<void> {
-    const { coins, meta, settlement, transfers, writes } = this.#modules;
+    const { coins, merges, meta, settlement, writes } = this.#modules;
     const { height, hash } = point;
     writes.checkOpen();
     this.checkPoint(point);
     if (height > this.height || (height === this.height && this.#isTipOpen)) {
-      meta.update({ blockHash: hash ?? undefined, certified: this.#producers !== undefined && height >= 0 });
+      meta.update({ blockHash: hash ?? undefined, certified: this.#options.producers !== undefined && height >= 0 });
     }
     coins.advanceTo(height);
     await settlement.commit();
-    transfers.mergeLater();
+    merges.later();
   }
 
   /** Unix seconds: no block from before concerns the keys of its words; undefined when that is not known. */
@@ -219,7 +215,7 @@ export class BlockIntake {
 
   /** True when a producer has signed the last block. */
   get isTipCertified(): boolean {
-    return this.height >= 0 && this.#producers !== undefined && !this.#isTipOpen;
+    return this.height >= 0 && this.#options.producers !== undefined && !this.#isTipOpen;
   }
 
   /**
@@ -227,22 +223,23 @@ export class BlockIntake {
    * then.
    */
   get #isTipOpen(): boolean {
-    return this.#producers !== undefined && this.#modules.meta.current.certified !== true;
+    return this.#options.producers !== undefined && this.#modules.meta.current.certified !== true;
   }
 
   /** Throws `protocol_violation` where a network with producers names a block that none of them has signed. */
   checkPoint({ height, hash, certificate }: ChainPoint): void {
-    if (this.#producers === undefined || height < 0) return;
+    if (this.#options.producers === undefined || height < 0) return;
     if (hash === null) throw new TesseraError('protocol_violation', `block ${height} was named without its hash`);
-    assertSound(blockCertificateFault(this.#producers, { height, hash }, certificate));
+    assertSound(blockCertificateFault(this.#options.producers, { height, hash }, certificate));
   }
 
   /** Tells of a block that a producer has signed beside the last one, which one has signed too. */
   #noteOther({ height, hash: other }: Pick<ChainPoint, 'height' | 'hash'>, certificate: Certificate | undefined): void {
     const kept = this.tipHash;
-    if (this.#producers === undefined || certificate === undefined || kept === undefined || other === null) return;
+    if (this.#options.producers === undefined || certificate === undefined || kept === undefined || other === null)
+      return;
     if (height !== this.height || other === kept) return;
-    this.#modules.doubleSigning.found({ height, kept, other, producer: certificate.key });
+    this.#doubleSigning.found({ height, kept, other, producer: certificate.key });
   }
 
   /** A certified block replaces a tip that nothing proves, even a higher one. */
@@ -262,10 +259,11 @@ export class BlockIntake {
 
   *#checkPieces(told: ToldBlock): Pieces<Concern> {
     const concern = yield* Concern.of(told.full, this.#modules);
+    const { activationHeight = Number.POSITIVE_INFINITY, producers, genesis } = this.#options;
     const rules = {
-      activationHeight: this.#activationHeight,
-      producers: this.#producers,
-      genesis: this.#genesis,
+      activationHeight,
+      producers,
+      genesis,
       concerns: (_: Transaction, place: number) => concern.has(place),
     };
     assertSound(yield* contentFaultInPieces(told, rules));

@@ -1,6 +1,5 @@
 /** What the words of the wallet cover, and its backup file, which has the rest. */
 
-import type { ScryptCost } from '../crypto/scrypt.js';
 import type { Clock } from '../lib/clock.js';
 import type { Random } from '../lib/random.js';
 import { sealBackup, type WalletBackup } from './backup-file.js';
@@ -11,9 +10,10 @@ import type { KeyRing } from './keys/key-ring.js';
 import type { Keystore } from './keys/keystore.js';
 import type { Labels } from './labels.js';
 import type { MetaStore } from './meta.js';
+import type { WalletOptions } from './options.js';
+import type { Merges } from './payments/merges.js';
 import type { OwnTransaction } from './payments/outgoing.js';
 import type { PassphraseCaller } from './service.js';
-import type { Transfers } from './transfers.js';
 import type { WriteBuffer } from './write-buffer.js';
 
 export interface CoverageModules {
@@ -21,18 +21,15 @@ export interface CoverageModules {
   readonly keys: KeyRing;
   readonly keystore: Keystore;
   readonly labels: Labels;
+  readonly merges: Merges;
   readonly meta: MetaStore;
-  readonly transfers: Transfers;
   readonly writes: WriteBuffer;
   readonly random: Random;
   readonly clock: Clock;
 }
 
-export interface CoverageOptions {
-  readonly networkName?: string | undefined;
-  /** Cost of new seals; tests only. */
-  readonly scryptCost?: ScryptCost | undefined;
-}
+/** See `WalletOptions`. */
+export type CoverageOptions = Pick<WalletOptions, 'networkName' | 'scryptCost'>;
 
 export class Coverage {
   readonly #options: CoverageOptions;
@@ -58,7 +55,7 @@ export class Coverage {
     const { keys, labels, writes } = this.#modules;
     writes.checkRoom();
     keys.importPairs(pairs);
-    labels.set(list);
+    labels.stage(list);
     await writes.flush();
   }
 
@@ -67,8 +64,8 @@ export class Coverage {
    * What is locked now stays where it is.
    */
   async sweep(): Promise<readonly OwnTransaction[]> {
-    const { keys, meta, transfers, writes } = this.#modules;
-    const made = await transfers.sweep();
+    const { keys, merges, meta, writes } = this.#modules;
+    const made = await merges.sweep();
     const { rewardAddress } = meta.current;
     if (rewardAddress !== null && !keys.isCovered(rewardAddress)) {
       meta.update({ rewardAddress: null });

@@ -40,8 +40,15 @@ export class Labels {
     });
   }
 
-  /** Stages labels, all or none; an empty one takes the label away. Gives what takes them back. Throws `invalid_request`. */
-  set(labels: readonly Label[]): () => void {
+  /** Durable when it resolves; all or none, an empty one takes the label away. Throws `invalid_request`. */
+  async set(labels: readonly Label[]): Promise<void> {
+    this.#writes.checkRoom();
+    this.#writes.onFailure(this.stage(labels));
+    await this.#writes.flush();
+  }
+
+  /** Stages labels as `set`. Gives what takes them back. */
+  stage(labels: readonly Label[]): () => void {
     const added = labels.filter(({ kind, name, label }) => label !== '' && this.get(kind, name) === null).length;
     if (this.#texts.size + added > MAX_LABELS) throw invalid(`a wallet has at most ${MAX_LABELS} labels`);
     for (const { name, label } of labels) {

@@ -6,27 +6,14 @@
 import { addressOf } from '../chain/address.js';
 import { tokenAsset } from '../chain/assets.js';
 import { txOut } from '../chain/builders.js';
-import type { WalletSeed } from '../chain/genesis.js';
 import type { CoinStore } from './coins/coin-store.js';
 import type { History } from './history/history.js';
 import type { KeyRing } from './keys/key-ring.js';
-import type { WalletWords } from './keys/words.js';
 import type { MetaStore } from './meta.js';
-import type { KeyPairRecord } from './service.js';
+import type { NewWallet } from './options.js';
 import type { WriteBuffer } from './write-buffer.js';
 
 const MS_PER_SECOND = 1_000;
-
-/** What a new wallet starts with. */
-export interface NewWallet {
-  /** Its words; random ones otherwise. */
-  readonly words?: WalletWords | undefined;
-  /** True for words that were made now: nothing was ever paid to them. */
-  readonly areWordsNew?: boolean | undefined;
-  /** Funds and keys (development and test networks). */
-  readonly seeds?: readonly WalletSeed[];
-  readonly seedKeyPairs?: ReadonlyMap<string, KeyPairRecord>;
-}
 
 interface FirstStart extends NewWallet {
   /** True when there was no keystore before. */
@@ -38,23 +25,22 @@ interface FirstStart extends NewWallet {
 export interface SeedsModules {
   readonly keys: KeyRing;
   readonly coins: CoinStore;
-  readonly history: History;
+  readonly movements: History;
   readonly meta: MetaStore;
   readonly writes: WriteBuffer;
 }
 
 /** Durable when it resolves. */
 export async function loadSeeds(modules: SeedsModules, options: FirstStart): Promise<void> {
-  const { keys, coins, history, meta, writes } = modules;
-  const { seeds = [], seedKeyPairs = new Map(), words, areWordsNew = words === undefined, isMade, now } = options;
+  const { keys, coins, movements, meta, writes } = modules;
+  const { seeds = [], words, areWordsNew = words === undefined, isMade, now } = options;
   const placed = seeds.map((seed) => ({ seed, address: addressOf(seed.publicKey, seed.addressVersion) }));
-  const pairs = new Map<string, KeyPairRecord>(seedKeyPairs);
-  for (const { seed, address } of placed) pairs.set(address, seed);
+  const pairs = new Map(placed.map(({ seed, address }) => [address, seed]));
   keys.importPairs(pairs);
   const seeded = placed.flatMap(
     ({ seed, address }) => coins.add({ tHash: seed.tHash, n: seed.n }, txOut(tokenAsset(seed.amount), address)) ?? [],
   );
-  history.takeSeeds(seeded);
+  movements.takeSeeds(seeded);
   meta.update({
     seeded: true,
     ...(isMade && areWordsNew && pairs.size === 0 && { bornAt: Math.floor(now / MS_PER_SECOND) }),

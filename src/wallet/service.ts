@@ -211,11 +211,10 @@ export interface PassphraseCaller {
   readonly address: string;
 }
 
+/** The parts of a wallet that the API uses. */
 export interface WalletService {
   /** `spent` wins over `page`; without both, everything unspent. Pages hold 25 outpoints (decision V12). */
   info(options: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo>;
-  /** Every class of items that it holds, by genesis hash. */
-  items(): Promise<readonly WalletItem[]>;
   newAddress(): Promise<string>;
   exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>>;
   /**
@@ -223,28 +222,40 @@ export interface WalletService {
    * stay.
    */
   importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]>;
-  /** Own addresses of version 99999, of which many keys have the same (docs/chain.md#addresses). */
-  readonly temporaryAddresses: ReadonlySet<string>;
-  /** Throws `blank_passphrase` or `wrong_passphrase`. */
-  changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void>;
-  /** Own payments, oldest first. */
-  outgoing(options?: {
-    readonly limit?: number;
-  }): Promise<readonly (readonly [hash: string, transaction: Transaction])[]>;
-  /** Own payments with their states, oldest first; the most recent 10,000, or `limit`. */
-  payments(options?: { readonly limit?: number }): Promise<readonly OwnPayment[]>;
-  /** The text of a backup file, sealed under the passphrase of the wallet. Throws `wrong_passphrase`. */
-  backup(passphrase: string, caller?: PassphraseCaller): Promise<string>;
-  /** Moves what the words do not cover to addresses that they do; gives the transactions, which are queued. */
-  sweep(): Promise<readonly { readonly hash: string }[]>;
-  /** Tokens at addresses that the words do not cover, in raw units. */
-  uncovered(): bigint;
-  /** What the owner calls addresses and transactions. */
-  labels(): readonly Label[];
-  /** Durable when it resolves; all or none, an empty one takes the label away. Throws `invalid_request`. */
-  setLabels(labels: readonly Label[]): Promise<void>;
-  /** A page of the history. */
-  movements(query: MovementQuery): Promise<MovementPage>;
   /** Resolves when the refresh has been requested. Throws `no_addresses` or `refresh_failed`. */
   refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void>;
+  readonly keys: {
+    /** Own addresses of version 99999, of which many keys have the same (docs/chain.md#addresses). */
+    readonly temporary: ReadonlySet<string>;
+  };
+  readonly keystore: {
+    /** Throws `blank_passphrase` or `wrong_passphrase`. */
+    changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void>;
+  };
+  readonly items: {
+    /** Every class of items that it holds, by genesis hash. */
+    list(): Promise<readonly WalletItem[]>;
+  };
+  readonly history: {
+    /** Own transactions, oldest first. */
+    outgoing(limit?: number): Promise<readonly (readonly [hash: string, transaction: Transaction])[]>;
+    /** Own payments with their states, oldest first; the most recent 10,000, or `limit`. */
+    payments(limit?: number): Promise<readonly OwnPayment[]>;
+    /** A page of the history. */
+    movements(query: MovementQuery): Promise<MovementPage>;
+  };
+  /** What the owner calls addresses and transactions. */
+  readonly labels: {
+    all(): readonly Label[];
+    /** Durable when it resolves; all or none, an empty one takes the label away. Throws `invalid_request`. */
+    set(labels: readonly Label[]): Promise<void>;
+  };
+  readonly coverage: {
+    /** The text of a backup file, sealed under the passphrase of the wallet. Throws `wrong_passphrase`. */
+    backup(passphrase: string, caller?: PassphraseCaller): Promise<string>;
+    /** Moves what the words do not cover to addresses that they do; gives the transactions, which are queued. */
+    sweep(): Promise<readonly { readonly hash: string }[]>;
+    /** Tokens at addresses that the words do not cover, in raw units. */
+    uncovered(): bigint;
+  };
 }

@@ -302,14 +302,11 @@ const TABLE: readonly Row[] = [
 ];
 
 function throwing(code: ErrorCode): Partial<ApiModules> {
-  const service = new Proxy(
-    {},
-    {
-      get: () => () => {
-        throw new TesseraError(code, `made up: ${code}`);
-      },
-    },
-  );
+  const call = (): never => {
+    throw new TesseraError(code, `made up: ${code}`);
+  };
+  // Parts of a service throw as the service does.
+  const service: object = new Proxy(call, { get: () => service });
   return { mempool: service, storage: service, miner: service, wallet: service, user: service } as Partial<ApiModules>;
 }
 

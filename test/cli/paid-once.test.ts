@@ -50,7 +50,7 @@ async function lossy(fates: readonly Fate[], options: { readonly funds?: bigint 
       const status = await runCli([...argv, ...flags, ...secret], context);
       return { status, out: context.out(), err: context.err() };
     },
-    hashes: async () => (await node.wallet.transfers.history()).map(({ hash }) => hash),
+    hashes: async () => (await node.wallet.outgoing.latest()).map(({ hash }) => hash),
   };
 }
 
@@ -116,7 +116,7 @@ it('abandons a payment that was never admitted, and no other', async () => {
   expect(await run('wallet', 'abandon', txHash)).toMatchObject({ err: expect.stringContaining('add --yes') });
   const abandoned = await run('wallet', 'abandon', txHash, '--yes');
   expect([abandoned.status, abandoned.out]).toEqual([0, `${txHash} abandoned\n`]);
-  expect(node.wallet.totals().available).toBe(1_000n);
+  expect(node.wallet.coins.totals().available).toBe(1_000n);
   const again = await run('wallet', 'abandon', txHash, '--yes');
   expect([again.status, again.err]).toEqual([1, expect.stringContaining('payment_not_found')]);
 });

@@ -12,7 +12,6 @@ import { runNode, command as startCommand } from '../../src/cli/start.js';
 import type { Config } from '../../src/config/schema.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { Keystore } from '../../src/wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
 import { createContext, noGroup } from '../support/cli-context.js';
 import { ManualClock } from '../support/manual-clock.js';
 
@@ -63,7 +62,7 @@ describe('wallet new --data DIR, where no configuration is named', () => {
     const open = (passphrase: string) =>
       Keystore.read(
         { file: join(data, 'keystore.json'), passphrase },
-        { random: systemRandom, limiter: new PassphraseLimiter(new ManualClock()) },
+        { random: systemRandom, clock: new ManualClock() },
       );
     (await open('mine')).close();
     await expect(open('')).rejects.toMatchObject({ code: 'wrong_passphrase' });

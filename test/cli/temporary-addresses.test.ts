@@ -85,7 +85,7 @@ describe('an address of version 99999', () => {
     expect(done).toMatchObject({ status: 0, err: expect.stringMatching(warning(address)) });
     net.mempool.grant([tokens(address, 7n)]);
     await node.wallet.refresh({ all: true });
-    await until(() => node.wallet.totals().running === 1_007n);
+    await until(() => node.wallet.coins.totals().running === 1_007n);
     for (const command of [
       ['balance'],
       ['balance', '--addresses'],

@@ -74,7 +74,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The last block that the wallet has. */
 async function wallet(network: DevNetwork): Promise<number> {
-  return network.nodes.user.services.wallet?.height ?? -1;
+  return network.nodes.user.services.wallet?.chain.height ?? -1;
 }
 
 async function verify(role: NodeRole, ...flags: string[]) {

@@ -18,7 +18,6 @@ import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { systemRandom } from '../../src/lib/random.js';
 
 import { Keystore } from '../../src/wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
 import { call, createNetwork, type Network, type NodeProcess, until, whenReady } from '../support/processes.js';
 import { historyOf, settledHistory } from '../support/wallet-history.js';
 
@@ -375,13 +374,10 @@ describe('a change of passphrase', () => {
 
 async function opensWith(file: string, passphrase: string): Promise<boolean> {
   const options = { file, passphrase, createIfMissing: false, allowBlankPassphrase: false };
-  const limiter = new PassphraseLimiter(systemClock);
   try {
-    (await Keystore.open(options, { random: systemRandom, limiter })).close();
+    (await Keystore.open(options, { random: systemRandom, clock: systemClock })).close();
     return true;
   } catch {
     return false;
-  } finally {
-    limiter.close();
   }
 }

@@ -53,7 +53,11 @@ function partOf(role: NodeRole, change: Partial<JointPart> = {}) {
   const mined = new SignalSource<{ height: number; hash: string; transactions: number }>(() => undefined);
   const confirmed = new SignalSource<{ height: number; hash: string; transactions: string[] }>(() => undefined);
   const wallet = {
-    wallet: { ...fakeWallet(), totals: () => ({ running: 0n, available: 0n, locked: 0n }), settlement: settlement() },
+    wallet: {
+      ...fakeWallet(),
+      coins: { totals: () => ({ running: 0n, available: 0n, locked: 0n }) },
+      settlement: settlement(),
+    },
     user: { ...fakeUser(), blockMined: mined },
   };
   const services = {

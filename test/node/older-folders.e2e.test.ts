@@ -77,7 +77,7 @@ describe.each(formats)('%s', (format) => {
     const { urls, nodes } = network ?? {};
     await call(`${urls?.user}/v1/payments`, { kind: 'address', address: PAYEE, amount: 5, passphrase: '' });
     await until('the next block', async () => {
-      const { height = -1 } = nodes?.user.services.wallet ?? {};
+      const height = nodes?.user.services.wallet?.chain.height ?? -1;
       return height > expected.height ? true : undefined;
     });
     expect(await call(`${urls?.storage}/v1/blocks/${expected.height + 1}`)).toBeTruthy();

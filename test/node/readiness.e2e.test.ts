@@ -99,7 +99,7 @@ describe('/readyz', () => {
     const user = await start('user', { mempool: [mempool.peerAddress] });
     const folder = folders.at(-1);
     await isReady(user);
-    await until('a block', async () => ((user.services.wallet?.height ?? -1) >= 0 ? true : undefined));
+    await until('a block', async () => ((user.services.wallet?.chain.height ?? -1) >= 0 ? true : undefined));
     await user.stop();
     const startAt = ({ peerAddress }: Node): Promise<Node> => start('user', { mempool: [peerAddress] }, {}, folder);
 

@@ -26,7 +26,6 @@ import { stateRules } from '../../src/node/roles/mempool/options.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { loadOrCreateNodeKey } from '../../src/peers/node-key.js';
 import { KEYSTORE_FILE, Keystore } from '../../src/wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
 import { MemoryKv } from '../support/memory-kv.js';
 
 const END_OF_KEYS = Uint8Array.of(0xff);
@@ -101,7 +100,7 @@ export async function statesOf(
 async function openKeystore(path: string): Promise<Keystore> {
   return Keystore.open(
     { file: join(path, KEYSTORE_FILE), passphrase: '', createIfMissing: false, allowBlankPassphrase: true },
-    { random: systemRandom, limiter: new PassphraseLimiter(systemClock) },
+    { random: systemRandom, clock: systemClock },
   );
 }
 

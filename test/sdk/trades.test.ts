@@ -151,7 +151,7 @@ describe('a trade with the wallet of a node', () => {
     chain = new TradingChain();
     node = await chain.wallet({ clock });
     chain.grant([tokens(addressOf(ALICE.publicKey), 100n), tokens(await node.wallet.newAddress(), 5n)]);
-    ticket = (await node.wallet.transfers.createItem({ spec: 'Create', amount: 10n, metadata: 'a ticket' })).hash;
+    ticket = (await node.wallet.payments.createItem({ spec: 'Create', amount: 10n, metadata: 'a ticket' })).hash;
     await chain.settle();
   });
   afterEach(() => Promise.all(chain.wallets.map((opened) => opened.close())));

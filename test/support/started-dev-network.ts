@@ -45,7 +45,7 @@ export async function payAndConfirm(network: RunningDevNetwork, address: string,
   const { wallet } = network.nodes.user.services;
   if (wallet === undefined) throw new Error('the user node has no wallet');
   await until(`payment ${tx_hash} to be in a block`, async () => {
-    const entry = wallet.transfers.inFlightByHash(tx_hash);
+    const entry = wallet.outgoing.get(tx_hash);
     if (entry !== undefined) throw new Error(`it is ${entry.state}:\n${network.lines.slice(-20).join('')}`);
     return true;
   });

@@ -61,10 +61,10 @@ export class TradingChain {
   /** Sends what a wallet has queued, as `user/sender.ts` does. */
   async send({ wallet }: OpenWallet): Promise<void> {
     const later: string[] = [];
-    for (let next = wallet.transfers.takeQueued(); next !== undefined; next = wallet.transfers.takeQueued()) {
+    for (let next = wallet.outgoing.takeQueued(); next !== undefined; next = wallet.outgoing.takeQueued()) {
       await this.#sendOne(wallet, next, later);
     }
-    for (const hash of later) wallet.transfers.putBack(hash);
+    for (const hash of later) wallet.outgoing.release(hash);
   }
 
   /** A block with the whole pool, seen by all wallets. */
@@ -81,7 +81,7 @@ export class TradingChain {
     this.#pool.clear();
     this.#claimed.clear();
     for (const { wallet } of this.wallets) {
-      await wallet.applyBlock(told);
+      await wallet.chain.apply(told);
       await wallet.trades.settled();
     }
     return transactions;
@@ -99,7 +99,7 @@ export class TradingChain {
     for (let i = 0; i < 20; i++) {
       for (const opened of [...this.wallets, ...this.wallets]) await this.send(opened);
       await this.mine();
-      if (this.wallets.every(({ wallet }) => wallet.transfers.inFlight().length === 0)) return;
+      if (this.wallets.every(({ wallet }) => wallet.outgoing.inFlight().length === 0)) return;
     }
   }
 

@@ -158,7 +158,7 @@ export async function richUser(
   for (const amount of amounts) net.mempool.grant([tokens(await node.wallet.newAddress(), amount)]);
   await node.wallet.refresh({ all: true });
   const total = amounts.reduce((sum, amount) => sum + amount, 0n);
-  await until(() => node.wallet.totals().available === total);
+  await until(() => node.wallet.coins.totals().available === total);
   return node;
 }
 
@@ -167,7 +167,7 @@ export const order = (amount: bigint, address = NOBODY) => ({ address, amount, l
 
 /** The state of an own transaction, on disk too. */
 export async function stateOf({ wallet }: TestUser, hash: string): Promise<OwnTransaction['state'] | undefined> {
-  return (await wallet.transfers.history()).find((entry) => entry.hash === hash)?.state;
+  return (await wallet.outgoing.latest()).find((entry) => entry.hash === hash)?.state;
 }
 
 /** Resolves when the condition holds; the test's own timeout is the limit. */

@@ -13,7 +13,7 @@ import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { type Metrics, noMetrics } from '../../src/observability/metrics.js';
-import type { WalletOptions } from '../../src/wallet/parts.js';
+import type { WalletOptions } from '../../src/wallet/options.js';
 import { Wallet } from '../../src/wallet/wallet.js';
 
 /** Cheap on purpose: one test uses the real parameters. */
@@ -135,8 +135,8 @@ export function nextBlock(
   transactions: readonly Transaction[],
   mining?: Transaction,
 ): { readonly full: FullBlock; readonly hash: string } {
-  const height = wallet.height + 1;
-  const options = { previous: wallet.tipHash, ...(mining === undefined ? {} : { mining }) };
+  const height = wallet.chain.height + 1;
+  const options = { previous: wallet.chain.tipHash, ...(mining === undefined ? {} : { mining }) };
   return block(height, transactions, options);
 }
 
@@ -147,7 +147,7 @@ export async function refreshOnce(
   utxos: readonly Utxo[],
   height: number,
 ): Promise<boolean> {
-  const refresh = wallet.beginRefresh(addresses, { height, hash: null });
+  const refresh = wallet.chain.beginRefresh(addresses, { height, hash: null });
   if (refresh === undefined) return false;
   await refresh.add(utxos);
   await refresh.finish();
@@ -172,5 +172,5 @@ export async function fund(wallet: Wallet, amounts: readonly bigint[]): Promise<
   const outputs: TxOut[] = [];
   for (const amount of amounts) outputs.push(tokens(await wallet.newAddress(), amount));
   const { full, hash } = nextBlock(wallet, [paymentFromOutside(outputs)]);
-  await wallet.applyBlock({ full, hash });
+  await wallet.chain.apply({ full, hash });
 }

@@ -34,9 +34,9 @@ describe('a payment that was never admitted', () => {
     const { txHash } = await node.user.payAddress(order(30n));
     await node.user.abandonPayment(txHash);
     expect(await stateOf(node, txHash)).toBe('rejected');
-    expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 100n, available: 100n });
     await expect(node.user.abandonPayment(txHash)).rejects.toMatchObject({ code: 'payment_not_found' });
-    expect(node.wallet.transfers.takeQueued()).toBeUndefined();
+    expect(node.wallet.outgoing.takeQueued()).toBeUndefined();
   });
 
   it.each(['mempool_full', 'unknown_input'] as const)('is abandoned while the node refuses it (%s)', async (code) => {
@@ -46,7 +46,7 @@ describe('a payment that was never admitted', () => {
     await until(() => net.mempool.submissions.length >= 1);
     await abandon(node, txHash);
     expect(await stateOf(node, txHash)).toBe('rejected');
-    expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 100n, available: 100n });
     net.mempool.refuseWith = undefined;
     // The inputs are free: they pay for another one, and the first is not sent again.
     const sent = net.mempool.submissions.length;
@@ -63,7 +63,7 @@ describe('a payment that was never admitted', () => {
     await until(() => net.mempool.submissions.length >= 1);
     await abandon(node, first.txHash);
     expect([await stateOf(node, first.txHash), await stateOf(node, second.txHash)]).toEqual(['rejected', 'rejected']);
-    expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 100n, available: 100n });
     await expect(node.user.abandonPayment(second.txHash)).rejects.toMatchObject({ code: 'payment_not_found' });
   });
 });
@@ -90,7 +90,7 @@ describe('a payment that may be in a block yet', () => {
     await net.mempoolNetwork.stop();
     const node = await net.user({ folder: before.folder });
     await expect(node.user.abandonPayment(txHash)).rejects.toMatchObject({ code: 'payment_sent' });
-    expect(node.wallet.totals().available).toBe(70n);
+    expect(node.wallet.coins.totals().available).toBe(70n);
   });
 
   it('is not abandoned when it was mined, and the node refuses what it has forgotten', async () => {

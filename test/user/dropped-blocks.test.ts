@@ -32,14 +32,14 @@ it('does not write off the change of a payment that one of them has confirmed', 
   await until(() => before.user.inStep);
   mempool?.grant([tokens(await before.wallet.newAddress(), 100n)]);
   await before.wallet.refresh({ all: true });
-  await until(() => before.wallet.totals().running === 100n);
+  await until(() => before.wallet.coins.totals().running === 100n);
   const { txHash } = await before.user.payAddress({
     address: NOBODY,
     amount: 30n,
     locktime: 0n,
     passphrase: PASSPHRASE,
   });
-  await until(() => before.wallet.transfers.inFlightByHash(txHash)?.state === 'sent');
+  await until(() => before.wallet.outgoing.get(txHash)?.state === 'sent');
   await before.stop();
 
   const isHeard = createDeferred<void>();
@@ -55,9 +55,9 @@ it('does not write off the change of a payment that one of them has confirmed', 
     heard += 1;
   });
   isHeard.resolve();
-  await until(() => user.inStep && wallet.height === BLOCKS);
-  expect(wallet.totals().running).toBe(70n);
-  const { movements } = await wallet.movements({ limit: 10, newestFirst: false });
+  await until(() => user.inStep && wallet.chain.height === BLOCKS);
+  expect(wallet.coins.totals().running).toBe(70n);
+  const { movements } = await wallet.history.movements({ limit: 10, newestFirst: false });
   expect(movements.map(({ kind, state, net }) => [kind, state, net])).toEqual([
     ['payment', 'confirmed', 100n],
     ['payment', 'confirmed', -30n],

@@ -48,7 +48,7 @@ describe('an address with 200,000 outputs of nothing', () => {
     };
     setImmediate(turn);
     await victim.wallet.refresh({ all: true });
-    await until(() => victim.wallet.totals().available === 100n);
+    await until(() => victim.wallet.coins.totals().available === 100n);
     refreshing = false;
     // Each page is a request, a few steps and their writes: the loop went round all the time.
     expect(turns).toBeGreaterThan(DUST / 500);
@@ -58,7 +58,7 @@ describe('an address with 200,000 outputs of nothing', () => {
       locktime: 0n,
       passphrase: PASSPHRASE,
     });
-    await until(() => victim.wallet.transfers.inFlightByHash(txHash)?.state === 'sent');
-    expect(victim.wallet.transfers.inFlightByHash(txHash)?.transaction.inputs).toHaveLength(2);
+    await until(() => victim.wallet.outgoing.get(txHash)?.state === 'sent');
+    expect(victim.wallet.outgoing.get(txHash)?.transaction.inputs).toHaveLength(2);
   });
 });

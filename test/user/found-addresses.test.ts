@@ -27,14 +27,14 @@ it('has coins that another copy of the wallet was paid, when a block shows how f
   net.mempool.grant([tokens(await addressAt(30), 70n)]);
   const { user, wallet } = await net.user({ words: WORDS });
   await until(() => user.inStep);
-  expect(wallet.totals().running).toBe(0n);
+  expect(wallet.coins.totals().running).toBe(0n);
   net.mempool.admit(paymentFromOutside([tokens(await addressAt(15), 5n)]));
   net.mempool.mine();
-  await until(() => wallet.totals().running === 75n);
+  await until(() => wallet.coins.totals().running === 75n);
   // What is found by a refresh leads on in the same way.
   net.mempool.grant([tokens(await addressAt(45), 100n), tokens(await addressAt(64), 1_000n)]);
   await wallet.refresh({ all: true });
-  await until(() => wallet.totals().running === 1_175n);
+  await until(() => wallet.coins.totals().running === 1_175n);
 });
 
 it('has them too when the block came while everything was refreshed', async () => {
@@ -57,8 +57,8 @@ it('has them too when the block came while everything was refreshed', async () =
   });
   const { user, wallet } = await net.user({ words: WORDS });
   await held.promise;
-  await until(() => wallet.totals().running === 75n);
-  await until(() => user.inStep && wallet.height === 1);
+  await until(() => wallet.coins.totals().running === 75n);
+  await until(() => user.inStep && wallet.chain.height === 1);
 });
 
 it('is in step, and can pay, with a mempool node that names outputs at every address it is asked for', async () => {
@@ -76,5 +76,5 @@ it('is in step, and can pay, with a mempool node that names outputs at every add
   expect(asked).toBeLessThan(10_000);
   const order = { address: NOBODY, amount: 1n, locktime: 0n, passphrase: PASSPHRASE };
   expect(await user.payAddress(order)).toMatchObject({ txHash: expect.any(String) });
-  expect(wallet.addresses().length).toBeLessThan(10_000);
+  expect(wallet.keys.addresses.size).toBeLessThan(10_000);
 });

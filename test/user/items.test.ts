@@ -24,7 +24,7 @@ async function withItems(amount: bigint): Promise<{ readonly node: TestUser; rea
   const { txHash } = await node.user.createItem({ spec: 'Create', amount, metadata: 'a ticket' });
   await until(async () => (await stateOf(node, txHash)) === 'sent');
   net.mempool.mine();
-  await until(() => node.wallet.transfers.inFlight().length === 0);
+  await until(() => node.wallet.outgoing.inFlight().length === 0);
   return { node, genesisHash: txHash };
 }
 
@@ -42,9 +42,9 @@ describe('a payment with items', () => {
     const second = await node.user.payAddress({ ...order(7n), genesisHash });
     await until(async () => (await stateOf(node, second.txHash)) === 'sent');
     await settled(node, txHash);
-    expect(await node.wallet.items()).toEqual([]);
-    expect(node.wallet.totals().running).toBe(100n);
-    const { movements } = await node.wallet.movements({ limit: 10, newestFirst: true });
+    expect(await node.wallet.items.list()).toEqual([]);
+    expect(node.wallet.coins.totals().running).toBe(100n);
+    const { movements } = await node.wallet.history.movements({ limit: 10, newestFirst: true });
     const paid = movements.find(({ hash }) => hash === txHash);
     expect(paid).toMatchObject({ kind: 'payment', direction: 'out', amount: 0n, items: new Map([[genesisHash, 3n]]) });
   });
@@ -56,7 +56,7 @@ describe('a payment with items', () => {
     expect(await node.user.payAddress(payment)).toEqual(first);
     const tokensInstead = { ...order(2n), idempotencyKey: 'rent' };
     await expect(node.user.payAddress(tokensInstead)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
-    expect(await node.wallet.items()).toMatchObject([{ amount: 3n }]);
+    expect(await node.wallet.items.list()).toMatchObject([{ amount: 3n }]);
   });
 
   it('is refused at once when there are not as many, and nothing else is paid instead', async () => {
@@ -66,7 +66,7 @@ describe('a payment with items', () => {
     await expect(node.user.payAddress({ ...order(1n), genesisHash: 'g0' })).rejects.toMatchObject({
       code: 'insufficient_funds',
     });
-    expect(node.wallet.transfers.inFlight()).toEqual([]);
+    expect(node.wallet.outgoing.inFlight()).toEqual([]);
   });
 
   it('goes to a peer, who sees the metadata: the creation proves it', async () => {
@@ -74,18 +74,18 @@ describe('a payment with items', () => {
     const payee = await net.user();
     const told = new Promise((resolve) => payee.user.announced.on(resolve));
     await node.user.payPeer({ ...order(2n), genesisHash, address: payee.address });
-    const [made] = node.wallet.transfers.inFlight();
+    const [made] = node.wallet.outgoing.inFlight();
     await settled(node, made?.hash ?? '');
     await told;
-    await until(async () => (await payee.wallet.items()).length === 1);
+    await until(async () => (await payee.wallet.items.list()).length === 1);
     const seen = { genesisHash, amount: 2n, available: 2n, metadata: 'a ticket' };
-    expect(await payee.wallet.items()).toEqual([seen]);
+    expect(await payee.wallet.items.list()).toEqual([seen]);
     // What is left after the payment is change, and still has its metadata; so has what the payee pays on.
-    expect(await node.wallet.items()).toMatchObject([{ amount: 3n, metadata: 'a ticket' }]);
+    expect(await node.wallet.items.list()).toMatchObject([{ amount: 3n, metadata: 'a ticket' }]);
     await payee.wallet.newAddress();
     await payee.stop();
     const again = await net.user({ folder: payee.folder });
-    expect(await again.wallet.items()).toEqual([seen]);
+    expect(await again.wallet.items.list()).toEqual([seen]);
   });
 
   it('brings no metadata that its name does not prove', async () => {
@@ -108,10 +108,10 @@ describe('a payment with items', () => {
     };
     await tell(encodeTransaction(other));
     const genesisHash = transactionHash(creation);
-    expect(await payee.wallet.itemBook.creationOf(genesisHash)).toBeUndefined();
+    expect(await payee.wallet.items.creationOf(genesisHash)).toBeUndefined();
     await tell(encodeTransaction(creation));
-    expect(await payee.wallet.itemBook.creationOf(genesisHash)).toEqual(creation);
+    expect(await payee.wallet.items.creationOf(genesisHash)).toEqual(creation);
     // What is in no block is no item of this wallet, whatever was told.
-    expect(await payee.wallet.items()).toEqual([]);
+    expect(await payee.wallet.items.list()).toEqual([]);
   });
 });

@@ -36,7 +36,7 @@ beforeEach(async () => {
   address = await victim.wallet.newAddress();
   // The wallet knows the hash of block 1.
   net.mempool.mine();
-  await until(() => victim.wallet.height === 1);
+  await until(() => victim.wallet.chain.height === 1);
 });
 afterEach(() => net.stop());
 afterAll(removeFolders);
@@ -67,75 +67,77 @@ function withoutProofOfWork(header: BlockHeader): BlockHeader {
 
 describe('a mempool node that lies about blocks', () => {
   it('does not bring one without proof of work', async () => {
-    const { full } = block(2, riches(), { previous: victim.wallet.tipHash });
+    const { full } = block(2, riches(), { previous: victim.wallet.chain.tipHash });
     const reason = await tell(withHeader(full, withoutProofOfWork(full.block.header)));
     expect(reason).toMatch(/proof of work/);
-    expect(victim.wallet.totals().running).toBe(0n);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
   });
 
   it('does not bring one that follows another block than the last', async () => {
     expect(await tell(block(2, riches(), { previous: 'b'.repeat(65) }))).toMatch(/does not follow/);
-    expect(victim.wallet.totals().running).toBe(0n);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
   });
 
   it('does not put another block in the place of the last', async () => {
     expect(await tell(block(1, riches()))).toMatch(/block 1 is/);
-    expect(victim.wallet.totals().running).toBe(0n);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
   });
 
   it('does not put a transaction into a block that does not list it', async () => {
-    const { full, hash } = block(2, [paymentFromOutside([tokens(NOBODY, 1n)])], { previous: victim.wallet.tipHash });
+    const { full, hash } = block(2, [paymentFromOutside([tokens(NOBODY, 1n)])], {
+      previous: victim.wallet.chain.tipHash,
+    });
     expect(await tell({ full: { ...full, transactions: riches() }, hash })).toMatch(/another transaction/);
     const listed = { ...full.block, transactions: ['g'.repeat(32)] };
     await until(() => victim.user.inStep);
     expect(await tell({ full: { ...full, block: listed }, hash })).toMatch(/list/);
-    expect(victim.wallet.totals().running).toBe(0n);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
   });
 
   it('does not make a wallet drop its coins by a forged spend', async () => {
     net.mempool.grant([tokens(address, 100n)]);
     await victim.wallet.refresh({ all: true });
-    await until(() => victim.wallet.totals().available === 100n);
+    await until(() => victim.wallet.coins.totals().available === 100n);
     const honest = paymentFromOutside([tokens(NOBODY, 1n)]);
-    const { full, hash } = block(2, [honest], { previous: victim.wallet.tipHash });
+    const { full, hash } = block(2, [honest], { previous: victim.wallet.chain.tipHash });
     const [coin] = [...net.mempool.utxos.values()].filter(([, { value }]) => value.amount === 100n);
     if (coin === undefined) throw new Error('no coin');
     const forged = { ...honest, inputs: [{ previousOut: coin[0], script: [] }] };
     expect(spentOutPoints(forged)).toEqual([coin[0]]);
     expect(await tell({ full: { ...full, transactions: [forged] }, hash })).toMatch(/another transaction/);
-    expect(victim.wallet.totals().available).toBe(100n);
+    expect(victim.wallet.coins.totals().available).toBe(100n);
   });
 
   it('does not reject a payment with a block that has no proof of work', async () => {
     net.mempool.grant([tokens(address, 100n)]);
     await victim.wallet.refresh({ all: true });
-    await until(() => victim.wallet.totals().available === 100n);
+    await until(() => victim.wallet.coins.totals().available === 100n);
     const { txHash } = await victim.user.payAddress({
       address: NOBODY,
       amount: 100n,
       locktime: 0n,
       passphrase: PASSPHRASE,
     });
-    await until(() => victim.wallet.transfers.inFlightByHash(txHash)?.state === 'sent');
-    const [made] = victim.wallet.transfers.inFlight();
+    await until(() => victim.wallet.outgoing.get(txHash)?.state === 'sent');
+    const [made] = victim.wallet.outgoing.inFlight();
     const theft = { ...paymentFromOutside([tokens(NOBODY, 100n)]), inputs: made?.transaction.inputs ?? [] };
-    const { full } = block(2, [theft], { previous: victim.wallet.tipHash });
+    const { full } = block(2, [theft], { previous: victim.wallet.chain.tipHash });
     await tell(withHeader(full, withoutProofOfWork(full.block.header)));
-    expect(victim.wallet.transfers.inFlightByHash(txHash)).toBeDefined();
+    expect(victim.wallet.outgoing.get(txHash)).toBeDefined();
   });
 });
 
 describe('a mempool node that lies about unspent outputs', () => {
   it('is not believed when it names another block for the number that the wallet knows', async () => {
-    const honest = victim.wallet.tipHash;
+    const honest = victim.wallet.chain.tipHash;
     const { header } = block(1, []).full.block;
     net.mempool.pretend(blockHash(withProofOfWork({ ...header, timestamp: 7n })));
     net.mempool.grant([tokens(address, 1_000_000n)]);
     const down = next(victim.network.linkDown);
     await victim.wallet.refresh({ all: true });
     expect((await down).reason).toMatch(/block 1 is/);
-    expect(victim.wallet.totals().running).toBe(0n);
-    expect(victim.wallet.tipHash).toBe(honest);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
+    expect(victim.wallet.chain.tipHash).toBe(honest);
   });
 
   it('is the reason why a wallet is not in step, also when it has no link any more', async () => {
@@ -172,13 +174,13 @@ async function startSigned(metrics: Metrics = noMetrics): Promise<void> {
   await until(() => victim.user.inStep);
   address = await victim.wallet.newAddress();
   net.mempool.mine();
-  await until(() => victim.wallet.height === 1);
+  await until(() => victim.wallet.chain.height === 1);
 }
 
 describe('a mempool node that lies to a wallet of a network with producers (decision record 0010)', () => {
   beforeEach(() => startSigned());
 
-  const next2 = () => block(2, riches(), { previous: victim.wallet.tipHash });
+  const next2 = () => block(2, riches(), { previous: victim.wallet.chain.tipHash });
   const told = ({ full, hash }: ReturnType<typeof next2>, keyPair = producer, height = 2, signed = hash) => ({
     full,
     hash,
@@ -189,7 +191,7 @@ describe('a mempool node that lies to a wallet of a network with producers (deci
     const { full, hash, certificate } = told(next2());
     const [link] = net.mempoolNetwork.links;
     link?.send('block.mined', { block_num: 2, hash, certificate }, encodeFullBlock(full));
-    await until(() => victim.wallet.totals().running === 1_000_000n);
+    await until(() => victim.wallet.coins.totals().running === 1_000_000n);
   });
 
   it.each([
@@ -198,7 +200,7 @@ describe('a mempool node that lies to a wallet of a network with producers (deci
     ['with the certificate of another height', () => told(next2(), producer, 1), /not one for block 2/],
     [
       'with the certificate of the block before',
-      () => told(next2(), producer, 1, victim.wallet.tipHash),
+      () => told(next2(), producer, 1, victim.wallet.chain.tipHash),
       /not one for/,
     ],
     ['altered after it was signed', () => told(next2(), producer, 2, next2().hash.replace(/.$/, 'x')), /not one for/],
@@ -206,7 +208,7 @@ describe('a mempool node that lies to a wallet of a network with producers (deci
     const heard: string[] = [];
     victim.user.blockMined.on(({ hash }) => heard.push(hash));
     expect(await tell(made())).toMatch(reason);
-    expect(victim.wallet.totals().running).toBe(0n);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
     expect(heard).toEqual([]);
   });
 
@@ -217,7 +219,7 @@ describe('a mempool node that lies to a wallet of a network with producers (deci
     const metrics = new MetricsRegistry('user');
     await startSigned(metrics);
     expect(await tell(made())).toMatch(/block 1 is|does not follow/);
-    expect(victim.wallet.totals().running).toBe(0n);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
     expect(await metricValue(metrics, 'tessera_blocks_signed_twice_total')).toBe(1);
   });
 
@@ -228,7 +230,7 @@ describe('a mempool node that lies to a wallet of a network with producers (deci
     const down = next(victim.network.linkDown);
     await victim.wallet.refresh({ all: true });
     expect((await down).reason).toMatch(/no producer has signed for block 2/);
-    expect(victim.wallet.totals().running).toBe(0n);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
   });
 
   it('is heard by nobody when no producer vouches for it', async () => {
@@ -248,10 +250,10 @@ describe('a mempool node that lies to a wallet of a network with producers (deci
 describe('a wallet that was lied to before its network had producers', () => {
   it('finds back to the signed chain, also from a block that is higher, and keeps that', async () => {
     // Told by an older version: a forged block, far ahead of the chain.
-    const forged = block(2, riches(), { previous: victim.wallet.tipHash });
+    const forged = block(2, riches(), { previous: victim.wallet.chain.tipHash });
     const [link] = net.mempoolNetwork.links;
     link?.send('block.mined', { block_num: 2, hash: forged.hash }, encodeFullBlock(forged.full));
-    await until(() => victim.wallet.totals().running === 1_000_000n);
+    await until(() => victim.wallet.coins.totals().running === 1_000_000n);
     const { folder } = victim;
     await net.stop();
 
@@ -259,13 +261,13 @@ describe('a wallet that was lied to before its network had producers', () => {
     net.mempool.mine();
     victim = await net.user({ folder });
     await until(() => victim.user.inStep);
-    expect(victim.wallet.height).toBe(1);
-    expect(victim.wallet.totals().running).toBe(0n);
-    const signed = victim.wallet.tipHash;
+    expect(victim.wallet.chain.height).toBe(1);
+    expect(victim.wallet.coins.totals().running).toBe(0n);
+    const signed = victim.wallet.chain.tipHash;
     await victim.stop();
 
     const again = await net.user({ folder, mempools: [] });
-    expect([again.wallet.height, again.wallet.tipHash]).toEqual([1, signed]);
-    expect(() => again.wallet.beginRefresh([], { height: 1, hash: `b${'0'.repeat(64)}` })).toThrow(/no producer/);
+    expect([again.wallet.chain.height, again.wallet.chain.tipHash]).toEqual([1, signed]);
+    expect(() => again.wallet.chain.beginRefresh([], { height: 1, hash: `b${'0'.repeat(64)}` })).toThrow(/no producer/);
   });
 });

@@ -52,7 +52,7 @@ describe('a wallet with two mempool nodes', () => {
     expect(other.submissions.toSorted()).toEqual(hashes.toSorted());
     other.mine();
     for (const hash of hashes) await until(async () => (await stateOf(node, hash)) === 'confirmed');
-    expect(node.wallet.totals()).toMatchObject({ running: 210n, available: 210n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 210n, available: 210n });
   });
 
   it('goes over without a payment, too, and does not come back', async () => {
@@ -60,7 +60,7 @@ describe('a wallet with two mempool nodes', () => {
     first.unready = 'the journal waits for etcd';
     await until(() => node.refreshes() > before);
     other.mine();
-    await until(() => node.wallet.height === other.height);
+    await until(() => node.wallet.chain.height === other.height);
     first.unready = undefined;
     const { asked } = other;
     await until(() => other.asked > asked + 2);

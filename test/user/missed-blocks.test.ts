@@ -45,7 +45,7 @@ const words = newWords(systemRandom, 12);
 const twin = (options: TestUserOptions = {}) => net.user({ words, storages: [STORAGE], ...options });
 
 async function inStep(node: TestUser): Promise<TestUser> {
-  await until(() => node.user.inStep && node.wallet.height === net.mempool.height);
+  await until(() => node.user.inStep && node.wallet.chain.height === net.mempool.height);
   return node;
 }
 
@@ -56,7 +56,7 @@ function mine(...transactions: readonly Transaction[]): void {
 
 /** What blocks say, not when and by whom it was seen. */
 async function history({ wallet }: TestUser): Promise<readonly unknown[]> {
-  const { movements } = await wallet.movements({ limit: 100, newestFirst: false });
+  const { movements } = await wallet.history.movements({ limit: 100, newestFirst: false });
   return movements.map(({ seenAt: _seen, peer: _peer, ...known }: WalletMovement) => known);
 }
 
@@ -93,7 +93,7 @@ describe('a wallet whose node was away', () => {
     expect(learned.length).toBe(5);
     expect(learned.map((one) => (one as WalletMovement).height)).toEqual([1, 2, 3, 3, 4]);
     expect(learned.slice(0, page.length)).toEqual(page);
-    expect(away.wallet.totals()).toEqual(steady.wallet.totals());
+    expect(away.wallet.coins.totals()).toEqual(steady.wallet.coins.totals());
   });
 
   it('settles its own payments by these blocks, also one whose inputs went elsewhere', async () => {
@@ -105,7 +105,7 @@ describe('a wallet whose node was away', () => {
     await until(() => net.mempool.statuses.get(sent.txHash) === 'Pending');
     net.mempool.refuseWith = 'overloaded';
     const queued = await node.user.payAddress(order(10n));
-    const [{ transaction } = { transaction: undefined }] = node.wallet.transfers
+    const [{ transaction } = { transaction: undefined }] = node.wallet.outgoing
       .inFlight()
       .filter(({ hash }) => hash === queued.txHash);
     if (transaction === undefined) throw new Error('it is in flight');
@@ -115,7 +115,9 @@ describe('a wallet whose node was away', () => {
     mine(elsewhere);
     mine();
     node = await inStep(await twin({ folder: node.folder }));
-    const states = new Map((await node.wallet.payments()).map(({ hash, state, height }) => [hash, [state, height]]));
+    const states = new Map(
+      (await node.wallet.history.payments()).map(({ hash, state, height }) => [hash, [state, height]]),
+    );
     expect(states.get(sent.txHash)).toEqual(['confirmed', 2]);
     expect(states.get(queued.txHash)?.[0]).toBe('rejected');
     expect(
@@ -147,7 +149,7 @@ describe('a wallet whose node was away', () => {
     for (let i = 0; i < 7; i++) mine(payIn(address, 1n));
     storage.hasCertificate = (height) => height === 7;
     node = await inStep(await twin({ folder: node.folder }));
-    expect(node.wallet.totals().running).toBe(7n);
+    expect(node.wallet.coins.totals().running).toBe(7n);
   });
 });
 
@@ -192,7 +194,7 @@ describe('a storage node that lies, or is not there', () => {
     const farewells: string[] = [];
     storageNetwork.linkDown.on(({ reason }) => farewells.push(reason));
     node = await inStep(await twin({ folder: node.folder, storages: [STORAGE, OTHER] }));
-    expect(node.wallet.totals().running).toBe(5n);
+    expect(node.wallet.coins.totals().running).toBe(5n);
     await until(() => farewells.length > 0);
     expect(await history(node)).toMatchObject([{ height: 1, net: 5n }]);
   });
@@ -207,7 +209,7 @@ describe('a storage node that lies, or is not there', () => {
     node = await twin({ folder: node.folder });
     await until(() => node.user.problem !== null);
     expect(node.user.problem).toMatch(/no storage node gives block 2/);
-    expect([node.user.inStep, node.wallet.height]).toEqual([false, 1]);
+    expect([node.user.inStep, node.wallet.chain.height]).toEqual([false, 1]);
     storage.end = 3;
     await inStep(node);
     expect(node.user.problem).toBeNull();

@@ -20,12 +20,12 @@ const pays = async ({ user }: TestUser, times: number): Promise<string[]> => {
 const allAre =
   ({ wallet }: TestUser, state: string) =>
   () =>
-    wallet.transfers.inFlight().every((entry) => entry.state === state);
+    wallet.outgoing.inFlight().every((entry) => entry.state === state);
 /** Every own transaction is in this state, on disk too. */
 const allHave =
   ({ wallet }: TestUser, state: string) =>
   async () =>
-    (await wallet.transfers.history()).every((entry) => entry.state === state);
+    (await wallet.outgoing.latest()).every((entry) => entry.state === state);
 
 describe('a chain of payments', () => {
   it('is sent in its order, each once when nothing fails', async () => {
@@ -35,7 +35,7 @@ describe('a chain of payments', () => {
     expect(net.mempool.submissions).toEqual(hashes);
     net.mempool.mine();
     await until(allHave(node, 'confirmed'));
-    expect(node.wallet.totals()).toMatchObject({ running: 80n, available: 80n, unconfirmed: 0n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 80n, available: 80n, unconfirmed: 0n });
   });
 
   it('goes out with the blocks where it is deeper than the mempool node takes', async () => {
@@ -48,7 +48,7 @@ describe('a chain of payments', () => {
       net.mempool.mine();
     }
     await until(allHave(node, 'confirmed'));
-    expect(await node.wallet.transfers.history()).toHaveLength(hashes.length);
+    expect(await node.wallet.outgoing.latest()).toHaveLength(hashes.length);
   });
 
   it('waits for a parent that is held up, and lets others pass', async () => {
@@ -58,7 +58,7 @@ describe('a chain of payments', () => {
     [held = ''] = await pays(node, 1);
     const [child = ''] = await pays(node, 1);
     const { txHash: item } = await node.user.createItem({ spec: 'Create', amount: 1n, metadata: null });
-    await until(() => node.wallet.transfers.inFlightByHash(item)?.state === 'sent');
+    await until(() => node.wallet.outgoing.get(item)?.state === 'sent');
     expect(net.mempool.submissions).not.toContain(child);
     net.mempool.refuseWith = undefined;
     await until(allAre(node, 'sent'));
@@ -76,8 +76,8 @@ describe('a chain of payments', () => {
     net.mempool.refuseWith = 'transaction_rejected';
     const again = await net.user({ folder: node.folder });
     await until(allHave(again, 'rejected'));
-    expect(await again.wallet.transfers.history()).toHaveLength(hashes.length);
-    expect(again.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
+    expect(await again.wallet.outgoing.latest()).toHaveLength(hashes.length);
+    expect(again.wallet.coins.totals()).toMatchObject({ running: 100n, available: 100n });
     net.mempool.refuseWith = undefined;
     await again.user.payAddress(order(100n));
     await until(allAre(again, 'sent'));
@@ -106,7 +106,7 @@ describe('a chain of payments', () => {
     await until(allAre(node, 'sent'));
     net.mempool.mine();
     await until(allHave(node, 'confirmed'));
-    expect(node.wallet.totals()).toMatchObject({ running: 97n, available: 97n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 97n, available: 97n });
   });
 
   it('is confirmed when it was mined while the node was down, and nothing but its last output is left', async () => {
@@ -118,14 +118,14 @@ describe('a chain of payments', () => {
     net.mempool.statuses.clear();
     const again = await net.user({ folder: node.folder });
     await until(allHave(again, 'confirmed'));
-    expect(await again.wallet.transfers.history()).toHaveLength(hashes.length);
-    expect(again.wallet.totals()).toMatchObject({ running: 97n, available: 97n, unconfirmed: 0n });
+    expect(await again.wallet.outgoing.latest()).toHaveLength(hashes.length);
+    expect(again.wallet.coins.totals()).toMatchObject({ running: 97n, available: 97n, unconfirmed: 0n });
   });
 
   it('spends nothing twice', async () => {
     const node = await richUser(net, [100n]);
     await pays(node, 50);
-    const spent = node.wallet.transfers.inFlight().flatMap(({ transaction }) => spentOutPoints(transaction));
+    const spent = node.wallet.outgoing.inFlight().flatMap(({ transaction }) => spentOutPoints(transaction));
     expect(new Set(spent.map(({ tHash, n }) => `${tHash} ${n}`)).size).toBe(spent.length);
   });
 });

@@ -22,14 +22,14 @@ const order = (amount: bigint, idempotencyKey: string, address = NOBODY) => ({
   idempotencyKey,
 });
 
-const history = ({ wallet }: TestUser) => wallet.transfers.history();
+const history = ({ wallet }: TestUser) => wallet.outgoing.latest();
 
 it('checks the passphrase of a repetition, and takes the key for the same with a new passphrase', async () => {
   const node = await richUser(net, COINS);
   const { txHash } = await node.user.payAddress(order(10n, 'a'));
   const wrong = node.user.payAddress({ ...order(10n, 'a'), passphrase: 'wrong' });
   await expect(wrong).rejects.toMatchObject({ code: 'wrong_passphrase' });
-  await node.wallet.changePassphrase(PASSPHRASE, 'another');
+  await node.wallet.keystore.changePassphrase(PASSPHRASE, 'another');
   expect(await node.user.payAddress({ ...order(10n, 'a'), passphrase: 'another' })).toEqual({ txHash });
   expect(await history(node)).toHaveLength(1);
 });

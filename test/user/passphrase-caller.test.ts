@@ -35,8 +35,8 @@ it.each<readonly [string, Call]>([
   ['a payment to a peer', (passphrase, caller) => node.user.payPeer({ ...ORDER, address: '', passphrase, caller })],
   ['an offer', (passphrase, caller) => node.user.offerTrade({ ...OFFER, passphrase, caller })],
   ['an acceptance', (passphrase, caller) => node.user.acceptTrade({}, passphrase, caller)],
-  ['a backup', (passphrase, caller) => node.wallet.backup(passphrase, caller)],
-  ['a change', (passphrase, caller) => node.wallet.changePassphrase(passphrase, PASSPHRASE, caller)],
+  ['a backup', (passphrase, caller) => node.wallet.coverage.backup(passphrase, caller)],
+  ['a change', (passphrase, caller) => node.wallet.keystore.changePassphrase(passphrase, PASSPHRASE, caller)],
 ])('%s is answered at once while another key waits after a wrong passphrase', async (_, call) => {
   const failure = (made: Promise<unknown>): Promise<unknown> =>
     made.then(

@@ -13,7 +13,7 @@ afterEach(() => net.stop());
 afterAll(removeFolders);
 
 const entryOf = async ({ wallet }: TestUser, hash: string) =>
-  (await wallet.transfers.history()).find((entry) => entry.hash === hash);
+  (await wallet.outgoing.latest()).find((entry) => entry.hash === hash);
 
 /** Pays so that the mempool node admits it and the answer is lost; its block comes, and after a day it is forgotten. */
 async function forgottenPayment(node: TestUser, amount: bigint): Promise<string> {
@@ -42,7 +42,7 @@ describe('a payment in the chain, of which the mempool node knows no more', () =
     const node = await net.user({ folder: before.folder });
     await until(() => net.mempool.submissions.length >= sent + 2);
     expect(await stateOf(node, txHash)).not.toBe('rejected');
-    expect(node.wallet.totals()).toMatchObject({ running: 7n, available: 7n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 7n, available: 7n });
   });
 
   it('is confirmed when its payee has it, though it left no change and its answer was lost', async () => {
@@ -50,7 +50,7 @@ describe('a payment in the chain, of which the mempool node knows no more', () =
     const txHash = await forgottenPayment(before, 100n);
     const node = await net.user({ folder: before.folder });
     await until(async () => (await stateOf(node, txHash)) === 'confirmed');
-    expect(node.wallet.totals()).toMatchObject({ running: 7n, available: 7n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 7n, available: 7n });
   });
 
   it('waits, and cannot be abandoned, when the payee has spent it and nobody has the block', async () => {
@@ -62,7 +62,7 @@ describe('a payment in the chain, of which the mempool node knows no more', () =
     await until(() => net.mempool.submissions.length >= sent + 2);
     expect(await stateOf(node, txHash)).toBe('queued');
     await expect(node.user.abandonPayment(txHash)).rejects.toMatchObject({ code: 'payment_sent' });
-    expect(node.wallet.totals()).toMatchObject({ running: 7n, available: 7n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 7n, available: 7n });
   });
 
   it('is not confirmed by what others have paid to its payee', async () => {
@@ -79,7 +79,7 @@ describe('a payment in the chain, of which the mempool node knows no more', () =
     const txHash = await forgottenPayment(before, 60n);
     const node = await net.user({ folder: before.folder });
     await until(async () => (await stateOf(node, txHash)) === 'confirmed');
-    expect(node.wallet.totals()).toMatchObject({ running: 40n, available: 40n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 40n, available: 40n });
   });
 });
 
@@ -94,7 +94,7 @@ describe('a payment whose form is refused', () => {
     net.mempool.failPages = false;
     await until(async () => (await stateOf(node, txHash)) === 'rejected');
     expect(await entryOf(node, txHash)).toMatchObject({ reason: 'transaction_rejected: as the test wants' });
-    expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 100n, available: 100n });
   });
 });
 
@@ -122,8 +122,8 @@ describe('others are paid', () => {
     const { txHash } = await node.user.payAddress(order(50n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     // What it could not fetch is fetched later.
-    net.mempool.grant([tokens(node.wallet.addresses()[0] ?? '', 9n)]);
+    net.mempool.grant([tokens([...node.wallet.keys.addresses.keys()][0] ?? '', 9n)]);
     net.mempool.failPages = false;
-    await until(() => node.wallet.totals().available === 9n);
+    await until(() => node.wallet.coins.totals().available === 9n);
   });
 });

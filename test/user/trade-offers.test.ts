@@ -46,7 +46,7 @@ it('leaves the key free when the peer does not take the offer', async () => {
   answer = () => Promise.reject(new TesseraError('overloaded', 'this node keeps 100 offers of others already'));
   await expect(offer(maker)).rejects.toMatchObject({ code: 'overloaded' });
   expect(maker.user.trades()).toMatchObject([{ state: 'cancelled' }]);
-  expect(maker.wallet.totals().available).toBe(100n);
+  expect(maker.wallet.coins.totals().available).toBe(100n);
   answer = async () => undefined;
   expect(await offer(maker)).toMatchObject({ state: 'open' });
   expect(offers).toHaveLength(2);

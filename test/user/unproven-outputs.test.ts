@@ -49,16 +49,16 @@ const payIn = (to: string, amount: bigint) => paymentFromOutside([tokens(to, amo
 async function mine(...transactions: ReturnType<typeof payIn>[]): Promise<void> {
   for (const transaction of transactions) net.mempool.admit(transaction);
   net.mempool.mine();
-  await until(() => victim.wallet.height === net.mempool.height);
+  await until(() => victim.wallet.chain.height === net.mempool.height);
 }
 
 async function movements() {
-  return (await victim.wallet.movements({ limit: 100, newestFirst: false })).movements;
+  return (await victim.wallet.history.movements({ limit: 100, newestFirst: false })).movements;
 }
 
 /** The balance, which is what the movements add up to once they are on disk. */
 async function balance(): Promise<bigint> {
-  const { running } = victim.wallet.totals();
+  const { running } = victim.wallet.coins.totals();
   await until(async () => (await movements()).reduce((sum, { net: moved }) => sum + moved, 0n) === running);
   return running;
 }
@@ -141,7 +141,7 @@ describe('a mempool node that lies about unspent outputs', () => {
       if (output.scriptPublicKey === own) net.mempool.utxos.set(name, [outPoint, tokens(own, 7n)]);
     await until(() => victim.user.inStep);
     await refreshed();
-    await until(() => victim.wallet.totals().available === 107n);
+    await until(() => victim.wallet.coins.totals().available === 107n);
   });
 });
 
@@ -154,7 +154,7 @@ describe('outputs that a refresh names and the wallet has not seen', () => {
     const own = addressOf(key.publicKey, null);
     await mine(payIn(own, 7n), payIn(own, 30n));
     await victim.wallet.importKeyPairs(pairOf(own, key));
-    await until(() => victim.wallet.totals().available === 137n);
+    await until(() => victim.wallet.coins.totals().available === 137n);
     expect(await balance()).toBe(137n);
     expect((await movements()).map(({ kind, net: moved }) => [kind, moved])).toEqual([
       ['payment', 100n],
@@ -170,7 +170,7 @@ describe('outputs that a refresh names and the wallet has not seen', () => {
     const hundreds = () => paymentFromOutside(Array.from({ length: 250 }, () => tokens(own, 1n)));
     await mine(hundreds(), hundreds(), hundreds());
     await victim.wallet.importKeyPairs(pairOf(own, key));
-    await until(() => victim.wallet.totals().available === 850n);
+    await until(() => victim.wallet.coins.totals().available === 850n);
     expect(await balance()).toBe(850n);
     const [own100, ...others] = (await movements()).map(({ kind, net: moved }) => [kind, moved]);
     expect(own100).toEqual(['payment', 100n]);
@@ -198,12 +198,12 @@ describe('outputs that a refresh names and the wallet has not seen', () => {
     await until(() => victim.user.unproven === 601);
     storage.end = Number.POSITIVE_INFINITY;
     await mine();
-    await until(() => victim.wallet.totals().available === 107n);
+    await until(() => victim.wallet.coins.totals().available === 107n);
     // The import is over: what a refresh finds from now on is a payment that the wallet has missed.
     net.mempool.utxos.set(...missed);
     await until(() => victim.user.unproven === 0 && victim.user.inStep);
     await refreshed();
-    await until(() => victim.wallet.totals().available === 137n);
+    await until(() => victim.wallet.coins.totals().available === 137n);
     await balance();
     expect((await movements()).map(({ kind }) => kind)).toEqual(['payment', 'import', 'payment']);
   });
@@ -218,7 +218,7 @@ describe('outputs that a refresh names and the wallet has not seen', () => {
     expect([victim.user.inStep, await balance()]).toEqual([true, 100n]);
     storage.end = Number.POSITIVE_INFINITY;
     await mine();
-    await until(() => victim.wallet.totals().available === 107n);
+    await until(() => victim.wallet.coins.totals().available === 107n);
     await until(() => victim.user.unproven === 0);
     expect(await balance()).toBe(107n);
   });
@@ -232,7 +232,7 @@ describe('block 0', () => {
     const own = await wallet.newAddress();
     const { full, hash } = block(0, [genuine], { names: ['the first'] });
     const forged = { ...full, transactions: [paymentFromOutside([tokens(own, 5n)])] };
-    await expect(wallet.applyBlock({ full: forged, hash })).rejects.toThrow(/genesis file/);
-    await expect(wallet.applyBlock({ full, hash })).resolves.toBe('applied');
+    await expect(wallet.chain.apply({ full: forged, hash })).rejects.toThrow(/genesis file/);
+    await expect(wallet.chain.apply({ full, hash })).resolves.toBe('applied');
   });
 });

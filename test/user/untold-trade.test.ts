@@ -21,8 +21,7 @@ beforeEach(async () => {
 afterEach(() => net.stop());
 afterAll(removeFolders);
 
-const stateOfHalf = ({ user, wallet }: TestUser) =>
-  wallet.transfers.inFlightByHash(user.trades()[0]?.half ?? '')?.state;
+const stateOfHalf = ({ user, wallet }: TestUser) => wallet.outgoing.get(user.trades()[0]?.half ?? '')?.state;
 
 it('is done, for what it gets is asked for along with its half', async () => {
   const alice = await richUser(net, [100n], { clock: hasty });
@@ -30,7 +29,7 @@ it('is done, for what it gets is asked for along with its half', async () => {
   const { txHash } = await bob.user.createItem({ spec: 'Create', amount: 10n, metadata: null });
   await until(() => net.mempool.statuses.get(txHash) === 'Pending');
   net.mempool.mine();
-  await until(async () => (await bob.wallet.items())[0]?.available === 10n);
+  await until(async () => (await bob.wallet.items.list())[0]?.available === 10n);
   const { offer } = await alice.user.offerTrade({
     give: { kind: 'token', amount: 30n },
     want: { kind: 'item', amount: 3n, genesisHash: txHash, metadata: null },

@@ -40,7 +40,7 @@ describe('payments by address', () => {
     const settled = next(node.wallet.settlement.settled);
     net.mempool.mine();
     expect(await settled).toMatchObject({ hash: txHash, state: 'confirmed' });
-    expect(node.wallet.totals()).toMatchObject({ running: 70n, available: 70n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 70n, available: 70n });
   });
 
   it('checks the passphrase before anything else', async () => {
@@ -85,7 +85,7 @@ describe('payments by address', () => {
     const settled = next(node.wallet.settlement.settled);
     await node.user.payAddress(order(30n));
     expect(await settled).toMatchObject({ state: 'rejected', reason: 'transaction_rejected: as the test wants' });
-    expect(node.wallet.totals()).toMatchObject({ running: 100n, available: 100n });
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 100n, available: 100n });
   });
 
   it.each(['unknown_input', 'double_spend'] as const)(
@@ -107,7 +107,7 @@ describe('payments by address', () => {
       net.mempool.mine();
       await until(async () => (await stateOf(node, child.txHash)) === 'confirmed');
       expect(await stateOf(node, txHash)).toBe('confirmed');
-      expect(node.wallet.totals()).toMatchObject({ running: 40n, available: 40n });
+      expect(node.wallet.coins.totals()).toMatchObject({ running: 40n, available: 40n });
     },
   );
 
@@ -123,8 +123,8 @@ describe('payments by address', () => {
     expect(await stateOf(node, txHash)).toBe('queued');
     net.mempool.mine();
     await until(async () => (await stateOf(node, txHash)) === 'rejected');
-    expect((await node.wallet.transfers.history())[0]?.reason).toContain(transactionHash(theft));
-    expect(node.wallet.totals()).toMatchObject({ running: 50n, available: 50n });
+    expect((await node.wallet.outgoing.latest())[0]?.reason).toContain(transactionHash(theft));
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 50n, available: 50n });
   });
 
   it.each([
@@ -135,14 +135,14 @@ describe('payments by address', () => {
     net.mempool.refuseWith = 'double_spend';
     const { txHash } = await node.user.payAddress(order(30n));
     await until(() => net.mempool.submissions.length >= 1);
-    const [made] = node.wallet.transfers.inFlight();
+    const [made] = node.wallet.outgoing.inFlight();
     if (made === undefined) throw new Error('no payment');
     net.mempool.admit({ ...made.transaction, version: 7n });
     if (isDown) await node.stop();
     net.mempool.mine();
     const again = isDown ? await net.user({ folder: node.folder }) : node;
     await until(async () => (await stateOf(again, txHash)) === 'confirmed');
-    expect(again.wallet.totals()).toMatchObject({ running: 70n, available: 70n });
+    expect(again.wallet.coins.totals()).toMatchObject({ running: 70n, available: 70n });
     expect((await again.wallet.info({})).addresses.size).toBe(1);
   });
 
@@ -168,11 +168,11 @@ describe('payments by address', () => {
     const paid = results.filter(({ status }) => status === 'fulfilled').length;
     // All of it: change is spent as soon as it is made.
     expect(paid).toBe(171);
-    await until(() => node.wallet.transfers.inFlight().every(({ state }) => state === 'sent'));
+    await until(() => node.wallet.outgoing.inFlight().every(({ state }) => state === 'sent'));
     expect(new Set(net.mempool.submissions).size).toBe(171);
     net.mempool.mine();
-    await until(() => node.wallet.transfers.inFlight().length === 0);
-    expect(node.wallet.totals()).toMatchObject({ running: 3n, available: 3n });
+    await until(() => node.wallet.outgoing.inFlight().length === 0);
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 3n, available: 3n });
     const toNobody = [...net.mempool.utxos.values()].filter(([, { scriptPublicKey: to }]) => to === NOBODY);
     expect(toNobody.filter(([, { value }]) => value.amount === 7n)).toHaveLength(171);
   });
@@ -182,7 +182,7 @@ describe('payments by address', () => {
     const { txHash } = await node.user.createItem({ spec: 'Create', amount: 3n, metadata: 'm' });
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     net.mempool.mine();
-    await until(() => node.wallet.transfers.inFlight().length === 0);
+    await until(() => node.wallet.outgoing.inFlight().length === 0);
     expect((await node.wallet.info({})).items).toEqual(new Map([[txHash, 3n]]));
   });
 });
@@ -195,24 +195,24 @@ describe('following the chain', () => {
     await first.stop();
     net.mempool.grant([tokens(address, 5n)]);
     const again = await net.user({ folder });
-    await until(() => again.wallet.totals().available === 5n);
+    await until(() => again.wallet.coins.totals().available === 5n);
   });
 
   it('asks for fewer addresses at once when the answer would be too large', async () => {
     net.mempool.maxUtxos = 3;
     const node = await richUser(net, [1n, 2n, 3n, 4n, 5n, 6n, 7n]);
-    expect(node.wallet.totals().available).toBe(28n);
+    expect(node.wallet.coins.totals().available).toBe(28n);
   });
 
   it('refreshes when blocks are missing', async () => {
     const node = await richUser(net, []);
     const address = await node.wallet.newAddress();
     net.mempool.mine();
-    await until(() => node.wallet.height === 1);
+    await until(() => node.wallet.chain.height === 1);
     net.mempool.mine({ rewardTo: address, reward: 9n, tell: false });
     net.mempool.mine();
-    await until(() => node.wallet.height === 3);
-    expect(node.wallet.totals()).toMatchObject({ running: 9n, locked: 9n });
+    await until(() => node.wallet.chain.height === 3);
+    expect(node.wallet.coins.totals()).toMatchObject({ running: 9n, locked: 9n });
   });
 
   it('sends again what the mempool does not know, and only the same bytes', async () => {
@@ -242,7 +242,7 @@ describe('following the chain', () => {
     const again = await net.user({ folder: node.folder });
     await until(async () => (await stateOf(again, txHash)) === 'confirmed');
     expect(net.mempool.submissions).toEqual([txHash]);
-    expect(again.wallet.totals()).toMatchObject({ running: 0n });
+    expect(again.wallet.coins.totals()).toMatchObject({ running: 0n });
   });
 
   it('does not take a rejection at its word: only a block shows that the inputs went elsewhere', async () => {
@@ -256,7 +256,7 @@ describe('following the chain', () => {
     const again = await net.user({ folder: node.folder });
     await until(() => net.mempool.submissions.filter((hash) => hash === txHash).length >= 2);
     expect(await stateOf(again, txHash)).toBe('queued');
-    expect(again.wallet.totals()).toMatchObject({ running: 0n, available: 0n });
+    expect(again.wallet.coins.totals()).toMatchObject({ running: 0n, available: 0n });
     net.mempool.refuseWith = undefined;
     net.mempool.forget();
     await until(async () => (await stateOf(again, txHash)) === 'sent');
@@ -273,7 +273,7 @@ describe('following the chain', () => {
     net.mempool.utxos.set(outPointKey(outPoint), [outPoint, foreign.outputs[0] ?? tokens(NOBODY, 0n)]);
     net.mempool.statuses.set(outPoint.tHash, 'Pending');
     await node.wallet.refresh({ all: true });
-    await until(() => node.wallet.totals().available === 100n);
+    await until(() => node.wallet.coins.totals().available === 100n);
     const { txHash } = await node.user.payAddress(order(100n));
     await until(async () => (await stateOf(node, txHash)) === 'sent');
     await node.stop();
@@ -299,7 +299,7 @@ describe('following the chain', () => {
     net.mempool.statuses.clear();
     const again = await net.user({ folder: node.folder });
     await until(async () => (await stateOf(again, txHash)) === 'confirmed');
-    expect(again.wallet.totals()).toMatchObject({ running: 70n, available: 70n });
+    expect(again.wallet.coins.totals()).toMatchObject({ running: 70n, available: 70n });
     expect(net.mempool.submissions).toEqual([txHash]);
   });
 
@@ -311,11 +311,11 @@ describe('following the chain', () => {
     // A link that this node opened itself: someone asked it to pay there.
     await expect(node.user.payPeer(order(1n, stranger.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
     const [link] = stranger.links;
-    const { full, hash } = block(node.wallet.height + 1, [paymentFromOutside([tokens(address, 1_000n)])]);
-    link?.send('block.mined', { block_num: node.wallet.height + 1, hash }, encodeFullBlock(full));
+    const { full, hash } = block(node.wallet.chain.height + 1, [paymentFromOutside([tokens(address, 1_000n)])]);
+    link?.send('block.mined', { block_num: node.wallet.chain.height + 1, hash }, encodeFullBlock(full));
     net.mempool.mine();
-    await until(() => node.wallet.height === 1);
-    expect(node.wallet.totals().running).toBe(1n);
+    await until(() => node.wallet.chain.height === 1);
+    expect(node.wallet.coins.totals().running).toBe(1n);
   });
 
   it('refuses a refresh that cannot be requested', async () => {
@@ -332,17 +332,17 @@ describe('payments by ip (decision V15)', () => {
     const announced = next(bob.user.announced);
     await alice.user.payPeer(order(40n, bob.address));
     const { hash } = await announced;
-    expect(bob.wallet.totals().running).toBe(0n);
+    expect(bob.wallet.coins.totals().running).toBe(0n);
     net.mempool.mine();
-    await until(() => bob.wallet.totals().running === 40n && alice.wallet.transfers.inFlight().length === 0);
-    expect(alice.wallet.totals().running).toBe(60n);
-    expect((await alice.wallet.transfers.history()).map((entry: OwnTransaction) => entry.hash)).toEqual([hash]);
+    await until(() => bob.wallet.coins.totals().running === 40n && alice.wallet.outgoing.inFlight().length === 0);
+    expect(alice.wallet.coins.totals().running).toBe(60n);
+    expect((await alice.wallet.outgoing.latest()).map((entry: OwnTransaction) => entry.hash)).toEqual([hash]);
     // Only own payments are listed (decision V14).
-    expect(await bob.wallet.transfers.history()).toEqual([]);
+    expect(await bob.wallet.outgoing.latest()).toEqual([]);
     await bob.user.payPeer(order(15n, alice.address));
-    await until(() => bob.wallet.transfers.inFlight()[0]?.state === 'sent');
+    await until(() => bob.wallet.outgoing.inFlight()[0]?.state === 'sent');
     net.mempool.mine();
-    await until(() => alice.wallet.totals().running === 75n && bob.wallet.totals().running === 25n);
+    await until(() => alice.wallet.coins.totals().running === 75n && bob.wallet.coins.totals().running === 25n);
   });
 
   it('does not pay a peer that cannot be reached, or an address that is none', async () => {
@@ -351,7 +351,7 @@ describe('payments by ip (decision V15)', () => {
     await expect(alice.user.payPeer(order(1n, 'nonsense'))).rejects.toMatchObject({ code: 'invalid_socket_address' });
     await expect(alice.user.payPeer(order(0n, '127.0.0.1:9'))).rejects.toMatchObject({ code: 'payment_refused' });
     await expect(alice.user.payPeer(order(1n, MEMPOOL))).rejects.toMatchObject({ code: 'peer_unreachable' });
-    expect(await alice.wallet.transfers.history()).toEqual([]);
+    expect(await alice.wallet.outgoing.latest()).toEqual([]);
   });
 
   it.each(['storage', 'mempool'] as const)(
@@ -378,7 +378,7 @@ describe('payments by ip (decision V15)', () => {
       // What came of the link was decided before an answer over it comes back.
       await alice.network.dial(other.address, { timeoutMs: 1_000 });
       net.mempool.mine();
-      await until(() => alice.wallet.transfers.inFlight().length === 0);
+      await until(() => alice.wallet.outgoing.inFlight().length === 0);
       expect(unhandled).toEqual([]);
     },
   );
@@ -399,7 +399,7 @@ describe('payments by ip (decision V15)', () => {
     });
     await fraud.start();
     await expect(alice.user.payPeer(order(1n, fraud.address))).rejects.toMatchObject({ code: 'peer_unreachable' });
-    expect(await alice.wallet.transfers.history()).toEqual([]);
+    expect(await alice.wallet.outgoing.latest()).toEqual([]);
   });
 
   it('does not pay an address that nobody asked for', async () => {
@@ -409,7 +409,7 @@ describe('payments by ip (decision V15)', () => {
     const link = await pusher.dial(alice.address, { timeoutMs: 1_000 });
     link.send('address', { address: NOBODY });
     await link.request('address.get', {}).catch(() => undefined);
-    expect(await alice.wallet.transfers.history()).toEqual([]);
+    expect(await alice.wallet.outgoing.latest()).toEqual([]);
   });
 
   it('gives a peer the same address until it was paid to', async () => {
@@ -420,10 +420,10 @@ describe('payments by ip (decision V15)', () => {
     const ask = async () => (await link.request('address.get', {})).body as { address: string };
     const { address } = await ask();
     expect((await ask()).address).toBe(address);
-    expect(bob.wallet.addresses()).toEqual([address]);
+    expect([...bob.wallet.keys.addresses.keys()]).toEqual([address]);
     net.mempool.grant([tokens(address, 1n)]);
     await bob.wallet.refresh({ all: true });
-    await until(() => bob.wallet.isUsed(address));
+    await until(() => bob.wallet.coins.isUsed(address));
     expect((await ask()).address).not.toBe(address);
   });
 
@@ -439,7 +439,7 @@ describe('payments by ip (decision V15)', () => {
     const toBob = paymentFromOutside([tokens(address, 1_000n)]);
     link.send('payment.sent', {}, encodeTransaction(toBob));
     expect((await announced).hash).toBe(transactionHash(toBob));
-    expect(bob.wallet.totals().running).toBe(0n);
+    expect(bob.wallet.coins.totals().running).toBe(0n);
   });
 });
 
@@ -449,18 +449,18 @@ describe('donations (decision V15)', () => {
     const bob = await richUser(net, [100n], { donationAmount: 7n, role: 'miner' });
     await bob.user.requestDonation(alice.address);
     await alice.user.requestDonation(bob.address);
-    await until(() => [alice, bob].every(({ wallet }) => wallet.transfers.inFlight()[0]?.state === 'sent'));
+    await until(() => [alice, bob].every(({ wallet }) => wallet.outgoing.inFlight()[0]?.state === 'sent'));
     net.mempool.mine();
-    await until(() => alice.wallet.totals().running === 102n && bob.wallet.totals().running === 98n);
-    await until(async () => (await alice.wallet.transfers.history())[0]?.state === 'confirmed');
-    expect(await alice.wallet.transfers.history()).toMatchObject([{ kind: 'donation' }]);
+    await until(() => alice.wallet.coins.totals().running === 102n && bob.wallet.coins.totals().running === 98n);
+    await until(async () => (await alice.wallet.outgoing.latest())[0]?.state === 'confirmed');
+    expect(await alice.wallet.outgoing.latest()).toMatchObject([{ kind: 'donation' }]);
   });
 
   it('gives nothing when switched off', async () => {
     const alice = await richUser(net, [100n]);
     const bob = await richUser(net, []);
     await bob.user.requestDonation(alice.address);
-    expect(await alice.wallet.transfers.history()).toEqual([]);
+    expect(await alice.wallet.outgoing.latest()).toEqual([]);
   });
 
   it('keeps to the limit for a peer and day, also over a restart', async () => {
@@ -477,7 +477,7 @@ describe('donations (decision V15)', () => {
     await alice.stop();
     const again = await net.user({ folder: alice.folder, donationAmount: 5n });
     expect(await ask(again)).toEqual({ accepted: false, reason: 'no more donations today' });
-    expect(await again.wallet.transfers.history()).toHaveLength(2);
+    expect(await again.wallet.outgoing.latest()).toHaveLength(2);
   });
 
   it('keeps to the limit of a day over all peers', async () => {
@@ -514,7 +514,7 @@ describe('spending', () => {
   it('never submits two transactions with the same input', async () => {
     const node = await richUser(net, [10n, 20n, 30n]);
     await Promise.all([5n, 15n, 25n].map((amount) => node.user.payAddress(order(amount))));
-    const inputs = node.wallet.transfers
+    const inputs = node.wallet.outgoing
       .inFlight()
       .flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
     expect(new Set(inputs).size).toBe(inputs.length);

@@ -26,7 +26,7 @@ let text: string;
 
 beforeAll(async () => {
   const { wallet, close } = await newWallet({ networkName: NETWORK });
-  text = await wallet.backup(PASSPHRASE);
+  text = await wallet.coverage.backup(PASSPHRASE);
   await close();
 });
 
@@ -35,31 +35,28 @@ describe('a backup file', () => {
     const [first, other] = [await newWallet({ networkName: NETWORK }), await newWallet()];
     const foreign = await other.wallet.newAddress();
     await first.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
-    await first.wallet.setLabels([{ kind: 'address', name: foreign, label: 'an old one' }]);
+    await first.wallet.labels.set([{ kind: 'address', name: foreign, label: 'an old one' }]);
     const own = await first.wallet.newAddress();
     const paid = paymentFromOutside([tokens(own, 100n), tokens(foreign, 7n)]);
     const blocks = [nextBlock(first.wallet, [paid])];
-    await first.wallet.applyBlock(blocks[0] ?? nextBlock(first.wallet, []));
-    const { transaction } = await first.wallet.transfers.pay({ address: NOBODY, amount: 30n, locktime: 0n });
+    await first.wallet.chain.apply(blocks[0] ?? nextBlock(first.wallet, []));
+    const { transaction } = await first.wallet.payments.pay({ address: NOBODY, amount: 30n, locktime: 0n });
     blocks.push(nextBlock(first.wallet, [transaction]));
-    await first.wallet.applyBlock(blocks[1] ?? nextBlock(first.wallet, []));
-    const backup = await first.wallet.backup(PASSPHRASE);
+    await first.wallet.chain.apply(blocks[1] ?? nextBlock(first.wallet, []));
+    const backup = await first.wallet.coverage.backup(PASSPHRASE);
 
     const content = await openBackup(backup, PASSPHRASE, NETWORK);
     expect([...content.keys.keys()]).toEqual([foreign]);
     const second = await openWallet(await temporaryFolder(), { words: content.words });
     await second.wallet.coverage.adopt(content);
-    for (const one of blocks) expect(await second.wallet.applyBlock(one)).toBe('applied');
-    expect(second.wallet.totals()).toEqual(first.wallet.totals());
-    expect(second.wallet.labels()).toEqual(first.wallet.labels());
-    expect([...second.wallet.addresses()].sort()).toEqual([...first.wallet.addresses()].sort());
+    for (const one of blocks) expect(await second.wallet.chain.apply(one)).toBe('applied');
+    expect(second.wallet.coins.totals()).toEqual(first.wallet.coins.totals());
+    expect(second.wallet.labels.all()).toEqual(first.wallet.labels.all());
+    expect([...second.wallet.keys.addresses.keys()].sort()).toEqual([...first.wallet.keys.addresses.keys()].sort());
     const history = async ({ wallet }: typeof first) =>
-      (await wallet.movements({ limit: 10, newestFirst: false })).movements.map(({ hash, kind, net, height }) => [
-        hash,
-        kind,
-        net,
-        height,
-      ]);
+      (await wallet.history.movements({ limit: 10, newestFirst: false })).movements.map(
+        ({ hash, kind, net, height }) => [hash, kind, net, height],
+      );
     expect(await history(second)).toEqual(await history(first));
     await Promise.all([first.close(), second.close(), other.close()]);
   });
@@ -76,7 +73,7 @@ describe('a backup file', () => {
     ]);
     await expect(openBackup(text, 'another', NETWORK)).rejects.toMatchObject({ code: 'wrong_passphrase' });
     const { wallet, close } = await newWallet();
-    await expect(wallet.backup('another')).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await expect(wallet.coverage.backup('another')).rejects.toMatchObject({ code: 'wrong_passphrase' });
     await close();
   });
 

@@ -7,7 +7,7 @@ const { wallet } = await openWallet(folder, { passphrase });
 let current = passphrase;
 for (let change = 1; ; change++) {
   const next = `passphrase ${round} ${change}`;
-  await wallet.changePassphrase(current, next);
+  await wallet.keystore.changePassphrase(current, next);
   current = next;
   process.stdout.write(`${change}\n`);
 }

@@ -55,7 +55,7 @@ describe('coins against a model (decisions V12, V13)', () => {
       /** Addresses whose blocks the wallet has missed. */
       let missed = false;
 
-      const isMine = ({ scriptPublicKey: to }: TxOut): boolean => to !== null && open.wallet.owns(to);
+      const isMine = ({ scriptPublicKey: to }: TxOut): boolean => to !== null && open.wallet.keys.owns(to);
       const takenByFlying = (): Set<string> =>
         new Set([...model.flying.values()].flatMap(spentOutPoints).map(outPointKey));
 
@@ -63,12 +63,12 @@ describe('coins against a model (decisions V12, V13)', () => {
         const confirmed = [...model.flying].filter(([, transaction]) =>
           spentOutPoints(transaction).some((outPoint) => !model.utxos.has(outPointKey(outPoint))),
         );
-        await refreshOnce(open.wallet, open.wallet.addresses(), [...model.utxos.values()], model.height);
+        await refreshOnce(open.wallet, [...open.wallet.keys.addresses.keys()], [...model.utxos.values()], model.height);
         for (const [hash] of confirmed) {
           await open.wallet.settlement.markConfirmed(hash);
           model.flying.delete(hash);
         }
-        await open.wallet.advanceTo({ height: model.height, hash: model.tip });
+        await open.wallet.chain.advanceTo({ height: model.height, hash: model.tip });
         missed = false;
       };
 
@@ -86,7 +86,7 @@ describe('coins against a model (decisions V12, V13)', () => {
           missed = true;
           return;
         }
-        expect(await open.wallet.applyBlock({ full, hash })).toBe('applied');
+        expect(await open.wallet.chain.apply({ full, hash })).toBe('applied');
         for (const transaction of transactions) model.flying.delete(transactionHash(transaction));
       };
 
@@ -100,7 +100,7 @@ describe('coins against a model (decisions V12, V13)', () => {
         } else if (step.kind === 'pay') {
           const address = step.own ? (own[0] ?? '') : NOBODY;
           try {
-            const made = await open.wallet.transfers.pay({ address, amount: BigInt(step.amount), locktime: 0n });
+            const made = await open.wallet.payments.pay({ address, amount: BigInt(step.amount), locktime: 0n });
             for (const outPoint of spentOutPoints(made.transaction)) {
               expect(takenByFlying().has(outPointKey(outPoint))).toBe(false);
             }
@@ -123,16 +123,16 @@ describe('coins against a model (decisions V12, V13)', () => {
           await mine([...model.pool.splice(0), ...valid.slice(0, step.take)], step.told);
         } else if (step.kind === 'refresh' && !missed && model.height >= 0) {
           const address = own[step.pick % own.length] ?? '';
-          const before = open.wallet.totals();
+          const before = open.wallet.coins.totals();
           for (let i = 0; i < 2; i++) {
             await refreshOnce(open.wallet, [address], [...model.utxos.values()], model.height);
           }
-          expect(open.wallet.totals()).toEqual(before);
+          expect(open.wallet.coins.totals()).toEqual(before);
         } else if (step.kind === 'restart') {
-          const before = [open.wallet.totals(), await open.wallet.info({}), await open.wallet.transfers.history()];
+          const before = [open.wallet.coins.totals(), await open.wallet.info({}), await open.wallet.outgoing.latest()];
           await open.close();
           open = await openWallet(open.folder, OPTIONS);
-          expect([open.wallet.totals(), await open.wallet.info({}), await open.wallet.transfers.history()]).toEqual(
+          expect([open.wallet.coins.totals(), await open.wallet.info({}), await open.wallet.outgoing.latest()]).toEqual(
             before,
           );
         }
@@ -147,7 +147,7 @@ describe('coins against a model (decisions V12, V13)', () => {
         const coming = [...model.flying.values()].flatMap(({ outputs }) => outputs).filter(isMine);
         const sum = (list: readonly TxOut[]): bigint => list.reduce((total, { value }) => total + value.amount, 0n);
         const spendable = unspent.filter(({ locktime }) => locktime <= BigInt(Math.max(model.height, 0)));
-        const totals = open.wallet.totals();
+        const totals = open.wallet.coins.totals();
         expect(totals.running).toBe(sum(unspent) + sum(coming));
         expect(totals.available).toBe(sum(spendable));
         expect(totals.locked).toBe(totals.running - totals.available);
@@ -165,12 +165,12 @@ describe('a large wallet', () => {
     const address = await wallet.newAddress();
     const outputs = Array.from({ length: 100_000 }, (_, i) => tokens(address, 100_000n + BigInt(i)));
     const { full, hash } = block(0, [paymentFromOutside(outputs)]);
-    await wallet.applyBlock({ full, hash });
-    const before = wallet.totals().running;
+    await wallet.chain.apply({ full, hash });
+    const before = wallet.coins.totals().running;
     const started = performance.now();
-    for (let i = 0; i < 100; i++) await wallet.transfers.pay({ address: NOBODY, amount: 50_001n, locktime: 0n });
+    for (let i = 0; i < 100; i++) await wallet.payments.pay({ address: NOBODY, amount: 50_001n, locktime: 0n });
     const each = (performance.now() - started) / 100;
-    expect(wallet.totals().running).toBe(before - 100n * 50_001n);
+    expect(wallet.coins.totals().running).toBe(before - 100n * 50_001n);
     process.stdout.write(`a payment from 100,000 outpoints: ${each.toFixed(2)} ms\n`);
     await close();
   });

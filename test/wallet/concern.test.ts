@@ -34,16 +34,16 @@ describe('a block with hundreds of transactions', () => {
   it('is taken in with what it pays, what it spends, and what it spends of what it pays itself', async () => {
     const { wallet, close } = await newWallet();
     const given = paymentFromOutside([tokens(await wallet.newAddress(), 100n)]);
-    await wallet.applyBlock(nextBlock(wallet, [given]));
+    await wallet.chain.apply(nextBlock(wallet, [given]));
     const first = paymentFromOutside([tokens(NOBODY, 5n), tokens(await wallet.newAddress(), 7n)]);
     const spent = spending({ tHash: transactionHash(first), n: 1 }, [tokens(NOBODY, 7n)]);
     const second = paymentFromOutside([tokens(await wallet.newAddress(), 11n)]);
     const away = spending({ tHash: transactionHash(given), n: 0 }, [tokens(NOBODY, 100n)]);
     const told = nextBlock(wallet, [...others(200), first, ...others(150), spent, away, ...others(3), second]);
-    await wallet.checkBlockInPieces(told);
-    expect(await wallet.applyBlock(told)).toBe('applied');
-    expect(wallet.totals().running).toBe(11n);
-    const { movements } = await wallet.movements({ limit: 100, newestFirst: false });
+    await wallet.chain.checkInPieces(told);
+    expect(await wallet.chain.apply(told)).toBe('applied');
+    expect(wallet.coins.totals().running).toBe(11n);
+    const { movements } = await wallet.history.movements({ limit: 100, newestFirst: false });
     expect(movements.map(({ net }) => net)).toEqual([100n, 7n, -7n, -100n, 11n]);
     await close();
   });
@@ -62,9 +62,9 @@ describe('a block with hundreds of transactions', () => {
     const { wallet, close } = await openWallet(copy);
     const paid = addresses.map((address) => paymentFromOutside([tokens(address, 1n)]));
     const told = nextBlock(wallet, [...others(150), ...paid, ...others(150)]);
-    await wallet.checkBlockInPieces(told);
-    expect(await wallet.applyBlock(told)).toBe('applied');
-    expect(wallet.totals().running).toBe(130n);
+    await wallet.chain.checkInPieces(told);
+    expect(await wallet.chain.apply(told)).toBe('applied');
+    expect(wallet.coins.totals().running).toBe(130n);
     await close();
   });
 
@@ -74,10 +74,10 @@ describe('a block with hundreds of transactions', () => {
       ...others(200),
       paymentFromOutside([tokens(await other.wallet.newAddress(), 9n)]),
     ]);
-    await one.wallet.checkBlockInPieces(told);
+    await one.wallet.chain.checkInPieces(told);
     await one.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
-    await one.wallet.applyBlock(told);
-    expect(one.wallet.totals().running).toBe(9n);
+    await one.wallet.chain.apply(told);
+    expect(one.wallet.coins.totals().running).toBe(9n);
     await one.close();
     await other.close();
   });

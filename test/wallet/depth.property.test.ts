@@ -15,7 +15,7 @@ afterAll(removeFolders);
 const MOST = 50;
 
 const pay = (wallet: Wallet, amount: number) =>
-  wallet.transfers.pay({ address: NOBODY, amount: BigInt(amount), locktime: 0n });
+  wallet.payments.pay({ address: NOBODY, amount: BigInt(amount), locktime: 0n });
 
 /** How many of these, itself included, stand one behind the other at the end of which each is. */
 function depthsOf(made: Iterable<OwnTransaction>): ReadonlyMap<string, number> {
@@ -47,7 +47,7 @@ describe('payments that no block has', () => {
       );
       if (isAtOnce) await Promise.all(amounts.map((amount) => pay(wallet, amount)));
       else for (const amount of amounts) await pay(wallet, amount);
-      expect(deepest(wallet.transfers.inFlight())).toBeLessThanOrEqual(share + 1);
+      expect(deepest(wallet.outgoing.inFlight())).toBeLessThanOrEqual(share + 1);
       await close();
     },
   );
@@ -76,18 +76,18 @@ describe('payments that no block has', () => {
       );
       for (const step of steps) {
         const { wallet } = open;
-        const { transfers } = wallet;
-        const inFlight = transfers.inFlight();
+        const { outgoing } = wallet;
+        const inFlight = outgoing.inFlight();
         if (step === 'reopen') {
           await open.close();
           open = await openWallet(open.folder);
         } else if ('mine' in step) {
           const transactions = inFlight.slice(0, step.mine).map(({ transaction }) => transaction);
-          await wallet.applyBlock(nextBlock(wallet, transactions));
+          await wallet.chain.apply(nextBlock(wallet, transactions));
         } else if ('reject' in step) {
           const { hash } = inFlight[step.reject % inFlight.length] ?? { hash: '' };
           await wallet.settlement.markRejected(hash, 'a rule');
-        } else if (wallet.totals().available >= BigInt(step.pay)) {
+        } else if (wallet.coins.totals().available >= BigInt(step.pay)) {
           const depths = depthsOf(inFlight);
           const free = [...(await wallet.info({})).addresses.values()].flat();
           const { transaction } = await pay(wallet, step.pay);

@@ -24,8 +24,8 @@ afterAll(removeFolders);
 
 /** Every movement, oldest first; they add up to the balance. */
 async function movementsOf(wallet: Wallet) {
-  const { movements } = await wallet.movements({ limit: 100, newestFirst: false });
-  expect(movements.reduce((sum, { net }) => sum + net, 0n)).toBe(wallet.totals().running);
+  const { movements } = await wallet.history.movements({ limit: 100, newestFirst: false });
+  expect(movements.reduce((sum, { net }) => sum + net, 0n)).toBe(wallet.coins.totals().running);
   return movements.map(({ kind, direction, state, amount, net }) => ({ kind, direction, state, amount, net }));
 }
 
@@ -42,7 +42,7 @@ const paid = { kind: 'payment', direction: 'out', state: 'confirmed', amount: 10
 async function payingWallet() {
   const open = await newWallet();
   await fund(open.wallet, [1_000_000n]);
-  const { transaction, hash } = await open.wallet.transfers.pay({ address: NOBODY, amount: 10n, locktime: 0n });
+  const { transaction, hash } = await open.wallet.payments.pay({ address: NOBODY, amount: 10n, locktime: 0n });
   return { ...open, transaction, hash };
 }
 
@@ -51,16 +51,16 @@ describe('a wallet that has started over (docs/operations.md#rebuilding)', () =>
     'shows what a confirmed payment has paid, those of the last %i hours queued again',
     async (hours) => {
       const { wallet, folder, close, transaction, hash } = await payingWallet();
-      await wallet.applyBlock(nextBlock(wallet, [transaction]));
+      await wallet.chain.apply(nextBlock(wallet, [transaction]));
       await close();
       const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
       await startOver(kv, systemClock.now() + 1, hours);
       await kv.close();
       const again = await openWallet(folder);
-      await refreshOnce(again.wallet, again.wallet.watched(), [outputOf(transaction, 1)], 1);
+      await refreshOnce(again.wallet, again.wallet.keys.watched(), [outputOf(transaction, 1)], 1);
       await again.wallet.settlement.markConfirmed(hash);
       expect(await movementsOf(again.wallet)).toEqual([funded, paid]);
-      expect(again.wallet.totals().running).toBe(999_990n);
+      expect(again.wallet.coins.totals().running).toBe(999_990n);
       await again.close();
     },
   );
@@ -69,12 +69,12 @@ describe('a wallet that has started over (docs/operations.md#rebuilding)', () =>
     const { wallet, folder, close } = await newWallet();
     const deposit = paymentFromOutside([tokens(await wallet.newAddress(), 1_000_000n)]);
     const blocks = [nextBlock(wallet, [deposit])];
-    for (const one of blocks) await wallet.applyBlock(one);
+    for (const one of blocks) await wallet.chain.apply(one);
     // The second spends the change of the first, so that it is spent in what the wallet has kept.
     for (let i = 0; i < 2; i++) {
-      const { transaction } = await wallet.transfers.pay({ address: NOBODY, amount: 10n, locktime: 0n });
+      const { transaction } = await wallet.payments.pay({ address: NOBODY, amount: 10n, locktime: 0n });
       const next = nextBlock(wallet, [transaction]);
-      await wallet.applyBlock(next);
+      await wallet.chain.apply(next);
       blocks.push(next);
     }
     await close();
@@ -82,9 +82,9 @@ describe('a wallet that has started over (docs/operations.md#rebuilding)', () =>
     await startOver(kv, systemClock.now() + 1, hours);
     await kv.close();
     const again = await openWallet(folder);
-    for (const one of blocks) expect(await again.wallet.applyBlock(one)).toBe('applied');
+    for (const one of blocks) expect(await again.wallet.chain.apply(one)).toBe('applied');
     expect(await movementsOf(again.wallet)).toEqual([funded, paid, paid]);
-    expect(again.wallet.totals().running).toBe(999_980n);
+    expect(again.wallet.coins.totals().running).toBe(999_980n);
     await again.close();
   });
 });
@@ -94,10 +94,10 @@ describe('a copy of a payment with another unsigned version', () => {
     const { wallet, close, transaction } = await payingWallet();
     const copy = { ...transaction, version: transaction.version + 1n };
     const change = outputOf(copy, 1);
-    await refreshOnce(wallet, [change[1].scriptPublicKey ?? ''], [change], wallet.height + 1);
-    await wallet.applyBlock(nextBlock(wallet, [copy]));
+    await refreshOnce(wallet, [change[1].scriptPublicKey ?? ''], [change], wallet.chain.height + 1);
+    await wallet.chain.apply(nextBlock(wallet, [copy]));
     expect(await movementsOf(wallet)).toEqual([funded, paid]);
-    expect(wallet.totals().running).toBe(999_990n);
+    expect(wallet.coins.totals().running).toBe(999_990n);
     await close();
   });
 
@@ -106,9 +106,9 @@ describe('a copy of a payment with another unsigned version', () => {
     const copy = { ...transaction, version: transaction.version + 1n };
     const next = nextBlock(wallet, [copy]);
     const [address = ''] = copy.outputs.slice(1).map(({ scriptPublicKey }) => scriptPublicKey ?? '');
-    await refreshOnce(wallet, [address], [outputOf(copy, 1)], wallet.height + 1);
-    await wallet.advanceTo({ height: wallet.height + 1, hash: next.hash });
-    expect(await wallet.applyBlock(next)).toBe('known');
+    await refreshOnce(wallet, [address], [outputOf(copy, 1)], wallet.chain.height + 1);
+    await wallet.chain.advanceTo({ height: wallet.chain.height + 1, hash: next.hash });
+    expect(await wallet.chain.apply(next)).toBe('known');
     expect(await movementsOf(wallet)).toEqual([funded, paid]);
     await close();
   });
@@ -116,9 +116,9 @@ describe('a copy of a payment with another unsigned version', () => {
   it('leaves nothing of its change when that is spent before the wallet sees it', async () => {
     const { wallet, close, transaction } = await payingWallet();
     const next = nextBlock(wallet, [{ ...transaction, version: transaction.version + 1n }]);
-    await wallet.advanceTo({ height: wallet.height + 1, hash: next.hash });
-    expect(await wallet.applyBlock(next)).toBe('known');
-    expect(wallet.totals().running).toBe(0n);
+    await wallet.chain.advanceTo({ height: wallet.chain.height + 1, hash: next.hash });
+    expect(await wallet.chain.apply(next)).toBe('known');
+    expect(wallet.coins.totals().running).toBe(0n);
     const gone = { kind: 'unexplained', direction: 'out', state: 'confirmed', amount: 999_990n, net: -999_990n };
     expect(await movementsOf(wallet)).toEqual([funded, paid, gone]);
     await close();
@@ -160,7 +160,7 @@ it('a transaction with inputs of this wallet and of others comes or goes by what
     if (coin === undefined) throw new Error('no coin');
     const theirs = paymentFromOutside([tokens(NOBODY, 30n), tokens(await wallet.newAddress(), back)]);
     const both = { ...theirs, inputs: [{ previousOut: coin.outPoint, script: [] }, ...theirs.inputs] };
-    await wallet.applyBlock(nextBlock(wallet, [both]));
+    await wallet.chain.apply(nextBlock(wallet, [both]));
     expect((await movementsOf(wallet))[1]).toMatchObject({ direction, amount, net: back - 50n });
     await close();
   }

@@ -80,7 +80,7 @@ async function allMovements(wallet: Wallet, limit = 1_000): Promise<WalletMoveme
   const all: WalletMovement[] = [];
   for (let cursor: number | null | undefined; cursor !== null; ) {
     const query = { limit, newestFirst: false, ...(cursor === undefined ? {} : { cursor }) };
-    const page = await wallet.movements(query);
+    const page = await wallet.history.movements(query);
     all.push(...page.movements);
     cursor = page.next;
   }
@@ -179,7 +179,7 @@ class Run {
       case 'pay':
         return this.#pay(BigInt(step.amount), [NOBODY, this.#foreign, await wallet.newAddress()][step.to] ?? NOBODY);
       case 'reject': {
-        const flying = this.missed ? [] : wallet.transfers.inFlight();
+        const flying = this.missed ? [] : wallet.outgoing.inFlight();
         const one = flying[step.pick % Math.max(flying.length, 1)];
         if (one) await wallet.settlement.markRejected(one.hash, 'the model says so');
         return;
@@ -187,16 +187,16 @@ class Run {
       case 'elsewhere':
         return this.#spendElsewhere(step.pick, step.keep);
       case 'copy': {
-        const flying = wallet.transfers.inFlight().filter(({ transaction }) => chain.has(transaction));
+        const flying = wallet.outgoing.inFlight().filter(({ transaction }) => chain.has(transaction));
         const one = flying[step.pick % Math.max(flying.length, 1)];
         if (one) this.#copied.add(one.hash);
         if (one) await this.#mine([{ ...one.transaction, version: one.transaction.version + 1n }], step);
         return;
       }
       case 'mine': {
-        const flying = wallet.transfers.inFlight().map(({ transaction }) => transaction);
+        const flying = wallet.outgoing.inFlight().map(({ transaction }) => transaction);
         const ready = flying.filter((transaction) => chain.has(transaction)).slice(0, step.take);
-        const reward = step.reward ? await wallet.rewardAddress() : NOBODY;
+        const reward = step.reward ? await wallet.chain.rewardAddress() : NOBODY;
         const how = { told: step.told > 1, ahead: step.ahead };
         return this.#mine([...chain.pool.splice(0), ...ready], how, reward);
       }
@@ -210,7 +210,7 @@ class Run {
         return;
       }
       case 'sweep':
-        if (this.#isImported) await wallet.sweep();
+        if (this.#isImported) await wallet.coverage.sweep();
         return;
       case 'restart': {
         const before = await allMovements(wallet);
@@ -220,22 +220,22 @@ class Run {
       }
       case 'older': {
         if (this.missed) return;
-        const before = wallet.totals().running;
+        const before = wallet.coins.totals().running;
         await this.#restart(forgetHistory);
-        expect(this.wallet.totals().running).toBe(before);
+        expect(this.wallet.coins.totals().running).toBe(before);
         return;
       }
       case 'rebuild': {
         if (this.missed || chain.height < 0) return;
-        const before = wallet.totals().running;
+        const before = wallet.coins.totals().running;
         await this.#restart((folder) => forgetChain(folder, step.hours));
         await this.check();
         for (const one of step.replays ? chain.blocks : []) {
-          expect(await this.wallet.applyBlock(one)).toBe('applied');
+          expect(await this.wallet.chain.apply(one)).toBe('applied');
           await this.check();
         }
         await this.#refresh();
-        expect(this.wallet.totals().running).toBe(before);
+        expect(this.wallet.coins.totals().running).toBe(before);
       }
     }
   }
@@ -253,7 +253,7 @@ class Run {
       [...movements.map(({ number }) => number)].sort((a, b) => a - b),
     );
     const sum = movements.reduce((total, { net }) => total + net, 0n);
-    expect(sum).toBe(this.wallet.totals().running);
+    expect(sum).toBe(this.wallet.coins.totals().running);
     const once = movements.filter(({ kind }) => kind !== 'import' && kind !== 'unexplained').map(({ hash }) => hash);
     expect(new Set(once).size).toBe(once.length);
     for (const { hash, copyHash, height } of movements) {
@@ -269,7 +269,7 @@ class Run {
 
   async #pay(amount: bigint, address: string): Promise<void> {
     try {
-      await this.wallet.transfers.pay({ address, amount, locktime: 0n });
+      await this.wallet.payments.pay({ address, amount, locktime: 0n });
     } catch (error) {
       expect(isTesseraError(error, 'insufficient_funds')).toBe(true);
     }
@@ -278,12 +278,14 @@ class Run {
   /** Another wallet with the same keys spends a coin; `keep`: and pays some of it back. */
   async #spendElsewhere(pick: number, keep: boolean): Promise<void> {
     const taken = new Set(
-      this.wallet.transfers
+      this.wallet.outgoing
         .inFlight()
         .flatMap(({ transaction }) => spentOutPoints(transaction))
         .map(outPointKey),
     );
-    const free = this.chain.at(this.wallet.addresses()).filter(([outPoint]) => !taken.has(outPointKey(outPoint)));
+    const free = this.chain
+      .at([...this.wallet.keys.addresses.keys()])
+      .filter(([outPoint]) => !taken.has(outPointKey(outPoint)));
     const [previousOut, { value }] = free[pick % Math.max(free.length, 1)] ?? [null, tokens(NOBODY, 0n)];
     if (previousOut === null || value.amount < 2n) return;
     const back = keep ? [tokens(await this.wallet.newAddress(), 1n)] : [];
@@ -303,25 +305,25 @@ class Run {
     const made = this.chain.mine(transactions, reward);
     this.missed = this.missed || !told;
     if (!this.missed && ahead > 0) {
-      const some = this.wallet.watched().filter((_, i) => i % ahead === 0);
+      const some = this.wallet.keys.watched().filter((_, i) => i % ahead === 0);
       await refreshOnce(this.wallet, some, this.chain.at(some), this.chain.height);
     }
-    if (!this.missed) expect(await this.wallet.applyBlock(made)).toBe('applied');
+    if (!this.missed) expect(await this.wallet.chain.apply(made)).toBe('applied');
   }
 
   /** As `ChainFollower` catches up: statuses, outputs, then what became of payments. */
   async #refresh(): Promise<void> {
     const { chain, wallet } = this;
     if (chain.height < 0) return;
-    for (let asked = -1; asked !== wallet.watched().length; ) {
-      asked = wallet.watched().length;
-      await refreshOnce(wallet, wallet.watched(), chain.at(wallet.watched()), chain.height);
+    for (let asked = -1; asked !== wallet.keys.watched().length; ) {
+      asked = wallet.keys.watched().length;
+      await refreshOnce(wallet, wallet.keys.watched(), chain.at(wallet.keys.watched()), chain.height);
     }
-    for (const { hash } of wallet.transfers.inFlight()) {
+    for (const { hash } of wallet.outgoing.inFlight()) {
       if (chain.heights.has(hash)) await wallet.settlement.markConfirmed(hash);
       else if (this.#copied.has(hash)) await wallet.settlement.markConfirmed(hash, { asCopy: true });
     }
-    await wallet.advanceTo({ height: chain.height, hash: chain.tip });
+    await wallet.chain.advanceTo({ height: chain.height, hash: chain.tip });
     this.missed = false;
   }
 }

@@ -27,11 +27,13 @@ describe('the list of own payments', () => {
     const [one, other] = [await newWallet(), await newWallet()];
     await fund(one.wallet, [100n]);
     const address = await other.wallet.newAddress();
-    const { hash, transaction } = await one.wallet.transfers.pay({ address, amount: 30n, locktime: 0n });
-    await one.wallet.applyBlock(nextBlock(one.wallet, [transaction]));
-    expect((await one.wallet.payments()).map(left)).toEqual([30n]);
+    const { hash, transaction } = await one.wallet.payments.pay({ address, amount: 30n, locktime: 0n });
+    await one.wallet.chain.apply(nextBlock(one.wallet, [transaction]));
+    expect((await one.wallet.history.payments()).map(left)).toEqual([30n]);
     await one.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
-    expect((await one.wallet.payments()).map((payment) => [payment.hash, left(payment)])).toEqual([[hash, 30n]]);
+    expect((await one.wallet.history.payments()).map((payment) => [payment.hash, left(payment)])).toEqual([
+      [hash, 30n],
+    ]);
     await one.close();
     await other.close();
   });
@@ -39,7 +41,7 @@ describe('the list of own payments', () => {
 
 /** Movements as a reader sees them, oldest first. */
 async function listed(wallet: Wallet): Promise<readonly unknown[]> {
-  const { movements } = await wallet.movements({ limit: 100, newestFirst: false });
+  const { movements } = await wallet.history.movements({ limit: 100, newestFirst: false });
   return movements.map(({ kind, direction, state, amount, net, fee, height }) => [
     `${kind} ${direction} ${state}`,
     amount,
@@ -54,15 +56,17 @@ describe('the movements of a wallet', () => {
     const { wallet, close } = await newWallet();
     await fund(wallet, [100n]);
     const pay = async (address: string, amount: bigint) =>
-      (await wallet.transfers.pay({ address, amount, locktime: 0n })).transaction;
+      (await wallet.payments.pay({ address, amount, locktime: 0n })).transaction;
     const out = await pay(NOBODY, 30n);
     expect((await listed(wallet)).at(-1)).toEqual(['payment out queued', 30n, -30n, 0n, null]);
-    await wallet.applyBlock(nextBlock(wallet, [out]));
+    await wallet.chain.apply(nextBlock(wallet, [out]));
     // The change of 60 is no part of what it has paid itself.
     const toItself = await pay(await wallet.newAddress(), 10n);
-    await wallet.applyBlock(nextBlock(wallet, [toItself], coinbaseTransaction(2n, 9n, await wallet.rewardAddress())));
-    await wallet.transfers.createItem({ spec: 'Create', amount: 5n, metadata: null });
-    const refused = await wallet.transfers.pay({ address: NOBODY, amount: 1n, locktime: 0n });
+    await wallet.chain.apply(
+      nextBlock(wallet, [toItself], coinbaseTransaction(2n, 9n, await wallet.chain.rewardAddress())),
+    );
+    await wallet.payments.createItem({ spec: 'Create', amount: 5n, metadata: null });
+    const refused = await wallet.payments.pay({ address: NOBODY, amount: 1n, locktime: 0n });
     await wallet.settlement.markRejected(refused.hash, 'invalid_signature');
     expect(await listed(wallet)).toEqual([
       ['payment in confirmed', 100n, 100n, null, 0],
@@ -72,7 +76,7 @@ describe('the movements of a wallet', () => {
       ['item in queued', 0n, 0n, null, null],
       ['payment out rejected', 1n, 0n, 0n, null],
     ]);
-    const payments = await wallet.payments();
+    const payments = await wallet.history.payments();
     expect(payments.map(({ amount, toSelf, height }) => [amount, toSelf, height])).toEqual([
       [30n, false, 1],
       [10n, true, 2],
@@ -85,10 +89,10 @@ describe('the movements of a wallet', () => {
   it('tell who has paid, and to which address', async () => {
     const [payer, payee] = [await newWallet(), await newWallet()];
     const [from, to] = [await payer.wallet.newAddress(), await payee.wallet.newAddress()];
-    await payer.wallet.applyBlock(nextBlock(payer.wallet, [paymentFromOutside([tokens(from, 50n)])]));
-    const { transaction } = await payer.wallet.transfers.pay({ address: to, amount: 20n, locktime: 0n });
-    await payee.wallet.applyBlock(nextBlock(payee.wallet, [transaction]));
-    const { movements } = await payee.wallet.movements({ limit: 10, newestFirst: true });
+    await payer.wallet.chain.apply(nextBlock(payer.wallet, [paymentFromOutside([tokens(from, 50n)])]));
+    const { transaction } = await payer.wallet.payments.pay({ address: to, amount: 20n, locktime: 0n });
+    await payee.wallet.chain.apply(nextBlock(payee.wallet, [transaction]));
+    const { movements } = await payee.wallet.history.movements({ limit: 10, newestFirst: true });
     expect(movements).toMatchObject([
       { from: [from], outputs: [{ address: to, amount: 20n, own: true }, { own: false }] },
     ]);
@@ -100,13 +104,13 @@ describe('the movements of a wallet', () => {
     const [one, other] = [await newWallet(), await newWallet()];
     await fund(one.wallet, [100n]);
     const address = await other.wallet.newAddress();
-    const { hash, transaction } = await one.wallet.transfers.pay({ address, amount: 30n, locktime: 0n });
-    await one.wallet.applyBlock(nextBlock(one.wallet, [transaction]));
+    const { hash, transaction } = await one.wallet.payments.pay({ address, amount: 30n, locktime: 0n });
+    await one.wallet.chain.apply(nextBlock(one.wallet, [transaction]));
     const before = await listed(one.wallet);
     await one.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
     await refreshOnce(one.wallet, [address], [[{ tHash: hash, n: 0 }, tokens(address, 30n)]], 1);
     expect(await listed(one.wallet)).toEqual([...before, ['import in confirmed', 30n, 30n, null, null]]);
-    expect(one.wallet.totals().running).toBe(100n);
+    expect(one.wallet.coins.totals().running).toBe(100n);
     await one.close();
     await other.close();
   });
@@ -117,18 +121,20 @@ describe('pages of the history', () => {
     const { wallet, close } = await newWallet();
     await fund(wallet, [10n, 20n, 30n]);
     await fund(wallet, [40n]);
-    const first = await wallet.movements({ limit: 1, newestFirst: false });
-    const newest = await wallet.movements({ limit: 1, newestFirst: true });
-    const { hash } = await wallet.transfers.pay({ address: NOBODY, amount: 5n, locktime: 0n });
+    const first = await wallet.history.movements({ limit: 1, newestFirst: false });
+    const newest = await wallet.history.movements({ limit: 1, newestFirst: true });
+    const { hash } = await wallet.payments.pay({ address: NOBODY, amount: 5n, locktime: 0n });
     await fund(wallet, [50n]);
     await wallet.settlement.markRejected(hash, 'a rule');
-    expect(await wallet.movements({ limit: 1, newestFirst: false })).toEqual(first);
+    expect(await wallet.history.movements({ limit: 1, newestFirst: false })).toEqual(first);
     expect(first.next).toBe(1);
-    const behind = await wallet.movements({ limit: 1, newestFirst: true, cursor: newest.next ?? -1 });
+    const behind = await wallet.history.movements({ limit: 1, newestFirst: true, cursor: newest.next ?? -1 });
     expect(behind.movements).toEqual(first.movements);
     expect(behind.next).toBeNull();
     const numbers = async (query: Partial<MovementQuery>) =>
-      (await wallet.movements({ limit: 100, newestFirst: true, ...query })).movements.map(({ number }) => number);
+      (await wallet.history.movements({ limit: 100, newestFirst: true, ...query })).movements.map(
+        ({ number }) => number,
+      );
     expect(await numbers({})).toEqual([3, 2, 1, 0]);
     expect(await numbers({ direction: 'in' })).toEqual([3, 1, 0]);
     expect(await numbers({ state: 'rejected' })).toEqual([2]);
@@ -144,20 +150,20 @@ describe('labels', () => {
   it('stay with the wallet, all of a request or none', async () => {
     const { wallet, folder, close } = await newWallet();
     await fund(wallet, [10n]);
-    const { movements } = await wallet.movements({ limit: 1, newestFirst: true });
+    const { movements } = await wallet.history.movements({ limit: 1, newestFirst: true });
     const name = movements[0]?.hash ?? '';
-    await wallet.setLabels([{ kind: 'transaction', name, label: 'rent — May' }]);
+    await wallet.labels.set([{ kind: 'transaction', name, label: 'rent — May' }]);
     const tooLong = { kind: 'address' as const, name: NOBODY, label: 'x'.repeat(257) };
     const good = { kind: 'address' as const, name: NOBODY, label: 'nobody' };
-    await expect(wallet.setLabels([good, tooLong])).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(wallet.labels.set([good, tooLong])).rejects.toMatchObject({ code: 'invalid_request' });
     await close();
     const again = await openWallet(folder);
-    expect(again.wallet.labels()).toEqual([{ kind: 'transaction', name, label: 'rent — May' }]);
-    expect((await again.wallet.movements({ limit: 1, newestFirst: true })).movements).toMatchObject([
+    expect(again.wallet.labels.all()).toEqual([{ kind: 'transaction', name, label: 'rent — May' }]);
+    expect((await again.wallet.history.movements({ limit: 1, newestFirst: true })).movements).toMatchObject([
       { label: 'rent — May' },
     ]);
-    await again.wallet.setLabels([{ kind: 'transaction', name, label: '' }]);
-    expect(again.wallet.labels()).toEqual([]);
+    await again.wallet.labels.set([{ kind: 'transaction', name, label: '' }]);
+    expect(again.wallet.labels.all()).toEqual([]);
     await again.close();
   });
 });

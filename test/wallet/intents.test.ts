@@ -31,7 +31,7 @@ const intentOf = (key: string, amount: bigint): Intent => ({ scope: 'api', key, 
 
 async function payOnce({ wallet }: OpenWallet, key: string, amount = 1n): Promise<string> {
   return wallet.intents.once(intentOf(key, amount), async (keep) => {
-    const { hash } = await wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n, keep });
+    const { hash } = await wallet.payments.pay({ address: NOBODY, amount, locktime: 0n, keep });
     return hash;
   });
 }
@@ -43,7 +43,7 @@ async function rich(options: OpenWalletOptions = {}): Promise<OpenWallet> {
 }
 
 const hashesOf = async ({ wallet }: OpenWallet): Promise<readonly string[]> =>
-  (await wallet.transfers.history()).map(({ hash }) => hash);
+  (await wallet.outgoing.latest()).map(({ hash }) => hash);
 
 const keptIn = async (kv: Kv): Promise<number> => {
   let count = 0;

@@ -46,11 +46,11 @@ describe('keystore', () => {
     };
     const { wallet, folder, close } = await newWallet({ syncFolder });
     isBroken = true;
-    const change = wallet.changePassphrase(PASSPHRASE, 'the new one');
+    const change = wallet.keystore.changePassphrase(PASSPHRASE, 'the new one');
     await expect(change).rejects.toMatchObject({ code: 'wallet_write_failed' });
     await expect(change).rejects.toThrow(/was changed, but a power cut may bring back the old one: keep both/);
-    await wallet.verifyPassphrase('the new one');
-    await expect(wallet.verifyPassphrase(PASSPHRASE)).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await wallet.keystore.verify('the new one');
+    await expect(wallet.keystore.verify(PASSPHRASE)).rejects.toMatchObject({ code: 'wrong_passphrase' });
     await close();
     await (await openWallet(folder, { passphrase: 'the new one' })).close();
   });
@@ -87,34 +87,38 @@ describe('keystore', () => {
     const folder = await temporaryFolder();
     await expect(openWallet(folder, { passphrase: ' ' })).rejects.toMatchObject({ code: 'blank_passphrase' });
     const { wallet, close } = await openWallet(folder, { passphrase: '', allowBlankPassphrase: true });
-    await wallet.verifyPassphrase('');
+    await wallet.keystore.verify('');
     await close();
   });
 
   it('changes the passphrase; only the new one opens it (decision V26)', async () => {
     const { wallet, folder, close } = await newWallet();
     const address = await wallet.newAddress();
-    await expect(wallet.changePassphrase(PASSPHRASE, '  ')).rejects.toMatchObject({ code: 'blank_passphrase' });
-    await wallet.changePassphrase(PASSPHRASE, 'new');
-    await expect(wallet.verifyPassphrase(PASSPHRASE)).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await expect(wallet.keystore.changePassphrase(PASSPHRASE, '  ')).rejects.toMatchObject({
+      code: 'blank_passphrase',
+    });
+    await wallet.keystore.changePassphrase(PASSPHRASE, 'new');
+    await expect(wallet.keystore.verify(PASSPHRASE)).rejects.toMatchObject({ code: 'wrong_passphrase' });
     await close();
     await expect(openWallet(folder)).rejects.toMatchObject({ code: 'wrong_passphrase' });
     const again = await openWallet(folder, { passphrase: 'new' });
-    expect(again.wallet.owns(address)).toBe(true);
+    expect(again.wallet.keys.owns(address)).toBe(true);
     await again.close();
   });
 
   it('on a development network changes it until the wallet is closed', async () => {
     const { wallet, folder, close } = await newWallet({ keepsPassphrase: true });
     const file = await readFile(join(folder, 'keystore.json'));
-    await expect(wallet.changePassphrase('wrong', 'new')).rejects.toMatchObject({ code: 'wrong_passphrase' });
-    await expect(wallet.changePassphrase(PASSPHRASE, '  ')).rejects.toMatchObject({ code: 'blank_passphrase' });
-    await wallet.changePassphrase(PASSPHRASE, 'new');
-    await wallet.verifyPassphrase('new');
+    await expect(wallet.keystore.changePassphrase('wrong', 'new')).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await expect(wallet.keystore.changePassphrase(PASSPHRASE, '  ')).rejects.toMatchObject({
+      code: 'blank_passphrase',
+    });
+    await wallet.keystore.changePassphrase(PASSPHRASE, 'new');
+    await wallet.keystore.verify('new');
     await close();
     expect(await readFile(join(folder, 'keystore.json'))).toEqual(file);
     const again = await openWallet(folder, { keepsPassphrase: true });
-    await again.wallet.verifyPassphrase(PASSPHRASE);
+    await again.wallet.keystore.verify(PASSPHRASE);
     await again.close();
   });
 });
@@ -127,7 +131,7 @@ describe('guessing', () => {
     for (let i = 0; i < 10; i++) {
       let waited = 0;
       let settled = false;
-      const attempt = wallet.verifyPassphrase('wrong').catch((error: unknown) => {
+      const attempt = wallet.keystore.verify('wrong').catch((error: unknown) => {
         settled = true;
         return error;
       });
@@ -147,9 +151,9 @@ describe('guessing', () => {
   it('looks at nothing before the delay is over, not even at the right passphrase', async () => {
     const clock = new ManualClock();
     const { wallet, close } = await newWallet({ clock });
-    await expect(wallet.verifyPassphrase('wrong')).rejects.toThrow();
+    await expect(wallet.keystore.verify('wrong')).rejects.toThrow();
     let open = false;
-    const right = wallet.verifyPassphrase(PASSPHRASE).then(() => {
+    const right = wallet.keystore.verify(PASSPHRASE).then(() => {
       open = true;
     });
     clock.advance(249);
@@ -163,9 +167,9 @@ describe('guessing', () => {
   it('gives nothing away to many guesses at once', async () => {
     const clock = new ManualClock();
     const { wallet, close } = await newWallet({ clock });
-    await expect(wallet.verifyPassphrase('wrong')).rejects.toThrow();
+    await expect(wallet.keystore.verify('wrong')).rejects.toThrow();
     const guesses = Array.from({ length: 200 }, (_, i) =>
-      wallet.verifyPassphrase(`guess ${i}`).catch((e: unknown) => e),
+      wallet.keystore.verify(`guess ${i}`).catch((e: unknown) => e),
     );
     clock.advance(250);
     await turns();
@@ -181,15 +185,15 @@ describe('guessing', () => {
   it('does not slow down a wallet with the right passphrase', async () => {
     const clock = new ManualClock();
     const { wallet, close } = await newWallet({ clock });
-    await Promise.all(Array.from({ length: 500 }, () => wallet.verifyPassphrase(PASSPHRASE)));
+    await Promise.all(Array.from({ length: 500 }, () => wallet.keystore.verify(PASSPHRASE)));
     await close();
   });
 
   it('slows the old passphrase of a change as well (decision V26)', async () => {
     const clock = new ManualClock();
     const { wallet, close } = await newWallet({ clock });
-    await expect(wallet.changePassphrase('wrong', 'new')).rejects.toMatchObject({ code: 'wrong_passphrase' });
-    const change = wallet.changePassphrase(PASSPHRASE, 'new');
+    await expect(wallet.keystore.changePassphrase('wrong', 'new')).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    const change = wallet.keystore.changePassphrase(PASSPHRASE, 'new');
     await turns();
     expect(clock.waiting).toBe(1);
     clock.advance(250);

@@ -30,15 +30,15 @@ describe('payments and kill -9 (rule P1, decision V14)', () => {
       expect(child.signalCode).toBe('SIGKILL');
 
       const { wallet, close } = await openWallet(first.folder);
-      const history = await wallet.transfers.history();
+      const history = await wallet.outgoing.latest();
       const hashes = history.map(({ hash }) => hash);
       expect(new Set(hashes).size).toBe(hashes.length);
       for (const hash of acknowledged) expect(hashes).toContain(hash);
       const inputs = history.flatMap(({ transaction }) => spentOutPoints(transaction)).map(outPointKey);
       expect(new Set(inputs).size).toBe(inputs.length);
       const changes = history.flatMap(({ transaction }) => transaction.outputs.slice(1));
-      for (const { scriptPublicKey } of changes) expect(wallet.owns(scriptPublicKey ?? '')).toBe(true);
-      expect(wallet.totals().running).toBe(BigInt(COINS * 3 - history.length));
+      for (const { scriptPublicKey } of changes) expect(wallet.keys.owns(scriptPublicKey ?? '')).toBe(true);
+      expect(wallet.coins.totals().running).toBe(BigInt(COINS * 3 - history.length));
       await close();
     }
   });

@@ -11,17 +11,17 @@ import { fund, NOBODY, newWallet, nextBlock, openWallet, removeFolders } from '.
 
 afterAll(removeFolders);
 
-const payAll = (wallet: Wallet) => wallet.transfers.pay({ address: NOBODY, amount: 10n, locktime: 0n });
+const payAll = (wallet: Wallet) => wallet.payments.pay({ address: NOBODY, amount: 10n, locktime: 0n });
 
 const movementsOf = async (wallet: Wallet) =>
-  (await wallet.movements({ newestFirst: false, limit: 100 })).movements.map(({ hash, state, net }) => [
+  (await wallet.history.movements({ newestFirst: false, limit: 100 })).movements.map(({ hash, state, net }) => [
     hash,
     state,
     net,
   ]);
 
 const statesOf = async (wallet: Wallet) =>
-  (await wallet.transfers.history()).map(({ hash, state, reason }) => [hash, state, reason]);
+  (await wallet.outgoing.latest()).map(({ hash, state, reason }) => [hash, state, reason]);
 
 /** A wallet whose only coin went into a payment without change, which was rejected. */
 async function afterRejection(wrap?: (kv: Kv) => Kv) {
@@ -40,12 +40,12 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
     expect(again.hash).toBe(hash);
     expect(await statesOf(wallet)).toEqual([[hash, 'queued', '']]);
     expect(await movementsOf(wallet)).toEqual([deposit, [hash, 'queued', -10n]]);
-    expect(wallet.transfers.takeQueued()?.hash).toBe(hash);
+    expect(wallet.outgoing.takeQueued()?.hash).toBe(hash);
     await wallet.settlement.markSent(hash);
-    await wallet.applyBlock(nextBlock(wallet, [again.transaction]));
+    await wallet.chain.apply(nextBlock(wallet, [again.transaction]));
     expect(await statesOf(wallet)).toEqual([[hash, 'confirmed', '']]);
     expect(await movementsOf(wallet)).toEqual([deposit, [hash, 'confirmed', -10n]]);
-    expect(wallet.totals().running).toBe(0n);
+    expect(wallet.coins.totals().running).toBe(0n);
     await close();
   });
 
@@ -56,14 +56,14 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
     await payAll(second.wallet);
     await second.wallet.settlement.markRejected(hash, 'refused twice');
     expect(await statesOf(second.wallet)).toEqual([[hash, 'rejected', 'refused twice']]);
-    expect(second.wallet.totals().running).toBe(10n);
+    expect(second.wallet.coins.totals().running).toBe(10n);
     await payAll(second.wallet);
     await second.close();
     const third = await openWallet(folder);
     expect(await statesOf(third.wallet)).toEqual([[hash, 'queued', '']]);
     expect(await movementsOf(third.wallet)).toEqual([deposit, [hash, 'queued', -10n]]);
-    expect(third.wallet.transfers.takeQueued()?.hash).toBe(hash);
-    expect(third.wallet.totals().running).toBe(0n);
+    expect(third.wallet.outgoing.takeQueued()?.hash).toBe(hash);
+    expect(third.wallet.coins.totals().running).toBe(0n);
     await third.close();
   });
 
@@ -71,10 +71,10 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
     const { wallet, hash, deposit, close } = await afterRejection();
     const { transaction } = await payAll(wallet);
     await wallet.settlement.markRejected(hash, 'refused twice');
-    await wallet.applyBlock(nextBlock(wallet, [transaction]));
+    await wallet.chain.apply(nextBlock(wallet, [transaction]));
     expect(await statesOf(wallet)).toEqual([[hash, 'confirmed', '']]);
     expect(await movementsOf(wallet)).toEqual([deposit, [hash, 'confirmed', -10n]]);
-    expect(wallet.totals().running).toBe(0n);
+    expect(wallet.coins.totals().running).toBe(0n);
     await close();
   });
 
@@ -92,9 +92,9 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
     fails = true;
     await expect(payAll(wallet)).rejects.toMatchObject({ code: 'wallet_write_failed' });
     fails = false;
-    expect(wallet.totals().running).toBe(10n);
-    expect(wallet.transfers.inFlight()).toEqual([]);
-    await wallet.setLabels([]);
+    expect(wallet.coins.totals().running).toBe(10n);
+    expect(wallet.outgoing.inFlight()).toEqual([]);
+    await wallet.labels.set([]);
     expect(await statesOf(wallet)).toEqual([[hash, 'rejected', 'refused once']]);
     expect(await movementsOf(wallet)).toEqual([deposit, [hash, 'rejected', 0n]]);
     await payAll(wallet);
@@ -111,7 +111,7 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
     const request = (key: string): Intent => ({ scope: 'callers', key, request: ['address', NOBODY, '10'] });
     const payOnce = (key: string) =>
       wallet.intents.once(request(key), async (keep) => {
-        const { hash } = await wallet.transfers.pay({ address: NOBODY, amount: 10n, locktime: 0n, keep });
+        const { hash } = await wallet.payments.pay({ address: NOBODY, amount: 10n, locktime: 0n, keep });
         return hash;
       });
     const hash = await payOnce('first');
@@ -121,7 +121,7 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
     expect(await payOnce('second')).toBe(hash);
     expect([await payOnce('first'), await payOnce('second')]).toEqual([hash, hash]);
     expect(await statesOf(wallet)).toEqual([[hash, 'queued', '']]);
-    expect(wallet.totals().running).toBe(25n);
+    expect(wallet.coins.totals().running).toBe(25n);
     await close();
   });
 });
@@ -129,7 +129,7 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
 describe('a rejected payment that is in a block all the same (docs/wallet.md#payments)', () => {
   it('is confirmed, and one to the same address of the same amount from other coins is not taken for it', async () => {
     const { wallet, close } = await newWallet();
-    const pay = (amount: bigint) => wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+    const pay = (amount: bigint) => wallet.payments.pay({ address: NOBODY, amount, locktime: 0n });
     await fund(wallet, [5n, 5n]);
     const first = await pay(10n);
     await wallet.settlement.markRejected(first.hash, 'refused once');
@@ -137,7 +137,7 @@ describe('a rejected payment that is in a block all the same (docs/wallet.md#pay
     const small = await pay(5n);
     const second = await pay(10n);
     expect(second.hash).not.toBe(first.hash);
-    await wallet.applyBlock(nextBlock(wallet, [first.transaction]));
+    await wallet.chain.apply(nextBlock(wallet, [first.transaction]));
     const reason = `an input was spent by another transaction: ${first.hash}`;
     expect(await statesOf(wallet)).toEqual([
       [first.hash, 'confirmed', ''],
@@ -146,7 +146,7 @@ describe('a rejected payment that is in a block all the same (docs/wallet.md#pay
     ]);
     const nets = (await movementsOf(wallet)).map(([, , net]) => net);
     expect(nets).toEqual([10n, -10n, 5n, 0n, 0n]);
-    expect(wallet.totals().running).toBe(5n);
+    expect(wallet.coins.totals().running).toBe(5n);
     await close();
   });
 });

@@ -24,22 +24,22 @@ describe('the wallet folder of format 1', () => {
     await cp(join(FIXTURES, 'wallet-1'), folder, { recursive: true });
     const expected = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8')) as Expected;
     const { wallet, close } = await openWallet(folder, { passphrase: expected.passphrase, spendOwnChange: false });
-    expect(wallet.height).toBe(expected.height);
-    expect([...wallet.addresses()].sort()).toEqual(expected.addresses);
-    const { running, available, locked } = wallet.totals();
+    expect(wallet.chain.height).toBe(expected.height);
+    expect([...wallet.keys.addresses.keys()].sort()).toEqual(expected.addresses);
+    const { running, available, locked } = wallet.coins.totals();
     expect({ running: `${running}`, available: `${available}`, locked: `${locked}` }).toEqual(expected.totals);
-    const history = (await wallet.transfers.history()).map(({ hash, state, kind }) => ({ hash, state, kind }));
+    const history = (await wallet.outgoing.latest()).map(({ hash, state, kind }) => ({ hash, state, kind }));
     expect(history).toEqual(expected.history);
-    const { movements } = await wallet.movements({ limit: 1_000, newestFirst: false });
+    const { movements } = await wallet.history.movements({ limit: 1_000, newestFirst: false });
     expect(movements.reduce((sum, { net }) => sum + net, 0n)).toBe(running);
     expect(
       movements.filter(({ seenAt }) => seenAt !== null).map(({ hash, state, kind }) => ({ hash, state, kind })),
     ).toEqual(expected.history);
-    const { hash } = await wallet.transfers.pay({ address: NOBODY, amount: available, locktime: 0n });
+    const { hash } = await wallet.payments.pay({ address: NOBODY, amount: available, locktime: 0n });
     await close();
     const again = await openWallet(folder, { passphrase: expected.passphrase, spendOwnChange: false });
-    expect(again.wallet.transfers.inFlightByHash(hash)?.state).toBe('queued');
-    expect(again.wallet.totals().available).toBe(0n);
+    expect(again.wallet.outgoing.get(hash)?.state).toBe('queued');
+    expect(again.wallet.coins.totals().available).toBe(0n);
     await again.close();
   });
 });

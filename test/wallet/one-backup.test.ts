@@ -47,7 +47,7 @@ async function refreshAll(wallet: Wallet, unspent: readonly Utxo[], height: numb
       height,
     );
   }
-  await wallet.advanceTo({ height, hash: null });
+  await wallet.chain.advanceTo({ height, hash: null });
 }
 
 const outputsOf = (transaction: Transaction): Utxo[] =>
@@ -55,10 +55,10 @@ const outputsOf = (transaction: Transaction): Utxo[] =>
 
 /** Pays in a block of its own. */
 async function pay(wallet: Wallet, amount: bigint): Promise<Transaction> {
-  const { hash } = await wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
-  const [[, transaction] = []] = (await wallet.outgoing()).filter(([known]) => known === hash);
+  const { hash } = await wallet.payments.pay({ address: NOBODY, amount, locktime: 0n });
+  const [[, transaction] = []] = (await wallet.history.outgoing()).filter(([known]) => known === hash);
   if (transaction === undefined) throw new Error('the payment is gone');
-  await wallet.applyBlock(nextBlock(wallet, [transaction]));
+  await wallet.chain.apply(nextBlock(wallet, [transaction]));
   return transaction;
 }
 
@@ -72,14 +72,14 @@ describe('a copy of the folder', () => {
 
     const { wallet, close } = await openWallet(first.folder);
     const payment = await pay(wallet, 12_500n);
-    const { height } = wallet;
-    const { available } = wallet.totals();
+    const { height } = wallet.chain;
+    const { available } = wallet.coins.totals();
     expect(available).toBe(9_987_500n);
     await close();
 
     const restored = await openWallet(copy);
     await refreshAll(restored.wallet, outputsOf(payment), height);
-    expect(restored.wallet.totals().available).toBe(available);
+    expect(restored.wallet.coins.totals().available).toBe(available);
     await restored.close();
   });
 });
@@ -91,9 +91,9 @@ describe('the addresses of a wallet', () => {
     const receive = [0, 1].map((index) => keys.address({ account: 'receive', index }));
     for (const { wallet } of [one, other]) {
       expect([await wallet.newAddress(), await wallet.newAddress()]).toEqual(receive);
-      expect(await wallet.rewardAddress()).toBe(keys.address({ account: 'rewards', index: 0 }));
-      await wallet.transfers.createItem({ spec: 'Create', amount: 5n, metadata: null });
-      expect(wallet.addresses()).toContain(keys.address({ account: 'items', index: 0 }));
+      expect(await wallet.chain.rewardAddress()).toBe(keys.address({ account: 'rewards', index: 0 }));
+      await wallet.payments.createItem({ spec: 'Create', amount: 5n, metadata: null });
+      expect([...wallet.keys.addresses.keys()]).toContain(keys.address({ account: 'items', index: 0 }));
     }
     await fund(one.wallet, [50n]);
     const { outputs } = await pay(one.wallet, 20n);
@@ -128,11 +128,11 @@ describe('the addresses of a wallet', () => {
     await one.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
     await one.wallet.importKeyPairs(await one.wallet.exportKeyPairs()).catch(() => undefined);
     const isCovered = (wallet: Wallet): readonly boolean[] =>
-      [own, foreign].map((address) => wallet.isCovered(address));
+      [own, foreign].map((address) => wallet.keys.isCovered(address));
     expect(isCovered(one.wallet)).toEqual([true, false]);
     await one.close();
     const again = await openWallet(one.folder);
-    expect([...again.wallet.addresses()].sort()).toEqual([own, foreign].sort());
+    expect([...again.wallet.keys.addresses.keys()].sort()).toEqual([own, foreign].sort());
     expect(isCovered(again.wallet)).toEqual([true, false]);
     await other.close();
     await again.close();
@@ -155,9 +155,9 @@ describe('a wallet of an earlier version', () => {
     expect(JSON.parse(await readFile(join(folder, 'keystore.json'), 'utf8')).format).toBe(2);
 
     const second = await openWallet(folder, { passphrase });
-    expect([...second.wallet.addresses()].sort()).toEqual([...addresses, fresh].sort());
-    expect(second.wallet.isCovered(fresh)).toBe(true);
-    expect(addresses.some((address: string) => second.wallet.isCovered(address))).toBe(false);
+    expect([...second.wallet.keys.addresses.keys()].sort()).toEqual([...addresses, fresh].sort());
+    expect(second.wallet.keys.isCovered(fresh)).toBe(true);
+    expect(addresses.some((address: string) => second.wallet.keys.isCovered(address))).toBe(false);
     await second.close();
     expect((await readdir(folder)).filter((name) => name.startsWith('keystore-format-1-'))).toEqual(copies);
   });
@@ -171,8 +171,8 @@ describe('a wallet of an earlier version', () => {
     await first.close();
     await cp(join(WALLET_1, 'keystore.json'), join(folder, 'keystore.json'));
     const second = await openWallet(folder, { passphrase });
-    expect(second.wallet.owns(fresh)).toBe(true);
-    expect(second.wallet.isCovered(fresh)).toBe(false);
+    expect(second.wallet.keys.owns(fresh)).toBe(true);
+    expect(second.wallet.keys.isCovered(fresh)).toBe(false);
     await second.close();
   });
 });
@@ -188,9 +188,11 @@ describe('a change of passphrase', () => {
     await cp(join(other.folder, 'keystore.json'), join(folder, 'keystore-format-1-other.json'));
     await mkdir(join(folder, 'before-format-2'));
     await cp(join(WALLET_1, 'keystore.json'), join(folder, 'before-format-2', 'keystore.json'));
-    await expect(wallet.changePassphrase('wrong', 'the new one')).rejects.toMatchObject({ code: 'wrong_passphrase' });
+    await expect(wallet.keystore.changePassphrase('wrong', 'the new one')).rejects.toMatchObject({
+      code: 'wrong_passphrase',
+    });
     expect(await keystoreCopies(join(folder, 'keystore.json'))).toHaveLength(3);
-    await wallet.changePassphrase(passphrase, 'the new one');
+    await wallet.keystore.changePassphrase(passphrase, 'the new one');
     expect(await keystoreCopies(join(folder, 'keystore.json'))).toEqual([
       join(folder, 'before-format-2', 'keystore.json'),
       join(folder, 'keystore-format-1-other.json'),
@@ -232,10 +234,10 @@ describe('a sweep', () => {
     const item = { kind: 'item', amount: 9n, genesisHash: 'g of the item', metadata: null } as const;
     const outputs: TxOut[] = [...foreign.map((address, i) => tokens(address, BigInt(i + 1))), tokens(own, 100n)];
     outputs.push({ value: item, locktime: 0n, scriptPublicKey: foreign[0] ?? '' });
-    await one.wallet.applyBlock(nextBlock(one.wallet, [paymentFromOutside(outputs)]));
-    expect(one.wallet.uncovered()).toBe(10n);
+    await one.wallet.chain.apply(nextBlock(one.wallet, [paymentFromOutside(outputs)]));
+    expect(one.wallet.coverage.uncovered()).toBe(10n);
 
-    const made = await one.wallet.sweep();
+    const made = await one.wallet.coverage.sweep();
     expect(made.map(({ kind, transaction }) => [kind, transaction.inputs.length])).toEqual([
       ['merge', 3],
       ['merge', 1],
@@ -243,16 +245,16 @@ describe('a sweep', () => {
     ]);
     const paid = made.flatMap(({ transaction }) => transaction.outputs);
     expect(paid.map(({ value }) => value.amount)).toEqual([9n, 1n, 9n]);
-    expect(paid.every(({ scriptPublicKey: to }) => one.wallet.isCovered(to ?? ''))).toBe(true);
-    expect(one.wallet.uncovered()).toBe(0n);
-    expect(await one.wallet.sweep()).toEqual([]);
-    await one.wallet.applyBlock(
+    expect(paid.every(({ scriptPublicKey: to }) => one.wallet.keys.isCovered(to ?? ''))).toBe(true);
+    expect(one.wallet.coverage.uncovered()).toBe(0n);
+    expect(await one.wallet.coverage.sweep()).toEqual([]);
+    await one.wallet.chain.apply(
       nextBlock(
         one.wallet,
         made.map(({ transaction }) => transaction),
       ),
     );
-    expect(one.wallet.totals().available).toBe(110n);
+    expect(one.wallet.coins.totals().available).toBe(110n);
     await one.close();
     await other.close();
   });
@@ -262,10 +264,10 @@ describe('a sweep', () => {
     await cp(WALLET_1, folder, { recursive: true });
     const { passphrase } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'));
     const { wallet, close } = await openWallet(folder, { passphrase });
-    await wallet.sweep();
+    await wallet.coverage.sweep();
     // Nothing that a block has is left to sweep.
-    expect(wallet.totals()).toMatchObject({ available: 100n, unconfirmed: 100n });
-    expect(wallet.isCovered(await wallet.rewardAddress())).toBe(true);
+    expect(wallet.coins.totals()).toMatchObject({ available: 100n, unconfirmed: 100n });
+    expect(wallet.keys.isCovered(await wallet.chain.rewardAddress())).toBe(true);
     await close();
   });
 });

@@ -62,9 +62,9 @@ describe('the order in which own transactions are sent (docs/wallet.md#payments)
     outgoing.mark(second, 'sent');
     outgoing.mark(first, 'queued');
     outgoing.mark(second, 'queued');
-    outgoing.putBack(second);
+    outgoing.release(second);
     expect(takeAll(outgoing)).toEqual([first]);
-    outgoing.putBack(second);
+    outgoing.release(second);
     expect(takeAll(outgoing)).toEqual([]);
     outgoing.mark(first, 'sent');
     expect(takeAll(outgoing)).toEqual([second]);

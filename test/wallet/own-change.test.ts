@@ -36,11 +36,11 @@ beforeEach(async () => {
 afterEach(() => open.close());
 afterAll(removeFolders);
 
-const pay = (amount: bigint, address = NOBODY) => wallet.transfers.pay({ address, amount, locktime: 0n });
+const pay = (amount: bigint, address = NOBODY) => wallet.payments.pay({ address, amount, locktime: 0n });
 const parentsOf = ({ transaction }: OwnTransaction) => spentOutPoints(transaction).map(({ tHash }) => tHash);
-const applied = async (transactions: readonly Transaction[]) => wallet.applyBlock(nextBlock(wallet, transactions));
-const ends = async () => (await wallet.transfers.history()).map(({ state, reason }) => [state, reason]);
-const states = async () => (await wallet.transfers.history()).map(({ state }) => state);
+const applied = async (transactions: readonly Transaction[]) => wallet.chain.apply(nextBlock(wallet, transactions));
+const ends = async () => (await wallet.outgoing.latest()).map(({ state, reason }) => [state, reason]);
+const states = async () => (await wallet.outgoing.latest()).map(({ state }) => state);
 
 async function reopen(): Promise<void> {
   await open.close();
@@ -55,7 +55,7 @@ function theftOf({ transaction }: OwnTransaction): Transaction {
 
 /** Every coin that is listed and every input in flight: none twice. */
 async function expectNothingTwice(): Promise<void> {
-  const inFlight = wallet.transfers.inFlight();
+  const inFlight = wallet.outgoing.inFlight();
   const spent = inFlight.flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
   const listed = [...(await wallet.info({})).addresses.values()].flat().map(({ outPoint }) => outPointKey(outPoint));
   expect(new Set([...spent, ...listed]).size).toBe(spent.length + listed.length);
@@ -89,10 +89,10 @@ describe('what a payment spends (decision V29)', () => {
     const made = [await pay(10n), await pay(10n)];
     made.push(...(await Promise.all([pay(10n), pay(10n), pay(10n)])));
     made.slice(1).forEach((one, i) => void expect(parentsOf(one)).toEqual([made[i]?.hash]));
-    expect(wallet.totals()).toEqual({ running: 50n, available: 50n, locked: 0n, unconfirmed: 50n });
+    expect(wallet.coins.totals()).toEqual({ running: 50n, available: 50n, locked: 0n, unconfirmed: 50n });
     await applied(made.map(({ transaction }) => transaction));
     expect(await states()).toEqual(new Array(5).fill('confirmed'));
-    expect(wallet.totals()).toEqual({ running: 50n, available: 50n, locked: 0n, unconfirmed: 0n });
+    expect(wallet.coins.totals()).toEqual({ running: 50n, available: 50n, locked: 0n, unconfirmed: 0n });
   });
 
   it('is what blocks have, as long as that suffices', async () => {
@@ -108,13 +108,13 @@ describe('what a payment spends (decision V29)', () => {
     const first = await pay(90n, await wallet.newAddress());
     const second = await pay(115n);
     expect(parentsOf(second)).toContain(first.hash);
-    expect(wallet.totals()).toMatchObject({ running: 5n, available: 5n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 5n, available: 5n });
   });
 
   it('is an item that was just made, and its change', async () => {
-    const item = await wallet.transfers.createItem({ spec: 'Create', amount: 5n, metadata: null });
+    const item = await wallet.payments.createItem({ spec: 'Create', amount: 5n, metadata: null });
     const order = { address: NOBODY, amount: 2n, genesisHash: item.hash, locktime: 0n };
-    const [first, second] = [await wallet.transfers.pay(order), await wallet.transfers.pay(order)];
+    const [first, second] = [await wallet.payments.pay(order), await wallet.payments.pay(order)];
     expect([parentsOf(first), parentsOf(second)]).toEqual([[item.hash], [first.hash]]);
     await applied([item, first, second].map(({ transaction }) => transaction));
     expect((await wallet.info({})).items).toEqual(new Map([[item.hash, 1n]]));
@@ -122,8 +122,8 @@ describe('what a payment spends (decision V29)', () => {
 
   it('is not an output of its own whose locktime has not come', async () => {
     await fund(wallet, [100n]);
-    await wallet.transfers.pay({ address: await wallet.newAddress(), amount: 60n, locktime: 3n });
-    expect(wallet.totals()).toMatchObject({ running: 100n, available: 40n, locked: 60n });
+    await wallet.payments.pay({ address: await wallet.newAddress(), amount: 60n, locktime: 3n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 100n, available: 40n, locked: 60n });
     await expect(pay(41n)).rejects.toMatchObject({
       message: 'the payment needs 41 raw units: available 40, locked 60, short of 1',
     });
@@ -133,14 +133,14 @@ describe('what a payment spends (decision V29)', () => {
     const patient = await newWallet({ spendOwnChange: false });
     onTestFinished(() => patient.close());
     await fund(patient.wallet, [100n]);
-    const order = (amount: bigint) => patient.wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+    const order = (amount: bigint) => patient.wallet.payments.pay({ address: NOBODY, amount, locktime: 0n });
     const { transaction } = await order(30n);
-    expect(patient.wallet.totals()).toMatchObject({ running: 70n, available: 0n, locked: 70n });
+    expect(patient.wallet.coins.totals()).toMatchObject({ running: 70n, available: 0n, locked: 70n });
     await expect(order(1n)).rejects.toMatchObject({
       message:
         'the payment needs 1 raw units: available 0, locked 70, 70 of it until a block has own payments, short of 1',
     });
-    await patient.wallet.applyBlock(nextBlock(patient.wallet, [transaction]));
+    await patient.wallet.chain.apply(nextBlock(patient.wallet, [transaction]));
     await order(70n);
   });
 });
@@ -170,7 +170,7 @@ describe('not enough funds', () => {
     onTestFinished(() => held.close());
     await fund(held.wallet, [100n]);
     isHeld = true;
-    const order = (amount: bigint) => held.wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+    const order = (amount: bigint) => held.wallet.payments.pay({ address: NOBODY, amount, locktime: 0n });
     const first = order(10n);
     await expect(order(91n)).rejects.toMatchObject({ code: 'insufficient_funds' });
     gate.resolve();
@@ -194,10 +194,10 @@ describe('the end of a payment', () => {
       ['rejected', because(first.hash)],
     ]);
     expect(ended).toEqual([first.hash, second.hash, third.hash]);
-    expect(wallet.totals()).toEqual({ running: 120n, available: 120n, locked: 0n, unconfirmed: 0n });
+    expect(wallet.coins.totals()).toEqual({ running: 120n, available: 120n, locked: 0n, unconfirmed: 0n });
     await reopen();
-    expect(wallet.totals()).toEqual({ running: 120n, available: 120n, locked: 0n, unconfirmed: 0n });
-    expect(wallet.transfers.inFlight()).toEqual([]);
+    expect(wallet.coins.totals()).toEqual({ running: 120n, available: 120n, locked: 0n, unconfirmed: 0n });
+    expect(wallet.outgoing.inFlight()).toEqual([]);
     await expectNothingTwice();
   });
 
@@ -206,9 +206,9 @@ describe('the end of a payment', () => {
     const first = await pay(10n);
     const second = await pay(10n);
     await wallet.settlement.markRejected(second.hash, 'a rule');
-    expect(wallet.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 90n });
+    expect(wallet.coins.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 90n });
     await reopen();
-    expect(wallet.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 90n });
+    expect(wallet.coins.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 90n });
     expect(parentsOf(await pay(10n))).toEqual([first.hash]);
   });
 
@@ -219,9 +219,9 @@ describe('the end of a payment', () => {
     await applied([theftOf(first)]);
     expect(await states()).toEqual(['rejected', 'rejected']);
     expect(second.transaction.inputs).toHaveLength(3);
-    expect(wallet.totals()).toMatchObject({ running: 20n, available: 20n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 20n, available: 20n });
     await reopen();
-    expect(wallet.totals()).toMatchObject({ running: 20n, available: 20n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 20n, available: 20n });
   });
 
   it.each([true, false])(
@@ -236,12 +236,17 @@ describe('the end of a payment', () => {
         const [, change] = first.transaction.outputs;
         if (change === undefined) throw new Error('no change');
         const point = { height: 1, hash: null };
-        await refreshOnce(wallet, wallet.addresses(), [[{ tHash: transactionHash(copy), n: 1 }, change]], 1);
+        await refreshOnce(
+          wallet,
+          [...wallet.keys.addresses.keys()],
+          [[{ tHash: transactionHash(copy), n: 1 }, change]],
+          1,
+        );
         await wallet.settlement.markConfirmed(first.hash, { asCopy: true });
-        await wallet.advanceTo(point);
+        await wallet.chain.advanceTo(point);
       }
       expect(await states()).toEqual(['confirmed', 'rejected']);
-      expect(wallet.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 0n });
+      expect(wallet.coins.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 0n });
     },
   );
 });
@@ -253,10 +258,10 @@ describe('a chain that is only partly in blocks', () => {
     for (const { transaction } of made) {
       await reopen();
       await applied([transaction]);
-      expect(wallet.totals()).toMatchObject({ running: 70n, available: 70n });
+      expect(wallet.coins.totals()).toMatchObject({ running: 70n, available: 70n });
       await expectNothingTwice();
     }
-    expect(wallet.totals().unconfirmed).toBe(0n);
+    expect(wallet.coins.totals().unconfirmed).toBe(0n);
     expect(await states()).toEqual(['confirmed', 'confirmed', 'confirmed']);
   });
 
@@ -266,9 +271,9 @@ describe('a chain that is only partly in blocks', () => {
     const second = await pay(10n);
     await applied([first.transaction]);
     await wallet.settlement.markRejected(second.hash, 'a rule');
-    expect(wallet.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 0n });
+    expect(wallet.coins.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 0n });
     await reopen();
-    expect(wallet.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 0n });
+    expect(wallet.coins.totals()).toEqual({ running: 90n, available: 90n, locked: 0n, unconfirmed: 0n });
   });
 
   it('is settled by a refresh that shows what is left of it', async () => {
@@ -276,10 +281,10 @@ describe('a chain that is only partly in blocks', () => {
     const made = [await pay(10n), await pay(10n)];
     const change = made[1]?.transaction.outputs[1];
     if (change === undefined) throw new Error('no change');
-    await refreshOnce(wallet, wallet.addresses(), [[{ tHash: made[1]?.hash ?? '', n: 1 }, change]], 1);
+    await refreshOnce(wallet, [...wallet.keys.addresses.keys()], [[{ tHash: made[1]?.hash ?? '', n: 1 }, change]], 1);
     for (const { hash } of made) await wallet.settlement.markConfirmed(hash);
-    await wallet.advanceTo({ height: 1, hash: null });
-    expect(wallet.totals()).toEqual({ running: 80n, available: 80n, locked: 0n, unconfirmed: 0n });
+    await wallet.chain.advanceTo({ height: 1, hash: null });
+    expect(wallet.coins.totals()).toEqual({ running: 80n, available: 80n, locked: 0n, unconfirmed: 0n });
     expect(await states()).toEqual(['confirmed', 'confirmed']);
   });
 
@@ -293,11 +298,11 @@ describe('a chain that is only partly in blocks', () => {
     await kv.close();
     open = await openWallet(open.folder);
     wallet = open.wallet;
-    expect(wallet.transfers.takeQueued()?.hash).toBe(made[0]?.hash);
-    expect(wallet.transfers.takeQueued()).toBeUndefined();
+    expect(wallet.outgoing.takeQueued()?.hash).toBe(made[0]?.hash);
+    expect(wallet.outgoing.takeQueued()).toBeUndefined();
     // Its input is no output of the chain, so that it does not come back as one.
     await wallet.settlement.markRejected(made[1]?.hash ?? '', 'a rule');
-    expect(wallet.totals()).toMatchObject({ running: 90n, unconfirmed: 90n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 90n, unconfirmed: 90n });
   });
 });
 
@@ -317,26 +322,26 @@ describe('a payment that is being made', () => {
     const fragile = await newWallet({ wrap });
     onTestFinished(() => fragile.close());
     await fund(fragile.wallet, [100n]);
-    const order = (amount: bigint) => fragile.wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+    const order = (amount: bigint) => fragile.wallet.payments.pay({ address: NOBODY, amount, locktime: 0n });
     broken = true;
     const first = order(10n).catch((error: unknown) => error);
     await reached.promise;
     const second = order(10n).catch((error: unknown) => error);
     // The second spends the change of the first, and is staged behind the write that fails.
-    while (fragile.wallet.transfers.inFlight().length < 2) await new Promise((resolve) => setImmediate(resolve));
+    while (fragile.wallet.outgoing.inFlight().length < 2) await new Promise((resolve) => setImmediate(resolve));
     gate.resolve();
     expect([await first, await second]).toMatchObject([
       { code: 'wallet_write_failed' },
       { code: 'wallet_write_failed' },
     ]);
-    expect(fragile.wallet.totals()).toEqual({ running: 100n, available: 100n, locked: 0n, unconfirmed: 0n });
-    expect(fragile.wallet.transfers.takeQueued()).toBeUndefined();
+    expect(fragile.wallet.coins.totals()).toEqual({ running: 100n, available: 100n, locked: 0n, unconfirmed: 0n });
+    expect(fragile.wallet.outgoing.takeQueued()).toBeUndefined();
     const third = await order(10n);
     await fragile.close();
     const again = await openWallet(fragile.folder);
     onTestFinished(() => again.close());
-    expect(again.wallet.transfers.inFlight().map(({ hash }) => hash)).toEqual([third.hash]);
-    expect(again.wallet.totals()).toMatchObject({ running: 90n, available: 90n });
+    expect(again.wallet.outgoing.inFlight().map(({ hash }) => hash)).toEqual([third.hash]);
+    expect(again.wallet.coins.totals()).toMatchObject({ running: 90n, available: 90n });
   });
 
   it('takes other coins when a block has spent the ones that it had taken', async () => {
@@ -346,11 +351,11 @@ describe('a payment that is being made', () => {
     const theft = { ...paymentFromOutside([tokens(NOBODY, 1n)]), inputs: [{ previousOut: mine.outPoint, script: [] }] };
     const paid = pay(60n);
     const block = nextBlock(wallet, [theft]);
-    const [{ transaction }] = await Promise.all([paid, wallet.applyBlock(block)]);
+    const [{ transaction }] = await Promise.all([paid, wallet.chain.apply(block)]);
     if (spentOutPoints(transaction).some((outPoint) => outPointKey(outPoint) === outPointKey(mine.outPoint))) {
       // The block came later: it has shown that the payment is none.
       expect(await states()).toEqual(['rejected']);
-    } else expect(wallet.totals()).toMatchObject({ running: 40n, available: 40n });
+    } else expect(wallet.coins.totals()).toMatchObject({ running: 40n, available: 40n });
     await expectNothingTwice();
   });
 });

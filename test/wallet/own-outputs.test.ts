@@ -25,7 +25,7 @@ afterAll(removeFolders);
 
 const words = newWords(systemRandom, 12);
 
-const pay = (wallet: Wallet, amount = 1n) => wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+const pay = (wallet: Wallet, amount = 1n) => wallet.payments.pay({ address: NOBODY, amount, locktime: 0n });
 
 function changeOf({ outputs }: Transaction) {
   const [, change] = outputs;
@@ -48,8 +48,8 @@ describe('after payments that were rejected (docs/wallet.md#restoring-from-words
     for (let i = 0; i < LOOKAHEAD + 5; i++) await pay(wallet);
     await wallet.settlement.markRejected(first.hash, 'abandoned');
     const { transaction } = await pay(wallet, 7n);
-    await wallet.applyBlock(nextBlock(wallet, [transaction]));
-    expect(wallet.totals().running).toBe(999_993n);
+    await wallet.chain.apply(nextBlock(wallet, [transaction]));
+    expect(wallet.coins.totals().running).toBe(999_993n);
     expect(await foundBy([changeOf(transaction).address])).toContain('change 0');
     await close();
   });
@@ -100,12 +100,12 @@ describe('after payments that were rejected (docs/wallet.md#restoring-from-words
     const again = await openWallet(open.folder);
     ({ wallet } = again);
     expect(changeOf((await pay(wallet, 33n)).transaction).address).not.toBe(address);
-    await wallet.applyBlock(nextBlock(wallet, [second.transaction]));
+    await wallet.chain.apply(nextBlock(wallet, [second.transaction]));
     // It is spent again, so that nothing is left there.
-    await wallet.applyBlock(
+    await wallet.chain.apply(
       nextBlock(
         wallet,
-        wallet.transfers.inFlight().map((one) => one.transaction),
+        wallet.outgoing.inFlight().map((one) => one.transaction),
       ),
     );
     expect(changeOf((await pay(wallet, 34n)).transaction).address).not.toBe(address);
@@ -116,9 +116,9 @@ describe('after payments that were rejected (docs/wallet.md#restoring-from-words
     const { wallet, close } = await newWallet({ words });
     const order = { spec: 'Default' as const, amount: 1n };
     for (let i = 0; i < LOOKAHEAD + 5; i++) {
-      await expect(wallet.transfers.createItem({ ...order, metadata: 'x'.repeat(801) })).rejects.toThrow(/metadata/);
+      await expect(wallet.payments.createItem({ ...order, metadata: 'x'.repeat(801) })).rejects.toThrow(/metadata/);
     }
-    const { transaction } = await wallet.transfers.createItem({ ...order, metadata: null });
+    const { transaction } = await wallet.payments.createItem({ ...order, metadata: null });
     expect(await foundBy([transaction.outputs[0]?.scriptPublicKey ?? ''])).toEqual(new Set(['items 0']));
     await close();
   });
@@ -128,14 +128,14 @@ it('a backup file says how many addresses were handed out, so that none has to b
   const first = await newWallet({ words, networkName: 'a network' });
   let last = '';
   for (let i = 0; i < 30; i++) last = await first.wallet.newAddress();
-  const content = await openBackup(await first.wallet.backup(PASSPHRASE), PASSPHRASE, 'a network');
+  const content = await openBackup(await first.wallet.coverage.backup(PASSPHRASE), PASSPHRASE, 'a network');
   await first.close();
   expect(content.handedOut).toEqual([{ account: 'receive', index: 29 }]);
   const search = new AddressSearch(await DerivedKeys.of(content.words), 1, content.handedOut);
   const second = await newWallet({ words: content.words });
   await second.wallet.coverage.handOut(search.found);
-  expect(second.wallet.addresses()).toContain(last);
-  await second.wallet.applyBlock(nextBlock(second.wallet, [paymentFromOutside([tokens(last, 5n)])]));
-  expect(second.wallet.totals().running).toBe(5n);
+  expect([...second.wallet.keys.addresses.keys()]).toContain(last);
+  await second.wallet.chain.apply(nextBlock(second.wallet, [paymentFromOutside([tokens(last, 5n)])]));
+  expect(second.wallet.coins.totals().running).toBe(5n);
   await second.close();
 });

@@ -27,7 +27,7 @@ function chainTo(address: string, length: number): readonly ToldBlock[] {
 }
 
 async function heights(wallet: Wallet): Promise<readonly unknown[]> {
-  return (await wallet.movements({ limit: 100, newestFirst: false })).movements.map(({ height }) => height);
+  return (await wallet.history.movements({ limit: 100, newestFirst: false })).movements.map(({ height }) => height);
 }
 
 describe('past blocks', () => {
@@ -42,8 +42,8 @@ describe('past blocks', () => {
     });
     const chain = chainTo(await wallet.newAddress(), 100);
     writes = 0;
-    for (const told of chain) await wallet.applyBlock(told);
-    await wallet.sync();
+    for (const told of chain) await wallet.chain.apply(told);
+    await wallet.chain.sync();
     expect(writes).toBe(1);
     expect(await heights(wallet)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
   });
@@ -58,15 +58,19 @@ describe('past blocks', () => {
         }),
     });
     const chain = chainTo(await first.wallet.newAddress(), 40);
-    for (const told of chain.slice(0, 15)) await first.wallet.applyBlock(told);
-    await first.wallet.sync();
+    for (const told of chain.slice(0, 15)) await first.wallet.chain.apply(told);
+    await first.wallet.chain.sync();
     isCut = true;
-    for (const told of chain.slice(15)) await first.wallet.applyBlock(told);
+    for (const told of chain.slice(15)) await first.wallet.chain.apply(told);
     await first.close();
     const { wallet } = await openWallet(folder);
-    expect([wallet.height, wallet.totals().running, await heights(wallet)]).toEqual([14, 2n, [0, 10]]);
-    for (const told of chain.slice(15)) await wallet.applyBlock(told);
-    await wallet.sync();
-    expect([wallet.height, wallet.totals().running, await heights(wallet)]).toEqual([39, 4n, [0, 10, 20, 30]]);
+    expect([wallet.chain.height, wallet.coins.totals().running, await heights(wallet)]).toEqual([14, 2n, [0, 10]]);
+    for (const told of chain.slice(15)) await wallet.chain.apply(told);
+    await wallet.chain.sync();
+    expect([wallet.chain.height, wallet.coins.totals().running, await heights(wallet)]).toEqual([
+      39,
+      4n,
+      [0, 10, 20, 30],
+    ]);
   });
 });

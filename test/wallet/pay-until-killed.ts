@@ -8,7 +8,7 @@ const [folder = ''] = process.argv.slice(2);
 const { wallet } = await openWallet(folder);
 async function payer(): Promise<void> {
   for (;;) {
-    const { hash } = await wallet.transfers.pay({ address: NOBODY, amount: 1n, locktime: 0n });
+    const { hash } = await wallet.payments.pay({ address: NOBODY, amount: 1n, locktime: 0n });
     process.stdout.write(`${hash}\n`);
   }
 }

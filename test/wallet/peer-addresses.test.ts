@@ -27,7 +27,7 @@ describe('addresses for peers (decision V15)', () => {
     const mine = await wallet.newAddress();
     const search = new AddressSearch(await DerivedKeys.of(words), LOOKAHEAD);
     expect(search.note(mine)).toBe(true);
-    expect(wallet.addresses().length).toBeLessThan(LOOKAHEAD);
+    expect(wallet.keys.addresses.size).toBeLessThan(LOOKAHEAD);
     await close();
   });
 
@@ -43,8 +43,8 @@ describe('addresses for peers (decision V15)', () => {
       open = await openWallet(folder);
     }
     const [address = ''] = told;
-    expect([told.size, open.wallet.addresses()]).toEqual([1, [address]]);
-    await open.wallet.applyBlock(nextBlock(open.wallet, [paymentFromOutside([tokens(address, 1n)])]));
+    expect([told.size, [...open.wallet.keys.addresses.keys()]]).toEqual([1, [address]]);
+    await open.wallet.chain.apply(nextBlock(open.wallet, [paymentFromOutside([tokens(address, 1n)])]));
     const next = await open.wallet.peerAddresses.addressFor('one peer');
     expect(next).not.toBe(address);
     await open.close();
@@ -61,9 +61,9 @@ describe('addresses for peers (decision V15)', () => {
     });
     isFull = true;
     await expect(wallet.peerAddresses.addressFor('a peer')).rejects.toMatchObject({ code: 'wallet_write_failed' });
-    expect(wallet.addresses()).toEqual([]);
+    expect([...wallet.keys.addresses.keys()]).toEqual([]);
     isFull = false;
-    expect(wallet.owns(await wallet.peerAddresses.addressFor('a peer'))).toBe(true);
+    expect(wallet.keys.owns(await wallet.peerAddresses.addressFor('a peer'))).toBe(true);
     await close();
   });
 });

@@ -29,12 +29,12 @@ afterAll(removeFolders);
 async function seenWallet() {
   const { wallet, folder, close } = await newWallet();
   await fund(wallet, [100n, 70n]);
-  const { hash } = await wallet.transfers.pay({ address: NOBODY, amount: 70n, locktime: 0n });
-  const paid = wallet.transfers.inFlightByHash(hash);
+  const { hash } = await wallet.payments.pay({ address: NOBODY, amount: 70n, locktime: 0n });
+  const paid = wallet.outgoing.get(hash);
   if (paid === undefined) throw new Error('not queued');
-  await wallet.applyBlock(nextBlock(wallet, [paid.transaction]));
-  expect(wallet.transfers.inFlightByHash(hash)).toBeUndefined();
-  const addresses = wallet.addresses();
+  await wallet.chain.apply(nextBlock(wallet, [paid.transaction]));
+  expect(wallet.outgoing.get(hash)).toBeUndefined();
+  const addresses = [...wallet.keys.addresses.keys()];
   await close();
   return { folder, hash, addresses, payment: paid.transaction };
 }
@@ -83,9 +83,9 @@ describe('a wallet that starts over', () => {
     const { folder, addresses } = await seenWallet();
     expect(await forget(folder)).toEqual({ coins: 1, payments: 1, height: 1 });
     const { wallet, close } = await openWallet(folder);
-    expect([...wallet.addresses()].sort()).toEqual([...addresses].sort());
-    expect(wallet.height).toBe(-1);
-    expect(wallet.totals().available).toBe(0n);
+    expect([...wallet.keys.addresses.keys()].sort()).toEqual([...addresses].sort());
+    expect(wallet.chain.height).toBe(-1);
+    expect(wallet.coins.totals().available).toBe(0n);
     expect(await refreshOnce(wallet, addresses, [], 0)).toBe(true);
     await close();
   });
@@ -94,23 +94,23 @@ describe('a wallet that starts over', () => {
     const { folder, hash, payment } = await seenWallet();
     await forget(folder);
     const { wallet, close } = await openWallet(folder);
-    const again = wallet.transfers.takeQueued();
+    const again = wallet.outgoing.takeQueued();
     expect(again).toMatchObject({ hash, state: 'queued', transaction: payment });
-    expect(wallet.totals().available).toBe(0n);
-    await wallet.applyBlock(nextBlock(wallet, [payment]));
-    expect((await wallet.transfers.history()).map(({ state }) => state)).toEqual(['confirmed']);
+    expect(wallet.coins.totals().available).toBe(0n);
+    await wallet.chain.apply(nextBlock(wallet, [payment]));
+    expect((await wallet.outgoing.latest()).map(({ state }) => state)).toEqual(['confirmed']);
     await close();
   });
 
   it('queues again what was admitted: that its inputs are gone proves nothing on a chain that has lost blocks', async () => {
     const { wallet, folder, close } = await newWallet();
     await fund(wallet, [70n]);
-    const { hash } = await wallet.transfers.pay({ address: NOBODY, amount: 70n, locktime: 0n });
+    const { hash } = await wallet.payments.pay({ address: NOBODY, amount: 70n, locktime: 0n });
     await wallet.settlement.markSent(hash);
     await close();
     expect(await forget(folder)).toMatchObject({ payments: 1 });
     const again = await openWallet(folder);
-    expect(again.wallet.transfers.takeQueued()).toMatchObject({ hash, state: 'queued' });
+    expect(again.wallet.outgoing.takeQueued()).toMatchObject({ hash, state: 'queued' });
     await again.close();
   });
 
@@ -118,7 +118,7 @@ describe('a wallet that starts over', () => {
     const { folder } = await seenWallet();
     expect(await forget(folder, systemClock.now() + 13 * 3_600_000)).toMatchObject({ payments: 0 });
     const { wallet, close } = await openWallet(folder);
-    expect(wallet.transfers.takeQueued()).toBeUndefined();
+    expect(wallet.outgoing.takeQueued()).toBeUndefined();
     await close();
   });
 
@@ -126,7 +126,7 @@ describe('a wallet that starts over', () => {
     const { folder, hash } = await seenWallet();
     expect(await forget(folder, systemClock.now() + 13 * 3_600_000, 24)).toMatchObject({ payments: 1 });
     const { wallet, close } = await openWallet(folder);
-    expect(wallet.transfers.takeQueued()).toMatchObject({ hash });
+    expect(wallet.outgoing.takeQueued()).toMatchObject({ hash });
     await close();
   });
 });

@@ -45,13 +45,13 @@ class World {
   async begin(): Promise<void> {
     const [alice, bob] = [await this.#wallet(), await this.#wallet()];
     this.#chain.grant([tokens(await alice.wallet.newAddress(), 20n), tokens(await bob.wallet.newAddress(), 20n)]);
-    this.#genesisHash = (await bob.wallet.transfers.createItem({ spec: 'Create', amount: 20n, metadata: null })).hash;
+    this.#genesisHash = (await bob.wallet.payments.createItem({ spec: 'Create', amount: 20n, metadata: null })).hash;
     await this.#chain.settle();
   }
 
   async take({ what, who, which, amount }: Step): Promise<void> {
     const own = this.#at(who);
-    const { trades, transfers } = own.wallet;
+    const { payments, trades } = own.wallet;
     const other = this.#at(1 - who).wallet.trades.list();
     const pick = <T>(list: readonly T[]): T | undefined => list[which % Math.max(list.length, 1)];
     const open = trades.list().filter(({ state }) => ['open', 'accepted', 'agreed'].includes(state));
@@ -67,7 +67,7 @@ class World {
     if (what === 'accept' && offered) await attempt(() => trades.accept(carried(offered)));
     if ((what === 'confirm' || what === 'finish') && answer) await attempt(() => trades.complete(carried(answer)));
     if (what === 'cancel') await attempt(() => trades.cancel(pick(open)?.id ?? ''));
-    if (what === 'pay') await attempt(() => transfers.pay({ address: NOBODY, amount: BigInt(amount), locktime: 0n }));
+    if (what === 'pay') await attempt(() => payments.pay({ address: NOBODY, amount: BigInt(amount), locktime: 0n }));
     if (what === 'forward') await this.#forward(which);
     if (what === 'send') await this.#chain.send(own);
     if (what === 'mine') await this.#mine();
@@ -120,12 +120,14 @@ class World {
       if (state === 'done') expect([ofAlice?.get(id), ofBob?.get(id)]).toEqual(['done', 'done']);
     }
     for (const { wallet } of this.#chain.wallets) {
-      const { running, available } = wallet.totals();
-      const held = [...this.#chain.unspent.values()].filter(([, { scriptPublicKey: to }]) => wallet.owns(to ?? ''));
+      const { running, available } = wallet.coins.totals();
+      const held = [...this.#chain.unspent.values()].filter(([, { scriptPublicKey: to }]) =>
+        wallet.keys.owns(to ?? ''),
+      );
       const sum = (kind: string) =>
         held.reduce((total, [, { value }]) => (value.kind === kind ? total + value.amount : total), 0n);
       expect([running, available]).toEqual([sum('token'), sum('token')]);
-      const items = await wallet.items();
+      const items = await wallet.items.list();
       expect(items.every((one) => one.amount === one.available)).toBe(true);
       expect(items.reduce((total, one) => total + one.amount, 0n)).toBe(sum('item'));
       await this.#checkBalance(wallet);
@@ -147,8 +149,8 @@ class World {
 
   /** The movements that count add up to what the wallet has. */
   async #checkBalance(wallet: Wallet): Promise<void> {
-    const { movements } = await wallet.movements({ limit: 1_000, newestFirst: false });
-    expect(movements.reduce((sum, { net }) => sum + net, 0n)).toBe(wallet.totals().running);
+    const { movements } = await wallet.history.movements({ limit: 1_000, newestFirst: false });
+    expect(movements.reduce((sum, { net }) => sum + net, 0n)).toBe(wallet.coins.totals().running);
   }
 
   #wallet(): Promise<OpenWallet> {

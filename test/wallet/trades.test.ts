@@ -45,7 +45,7 @@ beforeEach(async () => {
   alice = await chain.wallet(options);
   bob = await chain.wallet(options);
   chain.grant([tokens(await alice.wallet.newAddress(), 100n), tokens(await bob.wallet.newAddress(), 5n)]);
-  genesisHash = (await bob.wallet.transfers.createItem({ spec: 'Create', amount: 10n, metadata: 'a ticket' })).hash;
+  genesisHash = (await bob.wallet.payments.createItem({ spec: 'Create', amount: 10n, metadata: 'a ticket' })).hash;
   await chain.settle();
 });
 afterEach(() => Promise.all(chain.wallets.map((opened) => opened.close())));
@@ -64,16 +64,16 @@ async function agreed() {
 
 /** Tokens and tickets, and of each what can be spent. */
 async function holdings({ wallet }: OpenWallet) {
-  const [held] = await wallet.items();
-  const { running, available } = wallet.totals();
+  const [held] = await wallet.items.list();
+  const { running, available } = wallet.coins.totals();
   return { tokens: [running, available], tickets: [held?.amount ?? 0n, held?.available ?? 0n] };
 }
 
 /** Movements that count add up to what the wallet has. */
 async function expectBalanced({ wallet }: OpenWallet): Promise<void> {
-  const { movements } = await wallet.movements({ limit: 100, newestFirst: false });
+  const { movements } = await wallet.history.movements({ limit: 100, newestFirst: false });
   const net = movements.reduce((sum, one) => sum + one.net, 0n);
-  expect(net).toBe(wallet.totals().running);
+  expect(net).toBe(wallet.coins.totals().running);
 }
 
 it('an open offer keeps the address where it is paid for itself, over restarts', async () => {
@@ -130,8 +130,8 @@ describe('a trade', () => {
     expect([alice, bob].map(({ wallet }) => wallet.trades.get(id).state)).toEqual(['done', 'done']);
     expect(await holdings(alice)).toEqual({ tokens: [70n, 70n], tickets: [3n, 3n] });
     expect(await holdings(bob)).toEqual({ tokens: [35n, 35n], tickets: [7n, 7n] });
-    const ofAlice = await alice.wallet.movements({ limit: 10, newestFirst: true, kind: 'trade' });
-    const ofBob = await bob.wallet.movements({ limit: 10, newestFirst: true, kind: 'trade' });
+    const ofAlice = await alice.wallet.history.movements({ limit: 10, newestFirst: true, kind: 'trade' });
+    const ofBob = await bob.wallet.history.movements({ limit: 10, newestFirst: true, kind: 'trade' });
     expect(
       ofAlice.movements.map(({ direction, amount, items }) => [direction, amount, items.get(genesisHash)]),
     ).toEqual(
@@ -144,7 +144,7 @@ describe('a trade', () => {
     expect(sent?.outputs.map(({ address }) => address)).toEqual([bob.wallet.trades.get(id).offer.to]);
     expect(new Set([...ofAlice.movements, ...ofBob.movements].map(({ height }) => height)).size).toBe(1);
     // Who has got them knows what they are: the offer of tickets shows their creation, but Alice got them without.
-    expect((await bob.wallet.items())[0]?.metadata).toBe('a ticket');
+    expect((await bob.wallet.items.list())[0]?.metadata).toBe('a ticket');
     await expectBalanced(alice);
     await expectBalanced(bob);
   });
@@ -157,7 +157,7 @@ describe('a trade', () => {
     await alice.wallet.trades.complete(carried((await bob.wallet.trades.complete(carried(acceptance))).confirmation));
     await chain.settle();
     expect(alice.wallet.trades.get(id).state).toBe('done');
-    expect(await alice.wallet.items()).toMatchObject([{ amount: 2n, metadata: 'a ticket' }]);
+    expect(await alice.wallet.items.list()).toMatchObject([{ amount: 2n, metadata: 'a ticket' }]);
     const other = carried(made);
     const lie = { ...other, give: { ...other.give, genesis_hash: 'g0' } };
     expect(() => readDocument(lie)).toThrow('not as it was signed');
@@ -166,8 +166,8 @@ describe('a trade', () => {
   it('keeps aside exactly what it gives; the rest of a wallet with one output pays at once', async () => {
     await offer();
     expect(await holdings(alice)).toMatchObject({ tokens: [100n, 70n] });
-    await alice.wallet.transfers.pay({ address: NOBODY, amount: 70n, locktime: 0n });
-    await expect(alice.wallet.transfers.pay({ address: NOBODY, amount: 1n, locktime: 0n })).rejects.toMatchObject({
+    await alice.wallet.payments.pay({ address: NOBODY, amount: 70n, locktime: 0n });
+    await expect(alice.wallet.payments.pay({ address: NOBODY, amount: 1n, locktime: 0n })).rejects.toMatchObject({
       code: 'insufficient_funds',
     });
     await chain.settle();
@@ -179,10 +179,10 @@ describe('a trade', () => {
     const { id, confirmation } = await agreed();
     const half = alice.wallet.trades.get(id).half;
     await chain.send(alice);
-    const stripped = alice.wallet.transfers.inFlight().find(({ hash }) => hash === half)?.transaction;
+    const stripped = alice.wallet.outgoing.inFlight().find(({ hash }) => hash === half)?.transaction;
     if (stripped === undefined) throw new Error('no half');
     const shown = JSON.stringify(
-      [confirmation, alice.wallet.trades.list(), await alice.wallet.outgoing()],
+      [confirmation, alice.wallet.trades.list(), await alice.wallet.history.outgoing()],
       (_, value) => (typeof value === 'bigint' ? String(value) : value),
     );
     for (const { script } of stripped.inputs) {
@@ -190,7 +190,7 @@ describe('a trade', () => {
       if (signature?.kind !== 'signature') throw new Error('no signature');
       expect(shown).not.toContain(Buffer.from(signature.bytes).toString('hex'));
     }
-    expect((await alice.wallet.outgoing()).map(([hash]) => hash)).not.toContain(half);
+    expect((await alice.wallet.history.outgoing()).map(([hash]) => hash)).not.toContain(half);
     // A mempool node could do it, and is the only one: the wallet tells truly what has happened then.
     chain.submit({ ...stripped, druidInfo: null });
     await chain.mine();
@@ -305,7 +305,7 @@ describe('a document that is not what it was', () => {
   ])('as an acceptance that %s is refused by name, and nothing is sent', async (_, change) => {
     const { acceptance } = await bob.wallet.trades.accept(carried(await offer()));
     expect(() => readDocument(change(carried(acceptance)))).toThrow('not as it was signed');
-    expect(alice.wallet.transfers.inFlight().filter(({ kind }) => kind === 'trade')).toEqual([]);
+    expect(alice.wallet.outgoing.inFlight().filter(({ kind }) => kind === 'trade')).toEqual([]);
   });
 
   it('as a confirmation of another acceptance, or by another key, is refused', async () => {
@@ -316,7 +316,7 @@ describe('a document that is not what it was', () => {
     await expect(bob.wallet.trades.complete({ ...confirmation, acceptance: other })).rejects.toMatchObject({
       code: 'trade_refused',
     });
-    expect(bob.wallet.transfers.inFlight().filter(({ kind }) => kind === 'trade')).toEqual([]);
+    expect(bob.wallet.outgoing.inFlight().filter(({ kind }) => kind === 'trade')).toEqual([]);
   });
 
   it('as a half that pays less than agreed makes the mempool refuse both, and both have theirs again', async () => {
@@ -324,11 +324,11 @@ describe('a document that is not what it was', () => {
     await chain.send(alice);
     await chain.send(bob);
     await chain.mine();
-    const [half] = alice.wallet.transfers.inFlight().filter(({ kind }) => kind === 'trade');
+    const [half] = alice.wallet.outgoing.inFlight().filter(({ kind }) => kind === 'trade');
     if (half?.transaction.druidInfo === undefined || half.transaction.druidInfo === null) throw new Error('no half');
     // Bob confirms something else to himself: his wallet expects what was offered, from the half that was named.
     await bob.wallet.trades.complete(confirmation);
-    const [ofBob] = bob.wallet.transfers.inFlight().filter(({ kind }) => kind === 'trade');
+    const [ofBob] = bob.wallet.outgoing.inFlight().filter(({ kind }) => kind === 'trade');
     const info = ofBob?.transaction.druidInfo;
     if (ofBob === undefined || info === undefined || info === null) throw new Error('no half');
     expect(info.expectations).toEqual([

@@ -124,7 +124,7 @@ export class WalletModel {
   }
 
   get #hasMissed(): boolean {
-    return this.#wallet.height < this.#height;
+    return this.#wallet.chain.height < this.#height;
   }
 
   async run(step: AnyStep): Promise<void> {
@@ -165,9 +165,9 @@ export class WalletModel {
   }
 
   async check(): Promise<void> {
-    await this.#wallet.transfers.settled();
+    await this.#wallet.merges.settled();
     this.#noteMade();
-    const inFlight = this.#wallet.transfers.inFlight();
+    const inFlight = this.#wallet.outgoing.inFlight();
     const spent = inFlight.flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
     expect(new Set(spent).size).toBe(spent.length);
     const listed = [...(await this.#wallet.info({})).addresses.values()].flat();
@@ -187,25 +187,25 @@ export class WalletModel {
     }
     const free = [...owned].filter(([key]) => !taken.has(key)).map(([, txOut]) => txOut);
     const sum = (list: readonly TxOut[]): bigint => list.reduce((total, { value }) => total + value.amount, 0n);
-    const totals = this.#wallet.totals();
+    const totals = this.#wallet.coins.totals();
     expect(totals.running).toBe(sum(free));
     expect(totals.available).toBe(sum(free.filter(({ locktime }) => locktime <= BigInt(Math.max(this.#height, 0)))));
     expect(listed.reduce((total, { value }) => total + value.amount, 0n)).toBe(totals.running);
-    const { movements } = await this.#wallet.movements({ newestFirst: false, limit: 1_000 });
+    const { movements } = await this.#wallet.history.movements({ newestFirst: false, limit: 1_000 });
     expect(movements.reduce((total, { net }) => total + net, 0n)).toBe(totals.running);
   }
 
   /** Everything goes well from now on: what can be in the chain comes there, and nothing is left. */
   async finish(): Promise<void> {
     await this.#link(true);
-    for (let round = 0; this.#wallet.transfers.inFlight().length > 0; round++) {
+    for (let round = 0; this.#wallet.outgoing.inFlight().length > 0; round++) {
       expect(round).toBeLessThan(60);
       await this.#send(new Array<string>(500).fill('admitted'));
       await this.#mine(this.#pool.splice(0), true);
       await this.#link(true);
       await this.check();
     }
-    const history = await this.#wallet.transfers.history();
+    const history = await this.#wallet.outgoing.latest();
     expect(new Set(history.map(({ hash }) => hash)).size).toBe(history.length);
     for (const { hash, transaction, state } of history) {
       const isInChain = this.#mined.has(hash) || this.#mined.has(transactionHash({ ...transaction, version: 7n }));
@@ -215,7 +215,7 @@ export class WalletModel {
   }
 
   async #pay(amounts: readonly bigint[], address: string, isOverlapped: boolean): Promise<void> {
-    const pay = (one: bigint) => this.#wallet.transfers.pay({ address, amount: one, locktime: 0n });
+    const pay = (one: bigint) => this.#wallet.payments.pay({ address, amount: one, locktime: 0n });
     const paid = Promise.allSettled(amounts.map(pay));
     if (isOverlapped) await this.#mine(this.#pool.splice(0, 2), true);
     for (const result of await paid) {
@@ -225,16 +225,16 @@ export class WalletModel {
 
   /** As the sender does: some are under way together, arrive in any order, and are answered like this. */
   async #send(answers: readonly string[], { together = 1, order = 0 } = {}): Promise<void> {
-    const { transfers, settlement } = this.#wallet;
+    const { outgoing, settlement } = this.#wallet;
     const later: string[] = [];
     for (let at = 0; at < answers.length; at += together) {
       const taken = answers.slice(at, at + together).flatMap((answer) => {
-        const entry = transfers.takeQueued();
+        const entry = outgoing.takeQueued();
         return entry === undefined ? [] : [{ entry, answer }];
       });
       for (const { transaction } of taken.map(({ entry }) => entry)) {
         for (const { tHash } of spentOutPoints(transaction)) {
-          expect(transfers.inFlightByHash(tHash)?.state).not.toBe('queued');
+          expect(outgoing.get(tHash)?.state).not.toBe('queued');
         }
       }
       const answered: (() => Promise<void>)[] = [];
@@ -248,7 +248,7 @@ export class WalletModel {
       }
       for (const settle of shuffled(answered, order + 1)) await settle();
     }
-    for (const hash of later) transfers.putBack(hash);
+    for (const hash of later) outgoing.release(hash);
   }
 
   /** At the mempool node; what the wallet hears of it. */
@@ -312,20 +312,20 @@ export class WalletModel {
   async #mine(transactions: readonly Transaction[], isTold: boolean): Promise<void> {
     const hasMissed = this.#hasMissed;
     const made = this.#makeBlock(transactions);
-    if (isTold) expect(await this.#wallet.applyBlock(made)).toBe(hasMissed ? 'gap' : 'applied');
+    if (isTold) expect(await this.#wallet.chain.apply(made)).toBe(hasMissed ? 'gap' : 'applied');
   }
 
   /** As a storage node gives them. */
   async #tellMissed(count: number): Promise<void> {
-    for (const made of this.#blocks.slice(this.#wallet.height + 1).slice(0, count)) {
-      expect(await this.#wallet.applyBlock(made)).toBe('applied');
+    for (const made of this.#blocks.slice(this.#wallet.chain.height + 1).slice(0, count)) {
+      expect(await this.#wallet.chain.apply(made)).toBe('applied');
     }
   }
 
   async #tellAgain(pick: number): Promise<void> {
-    const known = this.#blocks.slice(0, this.#wallet.height + 1);
+    const known = this.#blocks.slice(0, this.#wallet.chain.height + 1);
     const made = known[known.length - 1 - (pick % known.length)];
-    if (made !== undefined) expect(await this.#wallet.applyBlock(made)).toBe('known');
+    if (made !== undefined) expect(await this.#wallet.chain.apply(made)).toBe('known');
   }
 
   /** Somebody with the same keys spends an output of the chain that nothing in the pool claims, in a block of its own. */
@@ -340,7 +340,7 @@ export class WalletModel {
 
   /** A queued payment comes into a block as a copy with another version. */
   async #mineCopy(pick: number): Promise<void> {
-    const queued = this.#wallet.transfers.inFlight().filter(({ hash, transaction, state }) => {
+    const queued = this.#wallet.outgoing.inFlight().filter(({ hash, transaction, state }) => {
       const isKnown = this.#mined.has(hash) || this.#pool.some((one) => transactionHash(one) === hash);
       return state === 'queued' && !isKnown && this.#isInChain(transaction) && this.#isAdmissible(transaction);
     });
@@ -357,8 +357,8 @@ export class WalletModel {
    * with so many transactions comes between the two answers, and the wallet hears of it last.
    */
   async #link(remembers: boolean, meanwhile = 0): Promise<void> {
-    const { transfers, settlement } = this.#wallet;
-    const entries = transfers.inFlight().map((entry) => ({ ...entry }));
+    const { outgoing, settlement } = this.#wallet;
+    const entries = outgoing.inFlight().map((entry) => ({ ...entry }));
     const statuses = new Map<string, TransactionStatus>();
     for (const { hash, state } of entries) {
       const isWaiting = this.#pool.some((one) => transactionHash(one) === hash);
@@ -370,10 +370,10 @@ export class WalletModel {
     const late = meanwhile === 0 ? undefined : this.#makeBlock(this.#pool.splice(0, meanwhile));
     const evidence = new Evidence(entries);
     evidence.note([...this.#utxos.values()]);
-    await refreshOnce(this.#wallet, this.#wallet.watched(), [...this.#utxos.values()], this.#height);
+    await refreshOnce(this.#wallet, this.#wallet.keys.watched(), [...this.#utxos.values()], this.#height);
     const findings = evidence.findings(statuses);
     for (const { hash, state } of entries) {
-      if (transfers.inFlightByHash(hash)?.state !== state) continue;
+      if (outgoing.get(hash)?.state !== state) continue;
       const finding = findings.get(hash);
       // What was admitted and is in the chain is sent no more, even if the mempool node has forgotten it.
       if (state === 'sent' && inChainBefore.has(hash)) expect(finding).toBe('confirmed');
@@ -382,36 +382,36 @@ export class WalletModel {
       else if (finding === 'confirmed') await settlement.markConfirmed(hash);
       else if (finding === 'copied') await settlement.markConfirmed(hash, { asCopy: true });
     }
-    await this.#wallet.advanceTo({ height: this.#height, hash: this.#tip });
-    if (late !== undefined) expect(await this.#wallet.applyBlock(late)).toBe('known');
+    await this.#wallet.chain.advanceTo({ height: this.#height, hash: this.#tip });
+    if (late !== undefined) expect(await this.#wallet.chain.apply(late)).toBe('known');
   }
 
   /** The store is closed under the wallet: what was not written is lost. */
   async #crash(): Promise<void> {
-    await this.#wallet.transfers.settled();
+    await this.#wallet.merges.settled();
     this.#noteMade();
-    const before = await this.#wallet.transfers.history();
-    const totals = this.#wallet.totals();
+    const before = await this.#wallet.outgoing.latest();
+    const totals = this.#wallet.coins.totals();
     await this.#reopen();
-    const after = await this.#wallet.transfers.history();
+    const after = await this.#wallet.outgoing.latest();
     expect(after).toEqual(before);
-    expect(this.#wallet.totals()).toEqual(totals);
+    expect(this.#wallet.coins.totals()).toEqual(totals);
   }
 
   /** The store is closed under payments and a block that are being written: what was answered is there. */
   async #crashMidway(amounts: readonly bigint[], mines: boolean, turns: number): Promise<void> {
     const made = mines && !this.#hasMissed ? this.#makeBlock(this.#pool.splice(0, 2)) : undefined;
     const paid = Promise.allSettled(
-      amounts.map((one) => this.#wallet.transfers.pay({ address: NOBODY, amount: one, locktime: 0n })),
+      amounts.map((one) => this.#wallet.payments.pay({ address: NOBODY, amount: one, locktime: 0n })),
     );
-    const taken = Promise.allSettled(made === undefined ? [] : [this.#wallet.applyBlock(made)]);
+    const taken = Promise.allSettled(made === undefined ? [] : [this.#wallet.chain.apply(made)]);
     for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
     await this.#reopen();
     const answered = (await paid).flatMap((one) => (one.status === 'fulfilled' ? [one.value.hash] : []));
     await taken;
-    const known = new Set((await this.#wallet.transfers.history()).map(({ hash }) => hash));
+    const known = new Set((await this.#wallet.outgoing.latest()).map(({ hash }) => hash));
     expect(answered.filter((hash) => !known.has(hash))).toEqual([]);
-    if (made !== undefined) expect(['applied', 'known']).toContain(await this.#wallet.applyBlock(made));
+    if (made !== undefined) expect(['applied', 'known']).toContain(await this.#wallet.chain.apply(made));
   }
 
   async #reopen(): Promise<void> {
@@ -447,7 +447,7 @@ export class WalletModel {
   }
 
   #noteMade(): void {
-    for (const { hash, transaction } of this.#wallet.transfers.inFlight()) {
+    for (const { hash, transaction } of this.#wallet.outgoing.inFlight()) {
       this.#noteMadeAgain(hash);
       if (this.#known.has(hash)) continue;
       this.#known.add(hash);
@@ -458,7 +458,7 @@ export class WalletModel {
   }
 
   #owns({ scriptPublicKey: to }: TxOut): boolean {
-    return to !== null && this.#wallet.owns(to);
+    return to !== null && this.#wallet.keys.owns(to);
   }
 
   /** It was refused for good, or one of its inputs is spent elsewhere or will never exist. */

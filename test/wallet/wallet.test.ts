@@ -52,26 +52,26 @@ async function mine(made: readonly OwnTransaction[], to: Wallet = wallet): Promi
     to,
     made.map(({ transaction }) => transaction),
   );
-  await to.applyBlock({ full, hash });
+  await to.chain.apply({ full, hash });
 }
 
-const pay = (amount: bigint, address = NOBODY) => wallet.transfers.pay({ address, amount, locktime: 0n });
+const pay = (amount: bigint, address = NOBODY) => wallet.payments.pay({ address, amount, locktime: 0n });
 const outpointsOf = async (options: { page?: number; spent?: boolean } = {}) =>
   [...(await wallet.info(options)).addresses.values()].flat().map(({ outPoint }) => outPointKey(outPoint));
 
 describe('payments (decision V14)', () => {
   it('pays, gives change to a fresh address, and settles with the block', async () => {
     await fund(wallet, [100n]);
-    const before = wallet.addresses();
+    const before = [...wallet.keys.addresses.keys()];
     const { hash, transaction } = await pay(30n);
     expect(transaction.outputs.map(({ value }) => value.amount)).toEqual([30n, 70n]);
     const change = transaction.outputs[1]?.scriptPublicKey ?? '';
     expect(before).not.toContain(change);
-    expect(wallet.owns(change)).toBe(true);
-    expect(wallet.totals()).toEqual({ running: 70n, available: 70n, locked: 0n, unconfirmed: 70n });
-    await mine([{ ...(await wallet.transfers.history())[0] } as OwnTransaction]);
-    expect(wallet.totals()).toEqual({ running: 70n, available: 70n, locked: 0n, unconfirmed: 0n });
-    expect((await wallet.transfers.history()).map(({ hash: h, state }) => [h, state])).toEqual([[hash, 'confirmed']]);
+    expect(wallet.keys.owns(change)).toBe(true);
+    expect(wallet.coins.totals()).toEqual({ running: 70n, available: 70n, locked: 0n, unconfirmed: 70n });
+    await mine([{ ...(await wallet.outgoing.latest())[0] } as OwnTransaction]);
+    expect(wallet.coins.totals()).toEqual({ running: 70n, available: 70n, locked: 0n, unconfirmed: 0n });
+    expect((await wallet.outgoing.latest()).map(({ hash: h, state }) => [h, state])).toEqual([[hash, 'confirmed']]);
   });
 
   it('signs transactions that the rules of the chain accept', async () => {
@@ -94,7 +94,7 @@ describe('payments (decision V14)', () => {
     await wallet.importKeyPairs(new Map([[address, record]])).catch(() => undefined);
     const funding = paymentFromOutside([tokens(address, 10n)]);
     const { full, hash } = block(0, [funding]);
-    await wallet.applyBlock({ full, hash });
+    await wallet.chain.apply({ full, hash });
     const { transaction } = await pay(10n);
     expect(transactionFault(transaction, 1n, () => tokens(address, 10n))).toBeNull();
   });
@@ -103,7 +103,7 @@ describe('payments (decision V14)', () => {
     const other = await newWallet({ minOutputAmount: 10n });
     onTestFinished(() => other.close());
     await fund(other.wallet, [100n]);
-    const order = (amount: bigint) => other.wallet.transfers.pay({ address: NOBODY, amount, locktime: 0n });
+    const order = (amount: bigint) => other.wallet.payments.pay({ address: NOBODY, amount, locktime: 0n });
     await expect(order(9n)).rejects.toMatchObject({ code: 'payment_refused' });
     await expect(order(91n)).rejects.toMatchObject({
       code: 'insufficient_funds',
@@ -115,12 +115,12 @@ describe('payments (decision V14)', () => {
   it('refuses with the shortfall', async () => {
     await fund(wallet, [100n]);
     const locked = nextBlock(wallet, [], coinbaseTransaction(1n, 50n, await wallet.newAddress()));
-    await wallet.applyBlock(locked);
+    await wallet.chain.apply(locked);
     await expect(pay(120n)).rejects.toMatchObject({
       code: 'insufficient_funds',
       message: 'the payment needs 120 raw units: available 100, locked 50, short of 20',
     });
-    expect(wallet.totals().available).toBe(100n);
+    expect(wallet.coins.totals().available).toBe(100n);
   });
 
   it.each([
@@ -135,11 +135,11 @@ describe('payments (decision V14)', () => {
     [1n, NOBODY, 2n ** 64n, /locktime/],
   ])('refuses %s to %s with locktime %s', async (amount, address, locktime, message) => {
     await fund(wallet, [100n]);
-    const refused = wallet.transfers.pay({ address, amount, locktime });
+    const refused = wallet.payments.pay({ address, amount, locktime });
     await expect(refused).rejects.toMatchObject({ code: 'payment_refused' });
     await expect(refused).rejects.toThrow(message);
-    expect(await wallet.transfers.history()).toEqual([]);
-    expect(wallet.totals().available).toBe(100n);
+    expect(await wallet.outgoing.latest()).toEqual([]);
+    expect(wallet.coins.totals().available).toBe(100n);
   });
 
   it('uses no outpoint twice in 200 parallel payments and conserves the sum', async () => {
@@ -147,7 +147,7 @@ describe('payments (decision V14)', () => {
       wallet,
       Array.from({ length: 150 }, (_, i) => BigInt(10 + (i % 7))),
     );
-    const total = wallet.totals().running;
+    const total = wallet.coins.totals().running;
     const results = await Promise.allSettled(Array.from({ length: 200 }, () => pay(11n)));
     const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     for (const result of results) {
@@ -156,8 +156,8 @@ describe('payments (decision V14)', () => {
     expect(made.length).toBeGreaterThan(50);
     const spent = made.flatMap(({ transaction }) => spentOutPoints(transaction).map(outPointKey));
     expect(new Set(spent).size).toBe(spent.length);
-    expect(wallet.totals().running).toBe(total - BigInt(made.length) * 11n);
-    expect(wallet.transfers.inFlight()).toHaveLength(made.length);
+    expect(wallet.coins.totals().running).toBe(total - BigInt(made.length) * 11n);
+    expect(wallet.outgoing.inFlight()).toHaveLength(made.length);
   });
 
   it('turns payments away when a thousand are being made (rule P6)', async () => {
@@ -174,15 +174,13 @@ describe('payments (decision V14)', () => {
   it('keeps acknowledged payments over a restart, with the same bytes', async () => {
     await fund(wallet, [100n, 200n]);
     const made = [await pay(10n), await pay(20n)];
-    const totals = wallet.totals();
+    const totals = wallet.coins.totals();
     const again = await reopen();
-    expect(again.transfers.inFlight()).toEqual(made);
-    expect(again.totals()).toEqual(totals);
-    expect([
-      again.transfers.takeQueued()?.hash,
-      again.transfers.takeQueued()?.hash,
-      again.transfers.takeQueued(),
-    ]).toEqual([made[0]?.hash, made[1]?.hash, undefined]);
+    expect(again.outgoing.inFlight()).toEqual(made);
+    expect(again.coins.totals()).toEqual(totals);
+    expect([again.outgoing.takeQueued()?.hash, again.outgoing.takeQueued()?.hash, again.outgoing.takeQueued()]).toEqual(
+      [made[0]?.hash, made[1]?.hash, undefined],
+    );
   });
 
   it('gives the inputs of a rejected payment back and keeps the reason (decision V13)', async () => {
@@ -191,19 +189,19 @@ describe('payments (decision V14)', () => {
     wallet.settlement.settled.on((transaction) => settled.push(transaction));
     const { hash } = await pay(30n);
     await wallet.settlement.markRejected(hash, 'double_spend: elsewhere');
-    expect(wallet.totals()).toEqual({ running: 100n, available: 100n, locked: 0n, unconfirmed: 0n });
+    expect(wallet.coins.totals()).toEqual({ running: 100n, available: 100n, locked: 0n, unconfirmed: 0n });
     expect(settled).toMatchObject([{ hash, state: 'rejected', reason: 'double_spend: elsewhere' }]);
     const again = await reopen();
-    expect(await again.transfers.history()).toMatchObject([
+    expect(await again.outgoing.latest()).toMatchObject([
       { hash, state: 'rejected', reason: 'double_spend: elsewhere' },
     ]);
-    expect(again.totals().available).toBe(100n);
+    expect(again.coins.totals().available).toBe(100n);
   });
 
   it('pays items and gives change of the same kind', async () => {
-    const made = await wallet.transfers.createItem({ spec: 'Create', amount: 5n, metadata: 'm' });
+    const made = await wallet.payments.createItem({ spec: 'Create', amount: 5n, metadata: 'm' });
     await mine([made]);
-    const { transaction } = await wallet.transfers.pay({
+    const { transaction } = await wallet.payments.pay({
       address: NOBODY,
       amount: 2n,
       genesisHash: made.hash,
@@ -232,12 +230,12 @@ describe('payments (decision V14)', () => {
     reopened = await newWallet({ wrap: slow });
     await fund(reopened.wallet, [100n]);
     isHeld = true;
-    const paid = reopened.wallet.transfers.pay({ address: NOBODY, amount: 60n, locktime: 0n });
+    const paid = reopened.wallet.payments.pay({ address: NOBODY, amount: 60n, locktime: 0n });
     await reached.promise;
-    expect(reopened.wallet.transfers.takeQueued()).toBeUndefined();
+    expect(reopened.wallet.outgoing.takeQueued()).toBeUndefined();
     gate.resolve();
     const { hash } = await paid;
-    expect(reopened.wallet.transfers.takeQueued()?.hash).toBe(hash);
+    expect(reopened.wallet.outgoing.takeQueued()?.hash).toBe(hash);
   });
 
   it('has no address that it could not write, not later either', async () => {
@@ -249,17 +247,17 @@ describe('payments (decision V14)', () => {
     const secret = { publicKey: pair.publicKey, secretKey: pair.seed, addressVersion: null };
     const elsewhere = new Map([[addressOf(pair.publicKey), secret]]);
     reopened = await openWallet(open.folder, { wrap });
-    const before = reopened.wallet.addresses();
+    const before = [...reopened.wallet.keys.addresses.keys()];
     broken = true;
     await expect(reopened.wallet.newAddress()).rejects.toMatchObject({ code: 'wallet_write_failed' });
     await expect(reopened.wallet.importKeyPairs(elsewhere)).rejects.toMatchObject({ code: 'wallet_write_failed' });
-    expect(reopened.wallet.addresses()).toEqual(before);
+    expect([...reopened.wallet.keys.addresses.keys()]).toEqual(before);
     broken = false;
     const after = await reopened.wallet.newAddress();
-    expect(reopened.wallet.addresses()).toEqual([...before, after]);
+    expect([...reopened.wallet.keys.addresses.keys()]).toEqual([...before, after]);
     await reopened.close();
     reopened = await openWallet(open.folder);
-    expect([...reopened.wallet.addresses()].sort()).toEqual([...before, after].sort());
+    expect([...reopened.wallet.keys.addresses.keys()].sort()).toEqual([...before, after].sort());
   });
 
   it('takes nothing when the store cannot be written', async () => {
@@ -271,14 +269,14 @@ describe('payments (decision V14)', () => {
     const { wallet: fragile } = reopened;
     await fund(fragile, [100n]);
     broken = true;
-    await expect(fragile.transfers.pay({ address: NOBODY, amount: 1n, locktime: 0n })).rejects.toMatchObject({
+    await expect(fragile.payments.pay({ address: NOBODY, amount: 1n, locktime: 0n })).rejects.toMatchObject({
       code: 'wallet_write_failed',
     });
-    expect(fragile.transfers.takeQueued()).toBeUndefined();
-    expect(fragile.totals().available).toBe(100n);
+    expect(fragile.outgoing.takeQueued()).toBeUndefined();
+    expect(fragile.coins.totals().available).toBe(100n);
     broken = false;
-    await fragile.transfers.pay({ address: NOBODY, amount: 1n, locktime: 0n });
-    expect((await fragile.transfers.history()).length).toBe(1);
+    await fragile.payments.pay({ address: NOBODY, amount: 1n, locktime: 0n });
+    expect((await fragile.outgoing.latest()).length).toBe(1);
   });
 });
 
@@ -296,14 +294,14 @@ describe('own payments', () => {
       [third.hash, 'rejected', 'double_spend: gone'],
     ];
     const states = (list: readonly OwnPayment[]) => list.map(({ hash, state, reason }) => [hash, state, reason]);
-    expect(states(await wallet.payments())).toEqual(expected);
-    expect(states(await (await reopen()).payments())).toEqual(expected);
-    const payments = await (reopened ?? open).wallet.payments();
+    expect(states(await wallet.history.payments())).toEqual(expected);
+    expect(states(await (await reopen()).history.payments())).toEqual(expected);
+    const payments = await (reopened ?? open).wallet.history.payments();
     expect(payments[0]?.outputs.map(({ own, value }) => [own, value.amount])).toEqual([
       [false, 90n],
       [true, 10n],
     ]);
-    expect(states(await (reopened ?? open).wallet.payments({ limit: 1 }))).toEqual(expected.slice(2));
+    expect(states(await (reopened ?? open).wallet.history.payments(1))).toEqual(expected.slice(2));
   });
 });
 
@@ -312,7 +310,7 @@ describe('items', () => {
     ['Create' as const, undefined],
     ['Default' as const, 'default_genesis_hash'],
   ])('creates with %s; the item is in wallet and totals under its genesis hash', async (spec, genesisHash) => {
-    const made = await wallet.transfers.createItem({ spec, amount: 7n, metadata: 'x'.repeat(800) });
+    const made = await wallet.payments.createItem({ spec, amount: 7n, metadata: 'x'.repeat(800) });
     await mine([made]);
     const info = await wallet.info({});
     expect(info.items).toEqual(new Map([[genesisHash ?? made.hash, 7n]]));
@@ -324,7 +322,7 @@ describe('items', () => {
     [2n ** 63n, null],
     [1n, 'x'.repeat(801)],
   ])('refuses amount %s with metadata %s', async (amount, metadata) => {
-    const refused = wallet.transfers.createItem({ spec: 'Create', amount, metadata });
+    const refused = wallet.payments.createItem({ spec: 'Create', amount, metadata });
     await expect(refused).rejects.toMatchObject({ code: 'payment_refused' });
   });
 });
@@ -350,23 +348,23 @@ describe('coins', () => {
   });
 
   it('locks a coinbase for a hundred blocks', async () => {
-    const { full, hash } = block(0, [], { mining: coinbaseTransaction(0n, 80n, await wallet.rewardAddress()) });
-    await wallet.applyBlock({ full, hash });
+    const { full, hash } = block(0, [], { mining: coinbaseTransaction(0n, 80n, await wallet.chain.rewardAddress()) });
+    await wallet.chain.apply({ full, hash });
     for (let bNum = 1; bNum < 100; bNum++) await mine([]);
-    expect(wallet.totals()).toMatchObject({ running: 80n, available: 0n, locked: 80n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 80n, available: 0n, locked: 80n });
     wallet = await reopen();
-    expect(wallet.totals()).toMatchObject({ running: 80n, available: 0n, locked: 80n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 80n, available: 0n, locked: 80n });
     await mine([]);
-    expect(wallet.totals()).toMatchObject({ running: 80n, available: 80n, locked: 0n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 80n, available: 80n, locked: 0n });
   });
 
   it('counts a fee output paid to an own address after the outputs (decision B5)', async () => {
     const address = await wallet.newAddress();
     const funding = { ...paymentFromOutside([tokens(address, 5n)]), fees: [tokens(address, 6n)] };
     const { full, hash } = block(0, [funding]);
-    await wallet.applyBlock({ full, hash });
+    await wallet.chain.apply({ full, hash });
     expect(await outpointsOf()).toEqual([`0-${transactionHash(funding)}`, `1-${transactionHash(funding)}`]);
-    expect(wallet.totals().running).toBe(11n);
+    expect(wallet.coins.totals().running).toBe(11n);
   });
 
   it('settles a payment of a block that a refresh was ahead of', async () => {
@@ -374,53 +372,53 @@ describe('coins', () => {
     const { hash, transaction } = await pay(4n);
     const next = block(1, [transaction]);
     const change = transaction.outputs[1] as TxOut;
-    await refreshOnce(wallet, wallet.addresses(), [[{ tHash: hash, n: 1 }, change]], 1);
-    await wallet.advanceTo({ height: 1, hash: null });
-    expect(await wallet.applyBlock(next)).toBe('known');
-    expect(await wallet.transfers.history()).toMatchObject([{ hash, state: 'confirmed' }]);
-    expect(wallet.totals()).toMatchObject({ running: 6n, available: 6n });
+    await refreshOnce(wallet, [...wallet.keys.addresses.keys()], [[{ tHash: hash, n: 1 }, change]], 1);
+    await wallet.chain.advanceTo({ height: 1, hash: null });
+    expect(await wallet.chain.apply(next)).toBe('known');
+    expect(await wallet.outgoing.latest()).toMatchObject([{ hash, state: 'confirmed' }]);
+    expect(wallet.coins.totals()).toMatchObject({ running: 6n, available: 6n });
   });
 
   it('takes in a block once, and none after a gap', async () => {
     const funding = paymentFromOutside([tokens(await wallet.newAddress(), 5n)]);
     const { full, hash } = block(0, [funding]);
-    expect(await wallet.applyBlock({ full, hash })).toBe('applied');
-    expect(await wallet.applyBlock({ full, hash })).toBe('known');
+    expect(await wallet.chain.apply({ full, hash })).toBe('applied');
+    expect(await wallet.chain.apply({ full, hash })).toBe('known');
     const later = block(2, [paymentFromOutside([tokens(await wallet.newAddress(), 9n)])]);
-    expect(await wallet.applyBlock(later)).toBe('gap');
-    expect(wallet.totals().running).toBe(5n);
+    expect(await wallet.chain.apply(later)).toBe('gap');
+    expect(wallet.coins.totals().running).toBe(5n);
   });
 
   it('does not believe a block whose transaction is not the one it lists', async () => {
     const address = await wallet.newAddress();
     const { full, hash } = block(1, [paymentFromOutside([tokens(NOBODY, 5n)])]);
     const forged = { ...full, transactions: [paymentFromOutside([tokens(address, 5n)])] };
-    await expect(wallet.applyBlock({ full: forged, hash })).rejects.toMatchObject({ code: 'protocol_violation' });
-    await expect(wallet.applyBlock({ full, hash: 'b00' })).rejects.toMatchObject({ code: 'protocol_violation' });
-    expect(wallet.totals().running).toBe(0n);
+    await expect(wallet.chain.apply({ full: forged, hash })).rejects.toMatchObject({ code: 'protocol_violation' });
+    await expect(wallet.chain.apply({ full, hash: 'b00' })).rejects.toMatchObject({ code: 'protocol_violation' });
+    expect(wallet.coins.totals().running).toBe(0n);
   });
 
   it('refreshes only the addresses named (decision V13)', async () => {
     await fund(wallet, [10n, 20n]);
-    const [first = '', second = ''] = wallet.addresses();
+    const [first = '', second = ''] = [...wallet.keys.addresses.keys()];
     const utxos = [
       [{ tHash: 'new', n: 0 }, tokens(first, 7n)],
       [{ tHash: 'alien', n: 0 }, tokens(second, 99n)],
     ] as const;
     expect(await refreshOnce(wallet, [first], utxos, 0)).toBe(true);
-    expect(wallet.totals().running).toBe(27n);
+    expect(wallet.coins.totals().running).toBe(27n);
     expect(await refreshOnce(wallet, [first], utxos, 0)).toBe(true);
-    expect(wallet.totals().running).toBe(27n);
+    expect(wallet.coins.totals().running).toBe(27n);
   });
 
   it('keeps own unconfirmed spends spent in a refresh (decision V13)', async () => {
     await fund(wallet, [10n]);
-    const [address = ''] = wallet.addresses();
+    const [address = ''] = [...wallet.keys.addresses.keys()];
     const { transaction } = await pay(4n);
     const [outPoint] = spentOutPoints(transaction);
     if (outPoint === undefined) throw new Error('no input');
-    await refreshOnce(wallet, wallet.addresses(), [[outPoint, tokens(address, 10n)]], 0);
-    expect(wallet.totals()).toMatchObject({ running: 6n, available: 6n });
+    await refreshOnce(wallet, [...wallet.keys.addresses.keys()], [[outPoint, tokens(address, 10n)]], 0);
+    expect(wallet.coins.totals()).toMatchObject({ running: 6n, available: 6n });
     await expect(pay(7n)).rejects.toMatchObject({ code: 'insufficient_funds' });
   });
 
@@ -431,14 +429,14 @@ describe('coins', () => {
     const made = await pay(100n);
     await refreshOnce(wallet, [address], [], 0);
     expect(await wallet.settlement.markRejected(made.hash, 'a rule')).toEqual([address]);
-    expect(wallet.totals().available).toBe(100n);
+    expect(wallet.coins.totals().available).toBe(100n);
   });
 
   it('does not take an answer that is older than its last block', async () => {
     await fund(wallet, [10n]);
     await fund(wallet, [10n]);
-    expect(await refreshOnce(wallet, wallet.addresses(), [], 0)).toBe(false);
-    expect(wallet.totals().running).toBe(20n);
+    expect(await refreshOnce(wallet, [...wallet.keys.addresses.keys()], [], 0)).toBe(false);
+    expect(wallet.coins.totals().running).toBe(20n);
   });
 });
 
@@ -460,14 +458,14 @@ describe('keys (decision V11)', () => {
     // The store is closed without the wallet: what was not written is lost.
     await killed.kv.close();
     const again = await openWallet(killed.folder);
-    expect(new Set(again.wallet.addresses())).toEqual(new Set([made, address]));
+    expect(new Set([...again.wallet.keys.addresses.keys()])).toEqual(new Set([made, address]));
     again.wallet.setRefresher(async () => undefined);
     await again.wallet.importKeyPairs(
       new Map([[addressOf(other.publicKey), { ...record(other.seed), publicKey: other.publicKey }]]),
     );
     await again.kv.close();
     const last = await openWallet(killed.folder);
-    expect(last.wallet.owns(addressOf(other.publicKey))).toBe(true);
+    expect(last.wallet.keys.owns(addressOf(other.publicKey))).toBe(true);
     await last.close();
   });
 
@@ -503,14 +501,14 @@ describe('keys (decision V11)', () => {
       [wrongAddress, wrong],
     ]);
     await expect(wallet.importKeyPairs(pairs)).rejects.toMatchObject({ code: 'malformed_key_pair' });
-    expect(wallet.addresses()).toEqual([]);
+    expect([...wallet.keys.addresses.keys()]).toEqual([]);
   });
 
   it('keeps the keys when the refresh cannot be requested', async () => {
     wallet.setRefresher(() => Promise.reject(new TesseraError('mempool_unreachable', 'down')));
     const imported = wallet.importKeyPairs(new Map([[address, record(pair.seed)]]));
     await expect(imported).rejects.toMatchObject({ code: 'refresh_failed' });
-    expect((await reopen()).addresses()).toEqual([address]);
+    expect([...(await reopen()).keys.addresses.keys()]).toEqual([address]);
   });
 
   it('asks for a refresh of what is named, and of nothing that is not its own', async () => {
@@ -521,8 +519,8 @@ describe('keys (decision V11)', () => {
     await expect(wallet.refresh({ addresses: [NOBODY] })).rejects.toMatchObject({ code: 'no_addresses' });
     await wallet.refresh({ addresses: [own, NOBODY, own] });
     await wallet.refresh({ all: true });
-    expect(asked).toEqual([[own], wallet.watched()]);
-    expect(wallet.watched()).toContain(own);
+    expect(asked).toEqual([[own], wallet.keys.watched()]);
+    expect(wallet.keys.watched()).toContain(own);
   });
 
   it('keeps seeds when a refresh comes before block 0, in which they will be (decision V13)', async () => {
@@ -536,9 +534,9 @@ describe('keys (decision V11)', () => {
       addressVersion: null,
     };
     const { wallet } = await newWallet({ seeds: [seed] });
-    expect(await refreshOnce(wallet, wallet.addresses(), [], -1)).toBe(true);
+    expect(await refreshOnce(wallet, [...wallet.keys.addresses.keys()], [], -1)).toBe(true);
     expect((await wallet.info({})).available).toBe(9n);
-    expect(await refreshOnce(wallet, wallet.addresses(), [], 0)).toBe(true);
+    expect(await refreshOnce(wallet, [...wallet.keys.addresses.keys()], [], 0)).toBe(true);
     expect((await wallet.info({})).available).toBe(0n);
   });
 
@@ -553,23 +551,23 @@ describe('keys (decision V11)', () => {
     };
     await open.close();
     const fresh = await newWallet({ seeds: [seed] });
-    expect(fresh.wallet.totals().available).toBe(12n);
-    await fresh.wallet.transfers.pay({ address: NOBODY, amount: 12n, locktime: 0n });
+    expect(fresh.wallet.coins.totals().available).toBe(12n);
+    await fresh.wallet.payments.pay({ address: NOBODY, amount: 12n, locktime: 0n });
     await fresh.close();
     reopened = await openWallet(fresh.folder, { seeds: [seed] });
-    expect(reopened.wallet.totals().running).toBe(0n);
+    expect(reopened.wallet.coins.totals().running).toBe(0n);
   });
 });
 
 describe('rewards', () => {
   it('keeps its address until a reward came to it, also over a restart', async () => {
-    const address = await wallet.rewardAddress();
-    expect(await wallet.rewardAddress()).toBe(address);
+    const address = await wallet.chain.rewardAddress();
+    expect(await wallet.chain.rewardAddress()).toBe(address);
     wallet = await reopen();
-    expect(await wallet.rewardAddress()).toBe(address);
+    expect(await wallet.chain.rewardAddress()).toBe(address);
     const { full, hash } = block(0, [], { mining: coinbaseTransaction(0n, 80n, address) });
-    await wallet.applyBlock({ full, hash });
-    expect(await wallet.rewardAddress()).not.toBe(address);
+    await wallet.chain.apply({ full, hash });
+    expect(await wallet.chain.rewardAddress()).not.toBe(address);
   });
 
   it('joins a thousand rewards in two transactions of at most 500 inputs', async () => {
@@ -581,9 +579,9 @@ describe('rewards', () => {
     await fund(wallet, new Array<bigint>(1_000).fill(8n));
     while (merges.length < 2) await new Promise((resolve) => setImmediate(resolve));
     expect(merges.map(({ transaction }) => transaction.inputs.length)).toEqual([500, 498]);
-    expect(wallet.totals()).toMatchObject({ running: 8_000n, available: 8_000n, unconfirmed: 7_984n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 8_000n, available: 8_000n, unconfirmed: 7_984n });
     await mine(merges);
-    expect(wallet.totals()).toMatchObject({ running: 8_000n, available: 8_000n });
+    expect(wallet.coins.totals()).toMatchObject({ running: 8_000n, available: 8_000n });
     expect(await outpointsOf()).toHaveLength(4);
   });
 });

@@ -8,7 +8,6 @@ import { BLANK_SCRYPT_COST } from '../../src/crypto/scrypt.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { KEYSTORE_FILE, Keystore } from '../../src/wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../src/wallet/keys/passphrase-limiter.js';
 
 it('is wiped by a keystore that looks at its words, and the words that it was given are not', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-words-'));
@@ -23,7 +22,7 @@ it('is wiped by a keystore that looks at its words, and the words that it was gi
     scryptCost: BLANK_SCRYPT_COST,
     words,
   };
-  const modules = { random: systemRandom, limiter: new PassphraseLimiter(systemClock) };
+  const modules = { random: systemRandom, clock: systemClock };
   (await Keystore.open(options, modules)).close();
   const read: Uint8Array[] = [];
   const { words: reads } = Keystore.prototype;

@@ -13,7 +13,6 @@ import { systemRandom } from '../../lib/random.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { ACCOUNTS, DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { parseWords, type WalletWords } from '../../wallet/keys/words.js';
 import { type CliContext, type FlagSpec, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { devAccount } from '../dev-account.js';
@@ -89,7 +88,7 @@ async function wordsOf(args: ParsedArgs, context: CliContext): Promise<WalletWor
   const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
   const keystore = await Keystore.read(
     { file: join(config.node.dataDir, KEYSTORE_FILE), passphrase },
-    { random: systemRandom, limiter: new PassphraseLimiter(systemClock) },
+    { random: systemRandom, clock: systemClock },
   );
   try {
     return keystore.words();

@@ -66,7 +66,7 @@ async function offline(args: ParsedArgs, context: CliContext): Promise<string> {
   if (!existsSync(keystore))
     throw new TesseraError('invalid_request', `${keystore} is not there: name the data folder`);
   const passphrase = await passphraseOf(args, context);
-  return withFolder(config, (withWallet) => withWallet({ passphrase }, (wallet) => wallet.backup(passphrase)));
+  return withFolder(config, (withWallet) => withWallet({ passphrase }, (wallet) => wallet.coverage.backup(passphrase)));
 }
 
 async function passphraseOf(args: ParsedArgs, context: CliContext): Promise<string> {

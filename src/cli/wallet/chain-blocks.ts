@@ -22,15 +22,15 @@ export interface ChainBlocksModules extends Patience {
  * was cut off goes on there. Throws what the node answers, and `protocol_violation` when its blocks are not a chain.
  */
 export async function takeBlocks(wallet: Wallet, end: number, modules: ChainBlocksModules): Promise<void> {
-  const first = wallet.height + 1;
+  const first = wallet.chain.height + 1;
   const reader = { blocks: new PatientReader(BLOCKS, modules), transactions: new PatientReader(TRANSACTIONS, modules) };
   for (let at = first; at <= end; at += BLOCKS) {
     const count = Math.min(BLOCKS, end - at + 1);
     const numbers = Array.from({ length: count }, (_, i) => at + i);
     for (const full of await readBlocks(numbers, reader, modules)) {
-      await wallet.applyBlock({ full, hash: blockHash(full.block.header), isPast: true });
+      await wallet.chain.apply({ full, hash: blockHash(full.block.header), isPast: true });
     }
-    await wallet.sync();
+    await wallet.chain.sync();
     modules.onProgress(at + count - first, end - first + 1);
   }
 }

@@ -17,7 +17,6 @@ import { openBackup, type WalletBackup } from '../../wallet/backup-file.js';
 import { AddressSearch, SEARCH_GAP } from '../../wallet/keys/address-search.js';
 import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
@@ -151,7 +150,7 @@ export const command: Command = {
           takeBlocks(wallet, found.height, { storage: clients.storage, ...modules }),
         );
         noteDifference(wallet, found, context);
-        return wallet.uncovered();
+        return wallet.coverage.uncovered();
       });
       const balance = { ...found.balance, tokens: found.balance.tokens + uncovered };
       report({ search, found: { ...found, balance }, file }, args, context);
@@ -176,10 +175,7 @@ async function existing(
     throw new UsageError(`${file} has its words, and its passphrase word: give --words-file too, to compare them`);
   }
   const passphrase = backup?.passphrase ?? (await passphraseOf(args, context));
-  const keystore = await Keystore.read(
-    { file, passphrase },
-    { random: systemRandom, limiter: new PassphraseLimiter(systemClock) },
-  );
+  const keystore = await Keystore.read({ file, passphrase }, { random: systemRandom, clock: systemClock });
   const words = keystore.words();
   keystore.close();
   const named =
@@ -306,8 +302,8 @@ function otherWords(file: string): TesseraError {
 
 /** Mempool and storage know the same chain unless one of the two is behind the other. */
 function noteDifference(wallet: Wallet, { balance, height }: ChainSearchResult, { stderr }: CliContext): void {
-  const inBlocks = wallet.totals().running - wallet.uncovered();
-  const isComparable = balance.uncounted === 0 && wallet.transfers.inFlight().length === 0;
+  const inBlocks = wallet.coins.totals().running - wallet.coverage.uncovered();
+  const isComparable = balance.uncounted === 0 && wallet.outgoing.inFlight().length === 0;
   if (!isComparable || inBlocks === balance.tokens) return;
   stderr.write(
     `the mempool node counts ${showAmount(balance.tokens)}, and the blocks of the storage node, up to ${height}, ` +

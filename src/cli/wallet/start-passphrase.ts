@@ -9,7 +9,6 @@ import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { systemRandom } from '../../lib/random.js';
 import { hasWallet } from '../../lib/roles.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import type { CliContext } from '../command.js';
 import { passphraseSource } from './configured-passphrase.js';
 import { askSecret, isInteractive } from './prompt.js';
@@ -64,7 +63,7 @@ async function askUntilItOpens(file: string, question: string, context: CliConte
 /** False when it certainly does not. What else is wrong with the file, the start of the node tells. */
 async function opens(file: string, passphrase: string): Promise<boolean> {
   try {
-    const modules = { random: systemRandom, limiter: new PassphraseLimiter(systemClock) };
+    const modules = { random: systemRandom, clock: systemClock };
     (await Keystore.read({ file, passphrase }, modules)).close();
     return true;
   } catch (error) {

@@ -67,11 +67,11 @@ export const command: Command = {
       ? config.wallet.passphrase
       : (givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context)));
     const sweep = async (wallet: Wallet): Promise<Swept> => {
-      const before = wallet.uncovered();
+      const before = wallet.coverage.uncovered();
       const question = `${showAmount(before)} and the items beside them are not covered by the words. Move them?`;
       if (!args.has('yes')) await confirm(question, context);
-      const made = await whileWaiting('signing', wallet.sweep(), context);
-      return { made: made.map(({ hash }) => hash), before, left: wallet.uncovered() };
+      const made = await whileWaiting('signing', wallet.coverage.sweep(), context);
+      return { made: made.map(({ hash }) => hash), before, left: wallet.coverage.uncovered() };
     };
     const swept = await withFolder(config, (withWallet) => withWallet({ passphrase }, sweep));
     const { made, before, left } = swept;

@@ -5,7 +5,6 @@ import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../wallet/keys/passphrase-limiter.js';
 import { wordsText } from '../../wallet/keys/words.js';
 import { type Command, UsageError } from '../command.js';
 import { JSON_FLAG, ROLE_FLAGS } from './connection.js';
@@ -36,7 +35,7 @@ export const command: Command = {
     const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
     const keystore = await Keystore.read(
       { file: join(config.node.dataDir, KEYSTORE_FILE), passphrase },
-      { random: systemRandom, limiter: new PassphraseLimiter(systemClock) },
+      { random: systemRandom, clock: systemClock },
     );
     const words = keystore.words();
     keystore.close();

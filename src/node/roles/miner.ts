@@ -11,10 +11,12 @@ export const miner: RoleDefinition = { open: (context) => WalletRole.open(contex
 function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {
   const { mining } = context.config;
   const fixed = mining.staticAddress;
-  const ofWallet = wallet && { address: () => wallet.rewardAddress() };
+  const ofWallet = wallet && { address: () => wallet.chain.rewardAddress() };
   const rewards = fixed === undefined ? ofWallet : fixedRewardAddress(fixed);
   if (rewards === undefined || !mining.enabled) return undefined;
-  const tip = wallet && (() => ({ height: wallet.height, hash: wallet.tipHash, isCertified: wallet.isTipCertified }));
+  const tip =
+    wallet &&
+    (() => ({ height: wallet.chain.height, hash: wallet.chain.tipHash, isCertified: wallet.chain.isTipCertified }));
   const modules = { ...context, rewards, tip, logger: context.logger('miner') };
   return new Miner({ threads: mining.threads, producers: context.producers }, modules);
 }

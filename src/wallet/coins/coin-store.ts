@@ -48,10 +48,7 @@ export interface CoinStoreModules {
 type Arrival = () => number;
 
 export class CoinStore {
-  readonly #kv: Kv;
-  readonly #writes: WriteBuffer;
-  readonly #meta: MetaStore;
-  readonly #owns: (address: string) => boolean;
+  readonly #modules: CoinStoreModules;
   readonly #options: CoinIndexOptions;
   /** What is kept for trades. */
   readonly aside = new AsideCoins({
@@ -61,13 +58,10 @@ export class CoinStore {
   #index: CoinIndex;
   #arrived = 0;
 
-  private constructor(options: CoinIndexOptions, { kv, writes, meta, owns }: CoinStoreModules) {
+  private constructor(options: CoinIndexOptions, modules: CoinStoreModules) {
     this.#options = options;
-    this.#kv = kv;
-    this.#writes = writes;
-    this.#meta = meta;
-    this.#owns = owns;
-    this.#index = new CoinIndex(meta.current.block, options);
+    this.#modules = modules;
+    this.#index = new CoinIndex(modules.meta.current.block, options);
   }
 
   static async open(options: CoinIndexOptions, modules: CoinStoreModules): Promise<CoinStore> {
@@ -81,7 +75,7 @@ export class CoinStore {
 
   /** Last block taken in; -1 before the first. */
   get height(): number {
-    return this.#meta.current.block;
+    return this.#modules.meta.current.block;
   }
 
   totals(assetId?: string): CoinTotals {
@@ -102,7 +96,7 @@ export class CoinStore {
   async spent(): Promise<readonly Coin[]> {
     const spent = new Map<string, Coin>();
     const range = { ...prefixRange(PREFIX.spent), reverse: true, limit: SPENT_SHOWN };
-    for await (const [, record] of this.#kv.entries(range)) {
+    for await (const [, record] of this.#modules.kv.entries(range)) {
       const coin = decodeCoin('', record);
       spent.set(outPointKey(coin.outPoint), coin);
     }
@@ -138,11 +132,16 @@ export class CoinStore {
     return this.#index.get(outPoint) !== undefined;
   }
 
-  /** Addresses of the coins that the transaction spends and makes. */
-  addressesOf(hash: string, transaction: Transaction): readonly string[] {
-    const made = createdOutPoints(transaction, hash).map(({ outPoint }) => outPoint);
-    const touched = [...spentOutPoints(transaction), ...made];
-    return [...new Set(touched.flatMap((outPoint) => this.#index.get(outPoint)?.address ?? []))];
+  /** Own addresses that these transactions spend from and pay to, and are paid at where they are halves of trades. */
+  addressesOf(made: readonly Made[]): readonly string[] {
+    const addresses = new Set<string>();
+    for (const { hash, transaction } of made) {
+      const created = createdOutPoints(transaction, hash).map(({ outPoint }) => outPoint);
+      for (const { address } of this.#at([...spentOutPoints(transaction), ...created])) addresses.add(address);
+      // What the half of a trade brings is in the block that has the half.
+      for (const { to } of transaction.druidInfo?.expectations ?? []) addresses.add(to);
+    }
+    return [...addresses];
   }
 
   // Own transactions
@@ -179,12 +178,12 @@ export class CoinStore {
     const arrival = this.#arrival();
     for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
       const address = txOut.scriptPublicKey;
-      if (address === null || !this.#owns(address) || this.#index.get(outPoint) !== undefined) continue;
+      if (address === null || !this.#modules.owns(address) || this.#index.get(outPoint) !== undefined) continue;
       const coin = newCoin(outPoint, txOut, address, arrival(), 'expected', hash);
       this.#put(coin, spent);
       made.push(coin);
     }
-    keepCreation({ hash, transaction }, made, this.#writes);
+    keepCreation({ hash, transaction }, made, this.#modules.writes);
     return { spent, made };
   }
 
@@ -296,13 +295,13 @@ export class CoinStore {
   /** All addresses are up to date as of this block. */
   advanceTo(height: number): void {
     if (height <= this.height) return;
-    this.#meta.update({ block: height });
+    this.#modules.meta.update({ block: height });
     this.#index.advanceTo(height);
   }
 
   /** As if only the blocks up to this one had been seen: what was locked then is locked again. The coins stay. */
   goBackTo(height: number): void {
-    this.#meta.update({ block: height });
+    this.#modules.meta.update({ block: height });
     const coins = [...this.#index.values()];
     this.#index = new CoinIndex(height, this.#options);
     for (const coin of coins) this.#index.put(coin);
@@ -374,14 +373,14 @@ export class CoinStore {
     const arrived = createdOutPoints(transaction, hash).flatMap(({ outPoint, txOut }) =>
       !this.has(outPoint) && isOver(outPoint) ? [] : (this.#arrive(outPoint, txOut, arrival) ?? []),
     );
-    keepCreation(found, arrived, this.#writes);
+    keepCreation(found, arrived, this.#modules.writes);
     return { ...found, spent, arrived };
   }
 
   /** An output that is in the chain's set; gives the coin when it is new. */
   #arrive(outPoint: OutPoint, txOut: TxOut, arrival: Arrival): Coin | undefined {
     const address = txOut.scriptPublicKey;
-    if (address === null || !this.#owns(address)) return undefined;
+    if (address === null || !this.#modules.owns(address)) return undefined;
     const known = this.#index.get(outPoint);
     if (known !== undefined) {
       if (!known.inChain) this.#noteInChain(known);
@@ -403,8 +402,8 @@ export class CoinStore {
     let number: number | undefined;
     return () => {
       if (number === undefined) {
-        number = this.#meta.current.arrivals + 1;
-        this.#meta.update({ arrivals: number });
+        number = this.#modules.meta.current.arrivals + 1;
+        this.#modules.meta.update({ arrivals: number });
       }
       return number;
     };
@@ -422,19 +421,19 @@ export class CoinStore {
   }
 
   #save(coin: Coin): void {
-    this.#writes.put(outpointRecordKey(coin.key), encodeCoin(coin));
+    this.#modules.writes.put(outpointRecordKey(coin.key), encodeCoin(coin));
   }
 
   #drop(coin: Coin): void {
     this.#index.drop(coin);
-    this.#writes.del(outpointRecordKey(coin.key));
+    this.#modules.writes.del(outpointRecordKey(coin.key));
   }
 
   #spendForGood(coin: Coin): void {
     this.#drop(coin);
     coin.state = 'spent';
-    const { spent } = this.#meta.current;
-    this.#writes.put(spentKey(spent), encodeCoin(coin));
-    this.#meta.update({ spent: spent + 1 });
+    const { spent } = this.#modules.meta.current;
+    this.#modules.writes.put(spentKey(spent), encodeCoin(coin));
+    this.#modules.meta.update({ spent: spent + 1 });
   }
 }

@@ -38,11 +38,6 @@ export interface KeyRingModules {
   readonly keystore: Keystore;
 }
 
-/** Overwrites the secrets. */
-export function wipeKeys(keys: ReadonlyMap<string, SigningKey>): void {
-  for (const { seed } of keys.values()) seed.fill(0);
-}
-
 export class KeyRing {
   readonly #modules: KeyRingModules;
   readonly #derived: DerivedKeys;
@@ -197,18 +192,38 @@ export class KeyRing {
 
   /** All pairs, or those of some own addresses. */
   async exportPairs(wanted: Iterable<string> = this.#addresses.keys()): Promise<ReadonlyMap<string, KeyPairRecord>> {
-    const keys = await this.signingKeys(wanted);
-    const pairs = new Map<string, KeyPairRecord>();
-    for (const [address, key] of keys) {
-      const { publicKey, addressVersion = null } = key;
-      pairs.set(address, { publicKey, secretKey: encodePkcs8(key), addressVersion });
-    }
-    wipeKeys(keys);
-    return pairs;
+    return this.withKeys(wanted, (keys) => {
+      const pairs = [...keys].map(([address, key]) => {
+        const { publicKey, addressVersion = null } = key;
+        return [address, { publicKey, secretKey: encodePkcs8(key), addressVersion }] as const;
+      });
+      return new Map(pairs);
+    });
   }
 
-  /** The keys of own addresses. Wipe them with `wipeKeys`. Throws `wallet_unreadable`. */
-  async signingKeys(wanted: Iterable<string>): Promise<Map<string, SigningKey>> {
+  /** Works with the keys of own addresses, and wipes them afterwards. Throws `wallet_unreadable`, and what `work` throws. */
+  async withKeys<T>(
+    wanted: Iterable<string>,
+    work: (keys: ReadonlyMap<string, SigningKey>) => T | Promise<T>,
+  ): Promise<T> {
+    const keys = await this.#signingKeys(wanted);
+    try {
+      return await work(keys);
+    } finally {
+      for (const { seed } of keys.values()) seed.fill(0);
+    }
+  }
+
+  /** Works with the key of one own address, as `withKeys`. */
+  withKey<T>(address: string, work: (key: SigningKey) => T): Promise<T> {
+    return this.withKeys([address], (keys) => {
+      const key = keys.get(address);
+      if (key === undefined) throw new TesseraError('internal_error', `the wallet has no key for ${address}`);
+      return work(key);
+    });
+  }
+
+  async #signingKeys(wanted: Iterable<string>): Promise<Map<string, SigningKey>> {
     const list = [...new Set(wanted)];
     const stored = list.filter((address) => !this.#fresh.has(address));
     const records = await this.#modules.kv.getMany(stored.map(addressKey));
@@ -252,6 +267,11 @@ export class KeyRing {
     content.fill(0);
     return { seed, publicKey, addressVersion: versionOf(record) };
   }
+}
+
+/** True for a store that no wallet has been opened in. */
+export async function isNewStore(kv: Kv): Promise<boolean> {
+  return (await kv.get(FORMAT_KEY)) === undefined;
 }
 
 async function checkFormat(kv: Kv, writes: WriteBuffer, keystore: Keystore): Promise<void> {

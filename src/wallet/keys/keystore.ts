@@ -28,6 +28,7 @@ import { BOX_KEY_LENGTH, open, seal } from '../../crypto/sealed-box.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import { NotSyncedError, writeFileDurable } from '../../db/write-file-durable.js';
 import { concatBytes, fromHex, fromUtf8, toHex, utf8 } from '../../lib/bytes.js';
+import type { Clock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
@@ -35,7 +36,7 @@ import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-whole.js';
 import type { PassphraseCaller } from '../service.js';
 import { copyName, removeCopies } from './keystore-copies.js';
-import type { PassphraseLimiter } from './passphrase-limiter.js';
+import { PassphraseLimiter } from './passphrase-limiter.js';
 import { isEntropy, isSameWords, newWords, type WalletWords } from './words.js';
 
 /** Its name in the data directory of a node. */
@@ -85,7 +86,7 @@ export interface KeystoreOptions {
 
 export interface KeystoreModules {
   readonly random: Random;
-  readonly limiter: PassphraseLimiter;
+  readonly clock: Clock;
   readonly logger?: Logger;
   /** How a folder is synced; tests make it fail. */
   readonly syncFolder?: (folder: string) => Promise<void>;
@@ -109,6 +110,7 @@ export class Keystore {
   /** Sealed under the master key. */
   readonly #words: Uint8Array;
   readonly #changes = new Mutex();
+  readonly #limiter: PassphraseLimiter;
   readonly #verifierKey: Uint8Array;
   /** Keyed hash of the passphrase. */
   #verifier: Buffer;
@@ -117,6 +119,7 @@ export class Keystore {
   private constructor(options: KeystoreOptions, modules: KeystoreModules, { masterKey, words }: Secrets) {
     this.#options = options;
     this.#modules = modules;
+    this.#limiter = new PassphraseLimiter(modules.clock);
     this.#masterKey = masterKey;
     this.#words = words;
     this.#verifierKey = modules.random.bytes(BOX_KEY_LENGTH);
@@ -208,7 +211,7 @@ export class Keystore {
   /** Throws `wrong_passphrase`; guessing is slowed, for the caller above all. */
   async verify(passphrase: string, caller?: PassphraseCaller): Promise<void> {
     this.#checkOpen();
-    if (!(await this.#modules.limiter.attempt(() => this.#isRight(passphrase), caller))) throw wrongPassphrase();
+    if (!(await this.#limiter.attempt(() => this.#isRight(passphrase), caller))) throw wrongPassphrase();
   }
 
   /**
@@ -260,8 +263,9 @@ export class Keystore {
     return open(this.#masterKey, box, context);
   }
 
-  /** Wipes the master key. */
+  /** Wipes the master key; passphrases that wait to be checked fail with `shutting_down`. */
   close(): void {
+    this.#limiter.close();
     this.#closed = true;
     this.#masterKey.fill(0);
     this.#verifier.fill(0);

@@ -1,5 +1,5 @@
 /**
- * The wallet's own transactions: a durable queue of what must be sent, and the history of what became of it. States go
+ * The wallet's own transactions: a durable queue of what must be sent, and a record of what became of it. States go
  * `queued` (durable, the mempool has not answered) → `sent` (admitted) → `confirmed` or `rejected`; a rejected one that is
  * made again with the same bytes is `queued` again. The bytes are stored once and sent as they are: a payment never becomes
  * another transaction. One that spends an output of another one is
@@ -18,31 +18,25 @@ import type { MetaStore } from '../meta.js';
 import { PAYMENT_KINDS, PAYMENT_STATES, type PaymentKind, type PaymentState } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
 
-/** Own transactions that `history` gives at most: the most recent ones. */
-const HISTORY_SHOWN = 10_000;
-
-// Records hold the index of state and kind: new ones go to the end of these lists.
-const STATES = PAYMENT_STATES;
-export type OutgoingState = PaymentState;
-const KINDS = PAYMENT_KINDS;
-export type OutgoingKind = PaymentKind;
+/** Own transactions that `latest` gives at most. */
+const MAX_LATEST = 10_000;
 
 export interface OwnTransaction {
   readonly hash: string;
   readonly transaction: Transaction;
-  readonly kind: OutgoingKind;
+  readonly kind: PaymentKind;
   /** Peer to tell when the mempool has admitted it (payments by ip), else null. */
   readonly peer: string | null;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
-  readonly state: OutgoingState;
+  readonly state: PaymentState;
   /** Why it was rejected; else empty. */
   readonly reason: string;
 }
 
 interface Entry extends OwnTransaction {
   readonly number: number;
-  state: OutgoingState;
+  state: PaymentState;
   reason: string;
 }
 
@@ -69,7 +63,7 @@ export class Outgoing {
     const outgoing = new Outgoing(kv, writes, meta);
     for await (const [key, record] of kv.entries(prefixRange(PREFIX.payment))) {
       if (isSettled(record)) continue;
-      const entry = decodeEntry(keyNumber(key), record);
+      const entry = decodePayment(keyNumber(key), record);
       outgoing.#inFlight.set(entry.hash, entry);
       if (entry.state === 'queued') outgoing.#queued.add(entry.hash);
     }
@@ -89,7 +83,7 @@ export class Outgoing {
     return entry;
   }
 
-  /** It is durable: it may be sent. */
+  /** It may be sent: it is durable. Or again: no answer came, or one that asks to try again. */
   release(hash: string): void {
     if (this.#inFlight.get(hash)?.state === 'queued') this.#queued.add(hash);
   }
@@ -119,8 +113,8 @@ export class Outgoing {
   }
 
   /** Queued or sent, in the order in which they were made: what spends an output of another comes after it. */
-  inFlight(): Iterable<OwnTransaction> {
-    return this.#inFlight.values();
+  inFlight(): readonly OwnTransaction[] {
+    return [...this.#inFlight.values()];
   }
 
   get(hash: string): OwnTransaction | undefined {
@@ -128,7 +122,7 @@ export class Outgoing {
   }
 
   /**
-   * Takes the next one to send; it is not given again until `putBack`. One that spends an output of another is passed over
+   * Takes the next one to send; it is not given again until `release`. One that spends an output of another is passed over
    * until that one is admitted.
    */
   takeQueued(): OwnTransaction | undefined {
@@ -143,13 +137,8 @@ export class Outgoing {
     return undefined;
   }
 
-  /** No answer came, or one that asks to try again. */
-  putBack(hash: string): void {
-    this.release(hash);
-  }
-
   /** Changes the state; undefined when the transaction is not in flight. */
-  mark(hash: string, state: OutgoingState, reason = ''): OwnTransaction | undefined {
+  mark(hash: string, state: PaymentState, reason = ''): OwnTransaction | undefined {
     const entry = this.#inFlight.get(hash);
     if (entry === undefined) return undefined;
     entry.state = state;
@@ -172,7 +161,7 @@ export class Outgoing {
     let missing = [...hashes].filter((hash) => !this.#rejected.has(hash)).length;
     if (missing === 0) return;
     for await (const [key, record] of this.#kv.entries({ ...prefixRange(PREFIX.payment), reverse: true })) {
-      const entry = decodeEntry(keyNumber(key), record);
+      const entry = decodePayment(keyNumber(key), record);
       if (!hashes.has(entry.hash) || this.#rejected.has(entry.hash)) continue;
       this.#rejected.set(entry.hash, entry);
       missing -= 1;
@@ -193,11 +182,23 @@ export class Outgoing {
     return spentOutPoints(transaction).flatMap(({ tHash }) => this.#inFlight.get(tHash) ?? []);
   }
 
-  /** Oldest first; the most recent ones. */
-  async history(limit = HISTORY_SHOWN): Promise<readonly OwnTransaction[]> {
+  /** Those of the transactions that are in flight, and all in flight that they depend on, in the order in which they were made. */
+  lineageOf(hashes: Iterable<string>): readonly OwnTransaction[] {
+    const found = new Set<OwnTransaction>();
+    const open = [...hashes].flatMap((hash) => this.get(hash) ?? []);
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (found.has(next)) continue;
+      found.add(next);
+      open.push(...this.parentsOf(next));
+    }
+    return this.inFlight().filter((entry) => found.has(entry));
+  }
+
+  /** The most recent ones with their states, whatever became of them, oldest first; at most 10,000, or `limit`. */
+  async latest(limit = MAX_LATEST): Promise<readonly OwnTransaction[]> {
     const newest: OwnTransaction[] = [];
-    const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: Math.min(limit, HISTORY_SHOWN) };
-    for await (const [key, record] of this.#kv.entries(range)) newest.push(decodeEntry(keyNumber(key), record));
+    const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: Math.min(limit, MAX_LATEST) };
+    for await (const [key, record] of this.#kv.entries(range)) newest.push(decodePayment(keyNumber(key), record));
     return newest.reverse();
   }
 
@@ -221,11 +222,12 @@ export class Outgoing {
 
 const scratch = new BincodeWriter();
 
-// The state comes first: a start skips settled transactions by one byte.
+// The state comes first: a start skips settled transactions by one byte. State and kind are indexes: new ones go to the end of
+// their lists.
 function encodeEntry(entry: Entry): Uint8Array {
   const to = scratch.reset();
-  to.u8(STATES.indexOf(entry.state));
-  to.u8(KINDS.indexOf(entry.kind));
+  to.u8(PAYMENT_STATES.indexOf(entry.state));
+  to.u8(PAYMENT_KINDS.indexOf(entry.kind));
   to.string(entry.reason);
   to.optionalString(entry.peer);
   to.u64(BigInt(Math.floor(entry.createdAt)));
@@ -243,30 +245,25 @@ export function reopenPayment(
   number: number,
   record: Uint8Array,
 ): { readonly payment: OwnTransaction; readonly record: Uint8Array } | undefined {
-  const entry = decodeEntry(number, record);
+  const entry = decodePayment(number, record);
   if (entry.state !== 'confirmed' && entry.state !== 'sent') return undefined;
   const payment: Entry = { ...entry, state: 'queued', reason: '' };
   return { payment, record: encodeEntry(payment) };
 }
 
 function isSettled(record: Uint8Array): boolean {
-  const state = STATES[record[0] ?? 0];
+  const state = PAYMENT_STATES[record[0] ?? 0];
   return state === 'confirmed' || state === 'rejected';
 }
 
 /** A stored payment. Throws `wallet_unreadable`. */
-export function decodePayment(number: number, record: Uint8Array): OwnTransaction {
-  return decodeEntry(number, record);
-}
-
-/** Throws `wallet_unreadable`. */
-function decodeEntry(number: number, record: Uint8Array): Entry {
+export function decodePayment(number: number, record: Uint8Array): Entry {
   return decodeRecord('payment', record, (from) => readEntry(number, from), 'wallet_unreadable');
 }
 
 function readEntry(number: number, from: BincodeReader): Entry {
-  const state = readChoice(from, STATES);
-  const kind = readChoice(from, KINDS);
+  const state = readChoice(from, PAYMENT_STATES);
+  const kind = readChoice(from, PAYMENT_KINDS);
   const reason = from.string();
   const peer = from.optionalString();
   const createdAt = from.number64();

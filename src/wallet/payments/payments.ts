@@ -1,24 +1,29 @@
 /**
  * Makes own transactions: takes coins, signs, and hands the result to the queue. One is built at a time, so that each sees
  * the change of the one before, and payments at once find the same money as payments in a row (docs/adr/0023-own-change.md);
- * their writes share a sync. A payment counts when keys, coins and transaction are durable together, and whatever fails
- * before gives the coins back. Many payments at once share the event loop with everything else; beyond a bound they are
- * turned away.
+ * their writes share a sync. A payment counts when keys, coins, history and transaction are durable together; it is sent after
+ * that, and whatever fails before gives the coins back. Many payments at once share the event loop with everything else; beyond
+ * a bound they are turned away.
  */
 
 import { transactionHash } from '../../chain/hash.js';
 import type { GenesisHashSpec, Transaction } from '../../chain/types.js';
+import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
-import { type CoinList, lowerBound } from '../coins/coin-selection.js';
-import { type KeyRing, wipeKeys } from '../keys/key-ring.js';
-import type { OwnAccount, OwnOutputs } from '../keys/own-outputs.js';
+import type { CoinStore } from '../coins/coin-store.js';
+import type { History } from '../history/history.js';
+import type { KeyRing } from '../keys/key-ring.js';
+import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { MetaStore } from '../meta.js';
+import type { PaymentKind } from '../service.js';
+import type { WriteBuffer } from '../write-buffer.js';
+import type { DonationLimits, DonationQuota } from './donation-quota.js';
 import { Funds, type FundsOptions } from './funds.js';
 import type { KeepIntent } from './intents.js';
-import type { OutgoingKind, OwnTransaction } from './outgoing.js';
+import type { Outgoing, OwnTransaction } from './outgoing.js';
 import {
   assetOf,
   buildItemCreation,
@@ -28,7 +33,7 @@ import {
   type PaymentPlan,
   type SpentCoin,
 } from './payment-builder.js';
-import { type Made, type Staged, type StagingModules, stageOwn, unwritten, written } from './staging.js';
+import type { Settlement } from './settlement.js';
 
 export interface PaymentOrder {
   readonly address: string;
@@ -37,7 +42,7 @@ export interface PaymentOrder {
   /** Genesis hash of the items to pay; tokens without it. */
   readonly genesisHash?: string | undefined;
   readonly locktime: bigint;
-  readonly kind?: OutgoingKind;
+  readonly kind?: PaymentKind;
   /** Peer to tell, `host:port`. */
   readonly peer?: string;
   /** Keeps what asked for it, in the same batch. */
@@ -65,21 +70,35 @@ export interface ItemOrder {
   readonly keep?: KeepIntent | undefined;
 }
 
-export interface PaymentOptions extends FundsOptions {
-  /** Merge when more spendable token outputs than this are held; null never does. */
-  readonly aggregateAbove: number | null;
+/** What an own transaction is made for. */
+export interface Made {
+  readonly kind: PaymentKind;
+  readonly peer: string | null;
+  readonly keep?: KeepIntent | undefined;
 }
 
-export interface PaymentModules extends StagingModules {
+/** A new transaction that may not be on disk yet. */
+export interface Staged {
+  readonly made: OwnTransaction;
+  /** It could not be written, or what was staged before it. */
+  isUndone: boolean;
+}
+
+export interface PaymentModules {
+  readonly coins: CoinStore;
   readonly keys: KeyRing;
   readonly ownOutputs: OwnOutputs;
+  readonly donations: DonationQuota;
+  readonly outgoing: Outgoing;
+  readonly settlement: Settlement;
+  readonly history: History;
   readonly meta: MetaStore;
+  readonly writes: WriteBuffer;
+  readonly clock: Clock;
   /** Turns of the event loop. */
   readonly slices: TimeSlices;
 }
 
-/** Merges under way at once: a wallet with thousands of rewards shrinks by a few thousand in each block. */
-const MAX_MERGES = 4;
 /** Payments that are being made at once; a wallet makes several hundred in a second. */
 const MAX_UNDER_WAY = 1_000;
 /** Payments that no block has; they are kept in memory. */
@@ -93,15 +112,13 @@ interface StagedAside {
 }
 
 export class Payments {
-  readonly #options: PaymentOptions;
   readonly #modules: PaymentModules;
   readonly #funds: Funds;
   /** Gives coins to one transaction at a time. */
   readonly #building = new Mutex();
   #underWay = 0;
 
-  constructor(options: PaymentOptions, modules: PaymentModules) {
-    this.#options = options;
+  constructor(options: FundsOptions, modules: PaymentModules) {
     this.#modules = modules;
     this.#funds = new Funds(options, modules.coins);
   }
@@ -122,50 +139,93 @@ export class Payments {
     return this.#bounded(() => this.#pay(order));
   }
 
+  /** As `pay`, counted as a donation to the peer; undefined when a limit is reached. */
+  async donate(order: PaymentOrder, nodeKey: string, limits: DonationLimits): Promise<OwnTransaction | undefined> {
+    const { donations, writes } = this.#modules;
+    writes.checkRoom();
+    if (!donations.take(nodeKey, limits)) return undefined;
+    try {
+      return await this.pay({ ...order, kind: 'donation' });
+    } catch (error) {
+      donations.giveBack(nodeKey);
+      throw error;
+    }
+  }
+
   /** Resolves when durable. Throws `payment_refused`, `overloaded`, `wallet_write_failed`. */
   createItem(order: ItemOrder): Promise<OwnTransaction> {
     return this.#bounded(() => this.#createItem(order));
   }
 
   /**
-   * Keeps coins of exactly this amount for a trade, and gives the payment to this wallet that had to be made for that, if
-   * there is no such sum. Resolves when durable, with what was staged. Throws as `pay`.
+   * Keeps coins of exactly this amount for a trade, with a payment to this wallet where there is no such sum. Resolves when
+   * durable, with what was staged. Throws as `pay`.
    */
-  async setAside<T>(order: AsideOrder<T>): Promise<OwnTransaction | undefined> {
+  setAside<T>(order: AsideOrder<T>): Promise<void> {
     return this.#bounded(async () => {
       checkAmount(order.amount);
       this.#funds.check(order.assetId, order.amount);
       const staged = await this.#building.run(() => this.#buildAside(order));
-      return staged.split === undefined ? this.#flushed(staged) : this.#written(staged.split);
+      if (staged.split !== undefined) {
+        await this.release(staged.split);
+        return;
+      }
+      await this.#modules.writes.flush();
+      if (staged.isUndone) throw unwritten();
+      await this.#modules.settlement.commit();
     });
   }
 
-  /** Joins the smallest token coins when there are more than the threshold; resolves with what was made. */
-  async merge(): Promise<readonly OwnTransaction[]> {
-    const { aggregateAbove } = this.#options;
-    const made: OwnTransaction[] = [];
-    if (aggregateAbove === null) return made;
-    while (this.#mergeable().count > Math.max(aggregateAbove, 1) && this.#mergesUnderWay() < MAX_MERGES) {
-      const merge = await this.#building.run(() => this.#mergeOnce(aggregateAbove));
-      if (merge === undefined) break;
-      made.push(await this.#written(merge));
-    }
-    return made;
+  /**
+   * Pays coins to an address of this wallet, all in one output: those that `choose` gives when nothing else is being built.
+   * Undefined when these are none, or the chain has taken one of them meanwhile.
+   */
+  async join(assetId: string, choose: () => readonly Coin[]): Promise<OwnTransaction | undefined> {
+    const staged = await this.#building.run(() => this.#buildJoin(assetId, choose));
+    return staged && this.release(staged);
   }
 
-  /** Pays what lies at addresses that the words do not cover to one that they do; resolves with what was made. */
-  async sweep(): Promise<readonly OwnTransaction[]> {
-    const made: OwnTransaction[] = [];
-    for (const assetId of [TOKENS, ...this.#modules.coins.items().keys()]) {
-      const sweepOnce = () => this.#building.run(() => this.#sweepOnce(assetId));
-      for (let next = await sweepOnce(); next !== undefined; next = await sweepOnce()) {
-        made.push(await this.#written(next));
-      }
-    }
-    return made;
+  /**
+   * Stages a transaction as the wallet's own: queue, coins and history change in one synchronous step, and in one write. What
+   * cannot be written is undone, with what was staged behind it. Prepare the history for one that may have been made before.
+   */
+  stage(transaction: Transaction, { kind, peer, keep }: Made): Staged {
+    const { coins, outgoing, ownOutputs, history, writes, clock } = this.#modules;
+    const hash = transactionHash(transaction);
+    const own = { hash, transaction, kind, peer, createdAt: clock.now() };
+    const rejected = outgoing.rejected(hash);
+    const movement = rejected && history.find(hash);
+    // It was read from disk, which may not know yet how it ended.
+    const before = rejected && movement && { ...rejected, state: movement.state, reason: movement.reason };
+    const staged: Staged = { made: outgoing.add(own), isUndone: false };
+    const { spent, made: expected } = coins.spendBy(hash, transaction);
+    history.takeOwn(own, spent, expected);
+    keep?.(hash);
+    writes.onFailure(() => {
+      coins.release([{ hash, transaction }]);
+      outgoing.discard(hash, before);
+      history.discard(hash, movement);
+      ownOutputs.discard(transaction);
+      staged.isUndone = true;
+    });
+    return staged;
+  }
+
+  /** Resolves when what was staged is durable: then it may be sent. Throws `wallet_write_failed`. */
+  async release(staged: Staged): Promise<OwnTransaction> {
+    const { outgoing, settlement, writes } = this.#modules;
+    const failure = await writes.flush().then(
+      () => undefined,
+      (cause: unknown) => ({ cause }),
+    );
+    if (staged.isUndone || failure !== undefined) throw unwritten(failure);
+    outgoing.release(staged.made.hash);
+    settlement.announce(staged.made);
+    return staged.made;
   }
 
   async #bounded<T>(make: () => Promise<T>): Promise<T> {
+    this.#modules.writes.checkRoom();
     if (this.#modules.outgoing.size >= MAX_IN_FLIGHT) {
       throw new TesseraError(
         'overloaded',
@@ -190,7 +250,7 @@ export class Payments {
     const { address, amount, locktime } = order;
     checkPayment(address, amount, locktime);
     this.#funds.check(order.genesisHash ?? TOKENS, amount);
-    return this.#written(await this.#building.run(() => this.#buildPayment(order)));
+    return this.release(await this.#building.run(() => this.#buildPayment(order)));
   }
 
   async #buildPayment({ address, amount, locktime, genesisHash, kind, peer, keep }: PaymentOrder): Promise<Staged> {
@@ -208,7 +268,7 @@ export class Payments {
         change: change === 0n ? null : { amount: change, address: ownAddress(change) },
       }));
       if (transaction !== undefined) {
-        return this.#enqueue(transaction, { kind: kind ?? 'payment', peer: peer ?? null, keep });
+        return this.stage(transaction, { kind: kind ?? 'payment', peer: peer ?? null, keep });
       }
       if (attempt === MAX_ATTEMPTS) throw tooFast();
     }
@@ -231,7 +291,7 @@ export class Payments {
       }
       const staged: StagedAside = { split: undefined, isUndone: false };
       if (split !== undefined) {
-        staged.split = this.#enqueue(split.transaction, { kind: 'payment', peer: null });
+        staged.split = this.stage(split.transaction, { kind: 'payment', peer: null });
       }
       const outPoints = kept.map(({ outPoint }) => outPoint);
       store.aside.keep(outPoints, trade);
@@ -270,35 +330,35 @@ export class Payments {
     }
   }
 
-  async #flushed(staged: StagedAside): Promise<undefined> {
-    await this.#modules.writes.flush();
-    if (staged.isUndone) throw unwritten();
-  }
-
   async #createItem(order: ItemOrder): Promise<OwnTransaction> {
-    const { ownOutputs } = this.#modules;
-    await this.#modules.slices.turn();
+    const { keys, meta, ownOutputs, slices } = this.#modules;
+    await slices.turn();
     const address = ownOutputs.next('items', order.amount);
     let transaction: Transaction;
     try {
-      transaction = await this.#buildItemAt(address, order);
+      const height = BigInt(Math.max(meta.current.block, 0));
+      transaction = await keys.withKey(address, (key) => buildItemCreation(order, height, key));
     } catch (error) {
       ownOutputs.giveBack(address);
       throw error;
     }
-    return this.#written(this.#enqueue(transaction, { kind: 'item', peer: null, keep: order.keep }));
+    return this.release(this.stage(transaction, { kind: 'item', peer: null, keep: order.keep }));
   }
 
-  async #buildItemAt(address: string, order: ItemOrder): Promise<Transaction> {
-    const { keys, meta } = this.#modules;
-    const signing = await keys.signingKeys([address]);
-    try {
-      const key = signing.get(address);
-      if (key === undefined) throw new TesseraError('internal_error', 'an own key is gone');
-      return buildItemCreation(order, BigInt(Math.max(meta.current.block, 0)), key);
-    } finally {
-      wipeKeys(signing);
-    }
+  async #buildJoin(assetId: string, choose: () => readonly Coin[]): Promise<Staged | undefined> {
+    await this.#modules.slices.turn();
+    const coins = choose();
+    if (coins.length === 0) return undefined;
+    const total = coins.reduce((sum, { amount }) => sum + amount, 0n);
+    this.#modules.coins.reserve(coins);
+    const transaction = await this.#sign(coins, assetId, (ownAddress) => ({
+      inputs: coins,
+      to: ownAddress(total),
+      asset: assetOf(assetId, total),
+      locktime: 0n,
+      change: null,
+    }));
+    return transaction && this.stage(transaction, { kind: 'merge', peer: null });
   }
 
   /**
@@ -311,22 +371,18 @@ export class Payments {
     plan: (ownAddress: (amount: bigint) => string) => PaymentPlan,
   ): Promise<Transaction | undefined> {
     const { coins: store, keys, ownOutputs, slices, history } = this.#modules;
-    const account: OwnAccount = assetId === TOKENS ? 'change' : 'items';
     const given: string[] = [];
     const ownAddress = (amount: bigint): string => {
-      const address = ownOutputs.next(account, amount);
+      const address = ownOutputs.next(assetId === TOKENS ? 'change' : 'items', amount);
       given.push(address);
       return address;
     };
     let signed: Transaction | undefined;
     try {
-      const signing = await keys.signingKeys(coins.map(({ address }) => address));
-      let transaction: Transaction;
-      try {
-        transaction = await buildPaymentInTurns(plan(ownAddress), signing, () => slices.turn());
-      } finally {
-        wipeKeys(signing);
-      }
+      const transaction = await keys.withKeys(
+        coins.map(({ address }) => address),
+        (signing) => buildPaymentInTurns(plan(ownAddress), signing, () => slices.turn()),
+      );
       // Without an own output it may be the very one that was rejected before, which is queued again then.
       if (given.length === 0) await history.prepare([transactionHash(transaction)]);
       if (store.areReserved(coins)) signed = transaction;
@@ -338,70 +394,12 @@ export class Payments {
     }
     return signed;
   }
-
-  #enqueue(transaction: Transaction, made: Made): Staged {
-    return stageOwn(transaction, made, this.#modules);
-  }
-
-  #written(staged: Staged): Promise<OwnTransaction> {
-    return written(staged, this.#modules);
-  }
-
-  #mergesUnderWay(): number {
-    let count = 0;
-    for (const { kind } of this.#modules.outgoing.inFlight()) if (kind === 'merge') count += 1;
-    return count;
-  }
-
-  /** Token coins worth spending as an input, ascending: coins without value stay where they are. */
-  #mergeable(): { readonly coins: CoinList<Coin>; readonly first: number; readonly count: number } {
-    const coins = this.#modules.coins.spendable(TOKENS);
-    const first = lowerBound(coins, 1n);
-    return { coins, first, count: coins.length - first };
-  }
-
-  async #mergeOnce(threshold: number): Promise<Staged | undefined> {
-    await this.#modules.slices.turn();
-    const { coins: all, first, count: mergeable } = this.#mergeable();
-    // The largest coins stay, so that the wallet can pay while the merge is on its way.
-    const count = Math.min(this.#options.limits.maxInputs, mergeable - Math.floor(threshold / 2));
-    const coins = all.slice(first, first + Math.max(count, 0));
-    if (coins.length < 2) return undefined;
-    return this.#join(TOKENS, coins);
-  }
-
-  async #sweepOnce(assetId: string): Promise<Staged | undefined> {
-    const { coins: store, keys } = this.#modules;
-    await this.#modules.slices.turn();
-    const uncovered = store
-      .spendable(assetId)
-      .slice()
-      .filter(({ amount, address }) => amount > 0n && !keys.isCovered(address));
-    // The largest first: what is too little for an output of this network goes with them.
-    const coins = uncovered.reverse().slice(0, this.#options.limits.maxInputs);
-    const least = assetId === TOKENS ? this.#options.minOutputAmount : 1n;
-    return sumOf(coins) < least ? undefined : this.#join(assetId, coins);
-  }
-
-  /** Pays the coins to an address of this wallet; undefined when the chain has taken one of them meanwhile. */
-  async #join(assetId: string, coins: readonly Coin[]): Promise<Staged | undefined> {
-    const total = sumOf(coins);
-    this.#modules.coins.reserve(coins);
-    const transaction = await this.#sign(coins, assetId, (ownAddress) => ({
-      inputs: coins,
-      to: ownAddress(total),
-      asset: assetOf(assetId, total),
-      locktime: 0n,
-      change: null,
-    }));
-    return transaction && this.#enqueue(transaction, { kind: 'merge', peer: null });
-  }
-}
-
-function sumOf(coins: readonly Coin[]): bigint {
-  return coins.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
 function tooFast(): TesseraError {
   return new TesseraError('overloaded', 'the outputs of this wallet change too fast; try again in a moment');
+}
+
+function unwritten(failure: { readonly cause?: unknown } = {}): TesseraError {
+  return new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk; nothing was paid', failure);
 }

@@ -15,7 +15,6 @@ import type { Concern } from '../concern.js';
 import type { BlockPlace, History } from '../history/history.js';
 import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { WriteBuffer } from '../write-buffer.js';
-import { withDescendants } from './descendants.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
 import { isSamePayment } from './payment-builder.js';
 
@@ -59,7 +58,7 @@ export class Settlement {
     };
     // A counter of something that has not happened yet must exist, at 0.
     for (const outcome of Object.values(this.#outcomes)) outcome.inc(0);
-    metrics.beforeScrape(() => metrics.gauge('tessera_wallet_queue').set([...outgoing.inFlight()].length));
+    metrics.beforeScrape(() => metrics.gauge('tessera_wallet_queue').set(outgoing.size));
     const onError = (error: unknown): void => {
       logger.error({ error: errorMessage(error) }, 'a listener of the wallet failed');
     };
@@ -88,9 +87,17 @@ export class Settlement {
     this.#changed.emit(this.#coins.totals());
   }
 
-  /** Tells of a merge that is durable: it changes no totals. */
-  announceMerge(made: OwnTransaction): void {
-    this.#queued.emit(made);
+  /** What ends when an own transaction ends: itself, first, and all in flight that spend from it; none when it is not in flight. */
+  familyOf(hash: string): readonly OwnTransaction[] {
+    const found = new Map<string, OwnTransaction>();
+    const open = [hash];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const made = found.has(next) ? undefined : this.#outgoing.get(next);
+      if (made === undefined) continue;
+      found.set(next, made);
+      open.push(...this.#coins.spendersOf(made));
+    }
+    return [...found.values()];
   }
 
   /** The mempool has admitted it. */
@@ -111,7 +118,7 @@ export class Settlement {
    * addresses.
    */
   async markRejected(hash: string, reason: string): Promise<readonly string[]> {
-    const ended = this.#withDescendants(hash);
+    const ended = this.familyOf(hash);
     if (ended.length === 0) return [];
     const addresses = this.#coins.release(ended);
     await this.commit([...this.#end(hash, 'rejected', reason), ...this.#endDescendants(hash, ended)]);
@@ -141,7 +148,7 @@ export class Settlement {
     const copyHash = asCopy ? this.#coins.copyOf(entry) : undefined;
     if (copyHash !== undefined) await this.#history.prepare([copyHash]);
     if (this.#outgoing.get(hash) !== entry) return;
-    const ended = asCopy ? this.#withDescendants(hash).slice(1) : [];
+    const ended = asCopy ? this.familyOf(hash).slice(1) : [];
     this.#coins.release(ended);
     const dropped = asCopy ? this.#coins.dropExpected(entry) : [];
     if (copyHash === undefined) this.#history.takeVanished(dropped);
@@ -191,7 +198,7 @@ export class Settlement {
    * proves that the own transaction can never be in the chain; inputs that are left come back.
    */
   #settleDisplaced({ hash, byHash, by }: Displaced): readonly OwnTransaction[] {
-    const ended = this.#withDescendants(hash);
+    const ended = this.familyOf(hash);
     const entry = ended[0];
     if (entry === undefined) return [];
     this.#coins.release(ended);
@@ -199,10 +206,6 @@ export class Settlement {
       ? this.#end(hash, 'confirmed')
       : this.#end(hash, 'rejected', `an input was spent by another transaction: ${byHash}`);
     return [...done, ...this.#endDescendants(hash, ended)];
-  }
-
-  #withDescendants(hash: string): readonly OwnTransaction[] {
-    return withDescendants(hash, { coins: this.#coins, outgoing: this.#outgoing });
   }
 
   /** Without its outputs, what spends from it can never be in the chain. */

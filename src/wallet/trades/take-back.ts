@@ -2,17 +2,26 @@
 
 import { spentOutPoints } from '../../chain/transaction.js';
 import { TOKENS } from '../coins/coin.js';
+import type { CoinStore } from '../coins/coin-store.js';
 import type { KeyRing } from '../keys/key-ring.js';
+import type { OwnOutputs } from '../keys/own-outputs.js';
+import type { Outgoing } from '../payments/outgoing.js';
 import { assetOf } from '../payments/payment-builder.js';
+import type { Payments } from '../payments/payments.js';
 import type { Settlement } from '../payments/settlement.js';
-import { type StagingModules, stageOwn, written } from '../payments/staging.js';
+import type { WriteBuffer } from '../write-buffer.js';
 import type { Trade } from './trade.js';
 import { signPayment } from './trade-keys.js';
 import { closed } from './trade-rules.js';
 
-export interface TakeBackModules extends StagingModules {
+export interface TakeBackModules {
+  readonly coins: CoinStore;
   readonly keys: KeyRing;
+  readonly outgoing: Outgoing;
+  readonly ownOutputs: OwnOutputs;
+  readonly payments: Payments;
   readonly settlement: Settlement;
+  readonly writes: WriteBuffer;
 }
 
 export interface TakeBack {
@@ -27,7 +36,7 @@ export interface TakeBack {
  * What comes back is free when a block has it. Throws `trade_closed` when a block decides about the half.
  */
 export async function takeBack({ trade, reason, put }: TakeBack, modules: TakeBackModules): Promise<void> {
-  const { coins, outgoing, ownOutputs, settlement, writes, keys } = modules;
+  const { coins, keys, outgoing, ownOutputs, payments, settlement, writes } = modules;
   writes.checkRoom();
   const half = outgoing.get(trade.half ?? '');
   const spent = half === undefined ? [] : coins.aside.takenBy(half);
@@ -43,10 +52,10 @@ export async function takeBack({ trade, reason, put }: TakeBack, modules: TakeBa
     throw closed(trade);
   }
   settlement.withdraw(half, reason);
-  const staged = stageOwn(back, { kind: 'merge', peer: null }, modules);
+  const staged = payments.stage(back, { kind: 'merge', peer: null });
   const kept = [{ tHash: staged.made.hash, n: 0 }];
   coins.aside.keep(kept, trade.id);
   put({ coins: kept, takeBack: staged.made.hash });
-  settlement.announce(await written(staged, modules));
+  await payments.release(staged);
   await settlement.commit([half]);
 }

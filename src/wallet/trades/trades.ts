@@ -9,18 +9,16 @@ import { txInsAddress } from '../../chain/signable.js';
 import type { Transaction } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import { toHex } from '../../lib/bytes.js';
+import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
+import type { History } from '../history/history.js';
 import type { Items } from '../items.js';
-import type { KeyRing } from '../keys/key-ring.js';
 import type { KeepIntent } from '../payments/intents.js';
 import type { SpentCoin } from '../payments/payment-builder.js';
-import type { Payments } from '../payments/payments.js';
-import type { Settlement } from '../payments/settlement.js';
-import { type StagingModules, stageOwn, written } from '../payments/staging.js';
 import {
   type Acceptance,
   type Confirmation,
@@ -34,19 +32,18 @@ import {
   refused,
   type TradedAsset,
 } from './documents.js';
-import { takeBack } from './take-back.js';
+import { type TakeBackModules, takeBack } from './take-back.js';
 import { assetOfTraded, exchangeOf, hasEnded, newTrade, ownAddress, type Trade } from './trade.js';
 import { TradeBook } from './trade-book.js';
 import { signAcceptance, signConfirmation, signOffer, signPayment } from './trade-keys.js';
 import { Arrivals, hasCoins, outcomeOf, settleAddress } from './trade-outcomes.js';
 import { assetIdOf, checkExchange, checkOffer, checkTime, closed, isOverdue, type TradeRules } from './trade-rules.js';
 
-export interface TradesModules extends StagingModules {
+export interface TradesModules extends TakeBackModules {
   readonly kv: Kv;
-  readonly keys: KeyRing;
-  readonly payments: Payments;
-  readonly settlement: Settlement;
+  readonly history: History;
   readonly items: Items;
+  readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
@@ -292,16 +289,16 @@ export class Trades {
 
   /** `from`: the name of the other half. */
   async #sendHalf(trade: Trade, unnamed: Transaction, from: string): Promise<Trade> {
-    const { coins, settlement, writes } = this.#modules;
+    const { coins, payments, writes } = this.#modules;
     const to = ownAddress(trade);
     if (trade.acceptance === null || to === null) throw new TesseraError('internal_error', 'a half without a trade');
     writes.checkRoom();
     const expectations = [{ from, to, asset: assetOfTraded(exchangeOf(trade).get) }];
     const druidInfo = { druid: druidOf(trade.acceptance), participants: 2n, expectations, genesisHash: null };
     writes.onFailure(() => coins.aside.keep(trade.coins, trade.id));
-    const staged = stageOwn({ ...unnamed, druidInfo }, { kind: 'trade', peer: trade.peer }, this.#modules);
+    const staged = payments.stage({ ...unnamed, druidInfo }, { kind: 'trade', peer: trade.peer });
     const agreed = this.#book.put({ ...trade, state: 'agreed', coins: [], half: staged.made.hash });
-    settlement.announce(await written(staged, this.#modules));
+    await payments.release(staged);
     return this.#tell(agreed);
   }
 
@@ -362,8 +359,7 @@ export class Trades {
     prepare: (coins: readonly SpentCoin[]) => Promise<Trade>,
     keep?: KeepIntent,
   ): Promise<Trade> {
-    const { payments, settlement } = this.#modules;
-    const split = await payments.setAside({
+    await this.#modules.payments.setAside({
       assetId: assetIdOf(asset),
       amount: BigInt(asset.amount),
       trade: id,
@@ -373,8 +369,6 @@ export class Trades {
         keep?.(id);
       },
     });
-    if (split !== undefined) settlement.announce(split);
-    else await settlement.commit();
     return this.#tell(this.get(id));
   }
 

@@ -15,7 +15,6 @@ import { toHex, utf8 } from '../../../src/lib/bytes.js';
 import { systemClock } from '../../../src/lib/clock.js';
 import { systemRandom } from '../../../src/lib/random.js';
 import { KEYSTORE_FILE, Keystore } from '../../../src/wallet/keys/keystore.js';
-import { PassphraseLimiter } from '../../../src/wallet/keys/passphrase-limiter.js';
 import { isEntropy, isSameWords, type WalletWords } from '../../../src/wallet/keys/words.js';
 import type { Dice } from '../dice.js';
 import { documented, type FuzzTarget, mustBe } from '../target.js';
@@ -37,7 +36,7 @@ const INTEGERS = [0, 1, -1, 2, 3, 16, 2 ** 17, 2 ** 20, 2 ** 31, 2 ** 53, 1.5, 1
 
 const folder = mkdtempSync(join(tmpdir(), 'tessera-fuzz-'));
 const file = join(folder, KEYSTORE_FILE);
-const modules = { random: systemRandom, limiter: new PassphraseLimiter(systemClock) };
+const modules = { random: systemRandom, clock: systemClock };
 const options = { file, passphrase: PASSPHRASE, createIfMissing: true, allowBlankPassphrase: false, scryptCost: COST };
 
 interface Sound {

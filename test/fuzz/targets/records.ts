@@ -72,7 +72,7 @@ function openedCodec(
 async function openOutgoing(kv: Kv): Promise<void> {
   const writes = new WriteBuffer(kv);
   const outgoing = await Outgoing.open(kv, writes, await MetaStore.open(kv, writes));
-  await outgoing.history();
+  await outgoing.latest();
 }
 
 async function openMeta(kv: Kv): Promise<void> {

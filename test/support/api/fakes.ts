@@ -235,7 +235,7 @@ const MOVEMENT: WalletMovement = {
 };
 
 export function fakeWallet(calls?: Calls): WalletService {
-  return noted<WalletService>(calls, {
+  const own = noted<Omit<WalletService, 'keys' | 'keystore' | 'items' | 'history' | 'labels' | 'coverage'>>(calls, {
     info: async () => ({
       addresses: new Map([
         [ADDRESS, [{ outPoint: { tHash: TX_HASH, n: 0 }, value: { kind: 'token', amount: 72_072_000n } }]],
@@ -245,8 +245,6 @@ export function fakeWallet(calls?: Calls): WalletService {
       locked: 36_036_000n,
       items: new Map([[GENESIS_HASH, 2n]]),
     }),
-    items: async () => [{ genesisHash: GENESIS_HASH, amount: 2n, available: 1n, metadata: 'ticket' }],
-    temporaryAddresses: new Set(),
     newAddress: async () => ADDRESS,
     exportKeyPairs: async () => new Map([[ADDRESS, KEY_PAIR]]),
     async importKeyPairs(pairs) {
@@ -257,9 +255,17 @@ export function fakeWallet(calls?: Calls): WalletService {
       }
       return [...pairs.keys()];
     },
+    refresh: async () => undefined,
+  });
+  const keystore = noted<WalletService['keystore']>(calls, {
     async changePassphrase(oldPassphrase) {
       if (oldPassphrase !== PASSPHRASE) throw new TesseraError('wrong_passphrase', 'The old passphrase is wrong.');
     },
+  });
+  const items = noted<WalletService['items']>(calls, {
+    list: async () => [{ genesisHash: GENESIS_HASH, amount: 2n, available: 1n, metadata: 'ticket' }],
+  });
+  const history = noted<WalletService['history']>(calls, {
     outgoing: async () => [[TX_HASH, COINBASE]],
     payments: async () => [
       {
@@ -279,16 +285,20 @@ export function fakeWallet(calls?: Calls): WalletService {
       },
     ],
     movements: async () => ({ movements: [MOVEMENT], next: 6 }),
+  });
+  const labels = noted<WalletService['labels']>(calls, {
+    all: () => [{ kind: 'address', name: ADDRESS, label: 'landlord' }],
+    set: async () => undefined,
+  });
+  const coverage = noted<WalletService['coverage']>(calls, {
     backup: async (passphrase) => {
       if (passphrase !== PASSPHRASE) throw new TesseraError('wrong_passphrase', 'The passphrase is wrong.');
       return '{"kind":"tessera-wallet-backup"}\n';
     },
     sweep: async () => [{ hash: TX_HASH }],
     uncovered: () => 0n,
-    labels: () => [{ kind: 'address', name: ADDRESS, label: 'landlord' }],
-    setLabels: async () => undefined,
-    refresh: async () => undefined,
   });
+  return { ...own, keys: { temporary: new Set() }, keystore, items, history, labels, coverage };
 }
 
 export const TRADE: TradeInfo = {

@@ -290,6 +290,8 @@ function withFaults(modules: ApiModules, state: { readonly fault: ErrorCode | un
     new Proxy(service, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name);
+        // A part of the service.
+        if (typeof member === 'object' && member !== null && !(member instanceof Set)) return faulty(member);
         if (typeof member !== 'function') return member;
         return (...args: unknown[]) => {
           if (state.fault !== undefined) throw new TesseraError(state.fault, `made up: ${state.fault}`);

@@ -27,12 +27,12 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
 
   addRoutes(app, walletOperations, {
     async getOutgoingTransactions({ query: { limit } }) {
-      const outgoing = await services.wallet.outgoing(limit === undefined ? {} : { limit: Number(limit) });
+      const outgoing = await services.wallet.history.outgoing(limit === undefined ? limit : Number(limit));
       return { transactions: LazyList.of(outgoing, ([hash, tx]) => [hash, transactionView(tx)] as const) };
     },
 
     async getWalletHistory({ query: { limit } }) {
-      const payments = await services.wallet.payments(limit === undefined ? {} : { limit: Number(limit) });
+      const payments = await services.wallet.history.payments(limit === undefined ? limit : Number(limit));
       return { transactions: LazyList.of(payments, paymentView) };
     },
 
@@ -43,7 +43,7 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
         ...(safePage === undefined ? {} : { page: safePage }),
         ...(spent === undefined ? {} : { spent }),
       });
-      return { ...walletInfoView(info), ...temporaryAddressesView(services.wallet.temporaryAddresses) };
+      return { ...walletInfoView(info), ...temporaryAddressesView(services.wallet.keys.temporary) };
     },
 
     createWalletAddress: async () => ({ address: await services.wallet.newAddress() }),
@@ -59,8 +59,8 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
         ([address, pair]) => [address, keyPairOf(address, pair)] as const,
       );
       const imported = pairs.length === 0 ? [] : await wallet.importKeyPairs(new Map(pairs));
-      const { temporaryAddresses } = wallet;
-      return { imported, ...temporaryAddressesView(imported.filter((address) => temporaryAddresses.has(address))) };
+      const { temporary } = wallet.keys;
+      return { imported, ...temporaryAddressesView(imported.filter((address) => temporary.has(address))) };
     },
 
     async changePassphrase(request) {
@@ -68,7 +68,7 @@ export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
       if (chosen.trim() === '') {
         throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
       }
-      await services.wallet.changePassphrase(old, chosen, passphraseCaller(request));
+      await services.wallet.keystore.changePassphrase(old, chosen, passphraseCaller(request));
       return undefined;
     },
 
@@ -144,7 +144,7 @@ export const walletItemRoutes: FastifyPluginCallback = (app, _options, done) => 
 
   addRoutes(app, walletItemOperations, {
     async getWalletItems() {
-      const items = await services.wallet.items();
+      const items = await services.wallet.items.list();
       return { items: LazyList.of(items, ({ genesisHash, ...shown }) => ({ ...shown, genesis_hash: genesisHash })) };
     },
 
@@ -158,14 +158,14 @@ export const walletBackupRoutes: FastifyPluginCallback = (app, _options, done) =
 
   addRoutes(app, walletBackupOperations, {
     backupWallet: async (request) => ({
-      backup: await services.wallet.backup(request.body.passphrase, passphraseCaller(request)),
+      backup: await services.wallet.coverage.backup(request.body.passphrase, passphraseCaller(request)),
     }),
 
     async sweepWallet() {
       const { wallet } = services;
-      const before = wallet.uncovered();
-      const made = await wallet.sweep();
-      const left = wallet.uncovered();
+      const before = wallet.coverage.uncovered();
+      const made = await wallet.coverage.sweep();
+      const left = wallet.coverage.uncovered();
       return {
         transactions: made.map(({ hash }) => hash),
         tokens: before > left ? before - left : 0n,
@@ -200,6 +200,6 @@ async function pay(
         ? { kind: 'token' as const, amount }
         : { kind: 'item' as const, amount, genesis_hash: genesisHash, metadata: null },
     tx_hash: made?.txHash ?? null,
-    ...temporaryAddressesView(wallet.temporaryAddresses.has(address) ? [address] : []),
+    ...temporaryAddressesView(wallet.keys.temporary.has(address) ? [address] : []),
   };
 }

@@ -16,7 +16,7 @@ export const walletHistoryRoutes: FastifyPluginCallback = (app, _options, done) 
   addRoutes(app, walletHistoryOperations, {
     async getWalletMovements({ query }) {
       const { limit, cursor, order, from, to, from_block: fromBlock, to_block: toBlock, ...filter } = query;
-      const { movements, next } = await services.wallet.movements({
+      const { movements, next } = await services.wallet.history.movements({
         ...filter,
         limit: Number(limit ?? DEFAULT_MOVEMENTS),
         newestFirst: order !== 'oldest',
@@ -30,11 +30,11 @@ export const walletHistoryRoutes: FastifyPluginCallback = (app, _options, done) 
     },
 
     async getWalletLabels() {
-      return { labels: LazyList.of(services.wallet.labels(), (label) => label) };
+      return { labels: LazyList.of(services.wallet.labels.all(), (label) => label) };
     },
 
     async setWalletLabels({ body }) {
-      await services.wallet.setLabels(body.labels as readonly Label[]);
+      await services.wallet.labels.set(body.labels as readonly Label[]);
       return undefined;
     },
   });

@@ -1,0 +1,116 @@
+/**
+ * Payments of the wallet to itself that join coins: small ones when it has too many, and those at addresses that its words do
+ * not cover.
+ */
+
+import { errorMessage } from '../../lib/errors.js';
+import type { Logger } from '../../lib/logger.js';
+import { Mutex } from '../../lib/mutex.js';
+import { type Coin, TOKENS } from '../coins/coin.js';
+import { lowerBound } from '../coins/coin-selection.js';
+import type { CoinStore } from '../coins/coin-store.js';
+import type { KeyRing } from '../keys/key-ring.js';
+import type { WriteBuffer } from '../write-buffer.js';
+import type { FundsOptions } from './funds.js';
+import type { Outgoing, OwnTransaction } from './outgoing.js';
+import type { Payments } from './payments.js';
+
+/** Merges under way at once: a wallet with thousands of rewards shrinks by a few thousand in each block. */
+const MAX_MERGES = 4;
+
+export interface MergesOptions extends FundsOptions {
+  /** Merge when more spendable token outputs than this are held; null never does. */
+  readonly aggregateAbove: number | null;
+}
+
+export interface MergesModules {
+  readonly coins: CoinStore;
+  readonly keys: KeyRing;
+  readonly outgoing: Outgoing;
+  readonly payments: Payments;
+  readonly writes: WriteBuffer;
+  readonly logger: Logger;
+}
+
+export class Merges {
+  readonly #options: MergesOptions;
+  readonly #modules: MergesModules;
+  readonly #merging = new Mutex();
+
+  constructor(options: MergesOptions, modules: MergesModules) {
+    this.#options = options;
+    this.#modules = modules;
+  }
+
+  /** Joins the smallest token coins in the background when there are more than the threshold. */
+  later(): void {
+    const { writes, logger } = this.#modules;
+    void this.#merging.run(async () => {
+      try {
+        if (!writes.isClosed) await this.#merge();
+      } catch (error) {
+        logger.warn({ error: errorMessage(error) }, 'small outputs could not be merged; the next block tries again');
+      }
+    });
+  }
+
+  /** Resolves when no merge is under way. */
+  settled(): Promise<void> {
+    return this.#merging.run(() => undefined);
+  }
+
+  /** Pays what lies at addresses that the words do not cover to one that they do. Throws `wallet_write_failed`. */
+  async sweep(): Promise<readonly OwnTransaction[]> {
+    const { coins, payments, writes } = this.#modules;
+    writes.checkRoom();
+    const made: OwnTransaction[] = [];
+    for (const assetId of [TOKENS, ...coins.items().keys()]) {
+      const sweepOnce = () => payments.join(assetId, () => this.#uncovered(assetId));
+      for (let next = await sweepOnce(); next !== undefined; next = await sweepOnce()) made.push(next);
+    }
+    return made;
+  }
+
+  async #merge(): Promise<void> {
+    const { aggregateAbove } = this.#options;
+    if (aggregateAbove === null) return;
+    while (this.#mergeable().count > Math.max(aggregateAbove, 1) && this.#underWay() < MAX_MERGES) {
+      const merge = await this.#modules.payments.join(TOKENS, () => this.#smallest(aggregateAbove));
+      if (merge === undefined) break;
+    }
+  }
+
+  #underWay(): number {
+    let count = 0;
+    for (const { kind } of this.#modules.outgoing.inFlight()) if (kind === 'merge') count += 1;
+    return count;
+  }
+
+  /** Token coins worth spending as an input, ascending: coins without value stay where they are. */
+  #mergeable() {
+    const coins = this.#modules.coins.spendable(TOKENS);
+    const first = lowerBound(coins, 1n);
+    return { coins, first, count: coins.length - first };
+  }
+
+  #smallest(threshold: number): readonly Coin[] {
+    const { coins, first, count: mergeable } = this.#mergeable();
+    // The largest coins stay, so that the wallet can pay while the merge is on its way.
+    const count = Math.min(this.#options.limits.maxInputs, mergeable - Math.floor(threshold / 2));
+    return count < 2 ? [] : coins.slice(first, first + count);
+  }
+
+  /** What the words do not cover, as far as one transaction has room for it; nothing when that is no output of this network. */
+  #uncovered(assetId: string): readonly Coin[] {
+    const { coins, keys } = this.#modules;
+    const { limits, minOutputAmount } = this.#options;
+    const uncovered = coins
+      .spendable(assetId)
+      .slice()
+      .filter(({ amount, address }) => amount > 0n && !keys.isCovered(address));
+    // The largest first: what is too little for an output of this network goes with them.
+    const largest = uncovered.reverse().slice(0, limits.maxInputs);
+    const total = largest.reduce((sum, { amount }) => sum + amount, 0n);
+    return total < (assetId === TOKENS ? minOutputAmount : 1n) ? [] : largest;
+  }
+}
