@@ -9,7 +9,7 @@ import { systemClock } from '../../src/lib/clock.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { JournalQueue } from '../../src/mempool/admission/journal-queue.js';
 import { OpenTrades } from '../../src/mempool/admission/open-trades.js';
-import { WaitingPlaces } from '../../src/mempool/admission/waiting-places.js';
+import { waitingPlaces } from '../../src/mempool/admission/under-way.js';
 import type { Mempool } from '../../src/mempool/mempool.js';
 import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
 import { SPENT } from '../../src/mempool/state/coins.js';
@@ -123,7 +123,7 @@ describe('groups with a spent output in common', () => {
         },
       },
       trades: { take: () => () => undefined } as unknown as OpenTrades,
-      places: new WaitingPlaces(),
+      places: waitingPlaces(),
       clock: systemClock,
     });
     const rivals = Array.from({ length: 16 }, (_, i) => candidate(send(alice, 0, bob, i + 1)));
@@ -150,7 +150,7 @@ describe('groups that arrive while a command is on its way', () => {
       },
       ...(catchUp !== undefined && { catchUp }),
       trades: { take: () => () => undefined } as unknown as OpenTrades,
-      places: new WaitingPlaces(),
+      places: waitingPlaces(),
       clock: systemClock,
     });
     let next = 0;
@@ -207,7 +207,7 @@ describe('a group that is refused while other nodes write to the journal without
       applier: { submit: () => Promise.reject(new Error('a refused group needs no command')) },
       catchUp: { isNewer: async () => true },
       trades: { take: () => () => undefined } as unknown as OpenTrades,
-      places: new WaitingPlaces(),
+      places: waitingPlaces(),
       clock: systemClock,
     });
     const verdict = await queue.append([candidate(send(alice, 0, bob))], 'stranger');
@@ -235,7 +235,7 @@ describe('a group that spends what a set spends that becomes whole', () => {
           },
         },
         trades: new OpenTrades({ maxBytes: SHARE }, { state, clock: systemClock }),
-        places: new WaitingPlaces(),
+        places: waitingPlaces(),
         clock: systemClock,
       });
       const [first, last] = [alice, bob].map((from, n) => candidate(member({ from, n, druid: 'd', participants: 2 })));
@@ -276,7 +276,7 @@ it.each([0, 1])('a half that the journal cannot write counts for nothing, with %
     state,
     applier: { submit: () => Promise.reject(new TesseraError('write_failed', 'the disk is full')) },
     trades: new OpenTrades({ maxBytes: 10_000 }, { state, clock: systemClock }),
-    places: new WaitingPlaces(),
+    places: waitingPlaces(),
     clock: systemClock,
   });
   for (let i = 0; i < 20; i++) {

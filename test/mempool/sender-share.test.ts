@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { OutPoint, Transaction } from '../../src/chain/types.js';
 import { PoolBounds } from '../../src/mempool/admission/pool-bounds.js';
-import { SenderShare } from '../../src/mempool/admission/sender-share.js';
+import { SentTransactions } from '../../src/mempool/admission/sent-transactions.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
@@ -126,13 +126,15 @@ describe('a pool that one sender fills with DRUID sets in parts', () => {
 
   it('counts nobody for what has gone into blocks since, however long a member before it waits', () => {
     const [ready, waiting] = [new Set<string>(), new Set<string>()];
-    const share = new SenderShare({ isReady: (hash) => ready.has(hash), waits: (hash) => waiting.has(hash) });
-    const free = { count: 10, bytes: 1_000_000 };
+    const state = { isReady: (hash: string) => ready.has(hash), waits: (hash: string) => waiting.has(hash) };
+    const refuse = ([own]: readonly number[]): Error => new Error(`${own} transactions of yours`);
+    const share = new SentTransactions({ total: [10, 1_000_000], share: 'free', refuse }, { state });
     const enter = (n: number, place: Set<string>, sender: string): string => {
       const one = candidate(member(n, `${n}`, 2n));
-      const release = share.reserve([one], sender, free);
+      share.check([one], sender, [0, 0]);
+      const arrived = share.add([one], sender);
       place.add(one.hash);
-      release();
+      arrived();
       return one.hash;
     };
     for (let n = 0; n < 5; n++) enter(n, waiting, FLOOD);

@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { outPointKey } from '../../src/chain/transaction.js';
 import type { OutPoint } from '../../src/chain/types.js';
-import { SubmissionsUnderWay } from '../../src/mempool/admission/under-way.js';
-import { WaitingPlaces } from '../../src/mempool/admission/waiting-places.js';
+import { SubmissionsUnderWay, waitingPlaces } from '../../src/mempool/admission/under-way.js';
 import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -17,7 +16,7 @@ function candidate(hash: string, parent?: string): CandidateTx {
 function underWay() {
   const outputs = new Set<string>();
   const coins = { has: (outPoint: OutPoint) => outputs.has(outPointKey(outPoint)) };
-  const submissions = new SubmissionsUnderWay({ coins, places: new WaitingPlaces() });
+  const submissions = new SubmissionsUnderWay({ coins, places: waitingPlaces() });
   return {
     enter: (candidates: readonly CandidateTx[], sender = 'somebody') => {
       const entry = { leave: undefined as (() => void) | undefined, code: '' };

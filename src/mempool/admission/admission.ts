@@ -31,9 +31,8 @@ import { JournalQueue } from './journal-queue.js';
 import { OpenTrades } from './open-trades.js';
 import { DRUID_SHARE, PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
 
-import { SubmissionsUnderWay } from './under-way.js';
+import { SubmissionsUnderWay, waitingPlaces } from './under-way.js';
 import { VerificationBounds } from './verification-bounds.js';
-import { WaitingPlaces } from './waiting-places.js';
 
 /** Inputs and transactions that are examined together. */
 const CHUNK_WEIGHT = 128;
@@ -92,7 +91,7 @@ export class Admission {
   readonly #pool: PoolBounds;
   readonly #ancestors: AncestorLimits;
   readonly #journal: JournalQueue;
-  readonly #places = new WaitingPlaces();
+  readonly #places = waitingPlaces();
   readonly #underWay: SubmissionsUnderWay;
   readonly #minOutputAmount: bigint;
   readonly #verifications = new VerificationBounds();

@@ -8,6 +8,7 @@
 import { decodeTransaction } from '../../chain/codec.js';
 import { outPointKey } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
+import type { Budget } from '../../lib/budget.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError } from '../../lib/errors.js';
@@ -17,7 +18,7 @@ import type { CatchUp } from '../state/catch-up.js';
 import type { DruidSet } from '../state/pool.js';
 import type { MempoolState } from '../state/state.js';
 import type { OpenTrades } from './open-trades.js';
-import type { WaitingPlaces } from './waiting-places.js';
+import { druidsOf } from './pool-bounds.js';
 
 /** Transactions of a command, unless its only group has more: they are applied and answered together. */
 const MAX_TRANSACTIONS = 256;
@@ -28,7 +29,8 @@ export interface JournalQueueModules {
   /** Where other nodes write to the journal as well. */
   readonly catchUp?: Pick<CatchUp, 'isNewer'> | undefined;
   readonly trades: OpenTrades;
-  readonly places: WaitingPlaces;
+  /** See `waitingPlaces`. */
+  readonly places: Budget;
   readonly clock: Clock;
 }
 
@@ -67,7 +69,7 @@ export class JournalQueue {
     const { state } = this.#modules;
     let names = namesOf(candidates, state);
     let rival = this.#rivalOf(names);
-    const giveBack = rival === undefined ? undefined : this.#modules.places.take(sender);
+    const giveBack = rival === undefined ? undefined : this.#modules.places.take(sender, [1]);
     // Of several that waited for one, the first goes ahead: the others wait for that.
     for (; rival !== undefined; rival = this.#rivalOf(names)) {
       await rival;
@@ -168,12 +170,7 @@ function namesOf(candidates: readonly CandidateTx[], state: Pick<MempoolState, '
 }
 
 function namesOfTrades(candidates: readonly CandidateTx[], state: Pick<MempoolState, 'druidSet'>): readonly string[] {
-  const brought = new Map<string, number>();
-  for (const { tx } of candidates) {
-    if (tx.druidInfo === null) continue;
-    const { druid } = tx.druidInfo;
-    brought.set(druid, (brought.get(druid) ?? 0) + 1);
-  }
+  const brought = druidsOf(candidates);
   const names = [...brought.keys()].map((druid) => `d${druid}`);
   const completed = new Map<string, DruidSet>();
   for (const { tx } of candidates) {

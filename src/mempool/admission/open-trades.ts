@@ -5,6 +5,7 @@
  * they have what halves have of the pool, and who sends them leaves as much to others as it takes.
  */
 
+import { Budget, sum } from '../../lib/budget.js';
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
@@ -15,18 +16,13 @@ const PERIOD_MS = 30 * 60_000;
 /** What each transaction counts besides its bytes: its records, and the status that is kept of it. */
 const BYTES_OF_RECORDS = 1_024;
 
-/** What was sent in one period. */
+/** What was sent in one period, by sender: trades, and whatever else was refused in the journal. */
 interface Period {
-  /** Of the trades. */
-  total: number;
-  readonly bySender: Map<string, number>;
+  readonly trades: Budget;
+  readonly refused: Budget;
 }
 
-interface Charge {
-  readonly period: Period;
-  readonly sender: string;
-  readonly bytes: number;
-}
+type GiveBack = () => void;
 
 /**
  * What became of a group on its way into the journal. What is not written costs nobody anything; what may be in a journal that
@@ -48,11 +44,11 @@ export class OpenTrades {
   readonly #maxBytes: number;
   readonly #state: OpenTradesModules['state'];
   readonly #clock: Clock;
-  #current: Period = newPeriod();
-  #last: Period = newPeriod();
+  #current = newPeriod();
+  #last = newPeriod();
   #since: number;
   /** What counts for sets that wait for members, by their DRUID; some may wait no longer. */
-  #charges = new Map<string, Charge[]>();
+  #charges = new Map<string, readonly GiveBack[]>();
 
   constructor({ maxBytes }: OpenTradesOptions, { state, clock }: OpenTradesModules) {
     this.#maxBytes = maxBytes;
@@ -70,53 +66,49 @@ export class OpenTrades {
     this.#turnOver();
     if (druids.size === 0) {
       return (fate) => {
-        if (fate === 'refused') this.#addOwn(sender, weightOf(group));
+        if (fate === 'refused') this.#current.refused.add(sender, [weightOf(group)]);
       };
     }
     const weight = weightOf(group);
-    const own = [this.#current, this.#last].reduce((sum, { bySender }) => sum + (bySender.get(sender) ?? 0), 0);
-    if (this.#current.total + this.#last.total + weight + own + weight > this.#maxBytes) {
+    // It leaves as much to others as it has with these.
+    const counted = [this.#current, this.#last].flatMap(({ trades, refused }) => [
+      trades.taken,
+      trades.of(sender),
+      refused.of(sender),
+    ]);
+    const [all = 0] = counted.reduce((total, one) => sum(total, one), [2 * weight]);
+    if (all > this.#maxBytes) {
       throw new TesseraError(
         'overloaded',
         'too many DRUID transactions that wait for the others of their sets, or were refused with them, came of late; submit whole sets together, or try again later',
       );
     }
-    const charges = new Map<string, Charge>();
-    for (const druid of druids) {
-      const members = group.filter(({ tx }) => tx.druidInfo?.druid === druid);
-      charges.set(druid, this.#add(sender, weightOf(members)));
-    }
-    const rest = this.#add(sender, weight - [...charges.values()].reduce((sum, { bytes }) => sum + bytes, 0));
+    const { trades } = this.#current;
+    const count = (some: readonly CandidateTx[]): GiveBack => trades.add(sender, [weightOf(some)]);
+    const charges = [...druids].map((druid) => ({
+      druid,
+      giveBack: count(group.filter(({ tx }) => tx.druidInfo?.druid === druid)),
+    }));
+    const giveBackRest = count(group.filter(({ tx }) => tx.druidInfo === null || !druids.has(tx.druidInfo.druid)));
     return (fate) => {
       if (fate === 'unknown') return;
-      if (fate !== 'refused') giveBack(rest);
-      for (const [druid, charge] of charges) {
-        if (fate === 'not written') giveBack(charge);
-        else this.#settle(druid, charge, fate === 'refused');
+      if (fate !== 'refused') giveBackRest();
+      for (const { druid, giveBack } of charges) {
+        if (fate === 'not written') giveBack();
+        else this.#settle(druid, giveBack, fate === 'refused');
       }
     };
   }
 
-  #settle(druid: string, charge: Charge, isRefused: boolean): void {
-    const before = this.#charges.get(druid) ?? [];
+  #settle(druid: string, giveBack: GiveBack, isRefused: boolean): void {
+    const all = [...(this.#charges.get(druid) ?? []), giveBack];
     if (this.#state.druidSet(druid) !== undefined) {
       // Of a group that was refused, those that waited before it wait on.
-      if (!isRefused) this.#charges.set(druid, [...before, charge]);
+      if (!isRefused) this.#charges.set(druid, all);
     } else {
       this.#charges.delete(druid);
-      if (!isRefused) for (const one of [...before, charge]) giveBack(one);
+      if (!isRefused) for (const one of all) one();
     }
-  }
-
-  #add(sender: string, bytes: number): Charge {
-    this.#current.total += bytes;
-    return this.#addOwn(sender, bytes);
-  }
-
-  #addOwn(sender: string, bytes: number): Charge {
-    const period = this.#current;
-    period.bySender.set(sender, (period.bySender.get(sender) ?? 0) + bytes);
-    return { period, sender, bytes };
   }
 
   #turnOver(): void {
@@ -132,14 +124,7 @@ export class OpenTrades {
 }
 
 function newPeriod(): Period {
-  return { total: 0, bySender: new Map() };
-}
-
-function giveBack({ period, sender, bytes }: Charge): void {
-  period.total -= bytes;
-  const left = (period.bySender.get(sender) ?? 0) - bytes;
-  if (left > 0) period.bySender.set(sender, left);
-  else period.bySender.delete(sender);
+  return { trades: new Budget(), refused: new Budget() };
 }
 
 function weightOf(group: readonly CandidateTx[]): number {

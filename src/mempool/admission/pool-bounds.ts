@@ -1,19 +1,32 @@
 /**
- * The bounds of the pool (decision B14): room is reserved before a command is appended, and given back when it is applied.
+ * The bounds of the pool (decision B14): room is reserved before a command is appended, and given back when it is applied. Each is a budget
+ * of transactions and bytes:
+ *
+ * - The whole pool. No fee decides who is served (decision B17), so whoever has any tokens could fill it with payments to itself, chains of
+ *   dust, and keep everybody else out for as long as it goes on. Who has something in it therefore leaves as much of it free as it takes.
+ *   Requests over loopback, where a proxy may stand, and what the node submits by itself have no share.
+ * - A quarter for those that wait for the others of their DRUID. They claim no inputs, so that one output backs any number of them.
+ * - A quarter, and never more than fits into one block, for those without tokens, so that a payment waits behind at most one block of them.
+ *   An item creation spends nothing, and what it makes can be passed on to any number of outputs, so that a stranger without funds makes any
+ *   number of them. Who sends them leaves as much to others as it takes, from the first on.
  */
 
+import { movesTokens } from '../../chain/transaction.js';
+import { Budget, type BudgetLimits, sum } from '../../lib/budget.js';
 import { TesseraError } from '../../lib/errors.js';
+import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { MempoolState } from '../state/state.js';
-import { type Amount, SenderShare } from './sender-share.js';
-import { TokenlessShare } from './tokenless-share.js';
+import { amountOf, SentTransactions, type SizedTx } from './sent-transactions.js';
 
-/**
- * The share of the pool that transactions may take while they wait for the others of their DRUID. They claim no inputs, so
- * that one output backs any number of them: without a bound of their own they would keep everybody else out, for as long
- * as they may wait.
- */
+/** The part of the pool that transactions may take while they wait for the others of their DRUID. */
 export const DRUID_SHARE = 4;
+/** The part of the pool of those without tokens. */
+const TOKENLESS_SHARE = 4;
+/** Places for those without tokens, however small the pool is: one, and that which its sender leaves to others. */
+const LEAST_TOKENLESS = 2;
+/** As a sender is named who comes from ::1. */
+const LOOPBACK_GROUP = addressGroup('::1');
 
 export interface PoolBoundsOptions {
   readonly maxTransactions: number;
@@ -23,81 +36,73 @@ export interface PoolBoundsOptions {
 /** What the bounds look at. */
 type PooledState = Pick<
   MempoolState,
-  'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'kin' | 'isReady' | 'waits' | 'blockRules'
+  'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'isReady' | 'waits' | 'blockRules'
 >;
 
 export class PoolBounds {
-  readonly #options: PoolBoundsOptions;
   readonly #state: PooledState;
-  readonly #tokenless: TokenlessShare;
-  readonly #senders: SenderShare;
-  /** On their way through the journal. */
-  #reserved: Amount = { count: 0, bytes: 0 };
-  #reservedDruids: Amount = { count: 0, bytes: 0 };
+  /** Of those on their way through the journal: all, those that will wait for others of their DRUID, and those without tokens. */
+  readonly #all: Budget;
+  readonly #druids: Budget;
+  readonly #tokenless: Budget;
+  readonly #senders: SentTransactions;
+  readonly #tokenlessSenders: SentTransactions;
 
   constructor(options: PoolBoundsOptions, state: PooledState) {
-    this.#options = options;
+    const { maxTransactions, maxBytes } = options;
+    const { transactions, bytes } = state.blockRules;
+    const total = [maxTransactions, maxBytes];
+    const maxTokenless = Math.max(LEAST_TOKENLESS, Math.min(maxTransactions / TOKENLESS_SHARE, transactions));
+    const tokenless: BudgetLimits = {
+      total: [maxTokenless, Math.min(maxBytes / TOKENLESS_SHARE, bytes)],
+      share: 'free',
+      alsoFirst: true,
+      refuse: () => tokenlessFull(maxTokenless),
+    };
     this.#state = state;
-    this.#tokenless = new TokenlessShare(options, state);
-    this.#senders = new SenderShare(state);
+    this.#all = new Budget({ total, refuse: () => poolFull(options) });
+    this.#druids = new Budget({ total: total.map((max) => max / DRUID_SHARE), refuse: druidsFull });
+    this.#tokenless = new Budget(tokenless);
+    this.#senders = new SentTransactions({ total, share: 'free', refuse: ([own = 0]) => shareFull(own) }, { state });
+    // Halves of trades are in the pool when their set is whole, and count for who made it so.
+    const arrived = { isReady: (hash: string) => state.isReady(hash), waits: () => false };
+    this.#tokenlessSenders = new SentTransactions(tokenless, { state: arrived });
   }
 
   /** Reserves room; the result gives it back. Throws `mempool_full`. */
-  reserve(candidates: readonly CandidateTx[], sender = ''): () => void {
-    const { maxTransactions, maxBytes } = this.#options;
-    const added = amountOf(candidates);
+  reserve(candidates: readonly CandidateTx[], from = ''): () => void {
+    const sender = from === LOOPBACK_GROUP || isLoopback(from) ? '' : from;
+    const all = amountOf(candidates);
     const druids = amountOf(this.#incomplete(candidates));
-    if (isBeyond(maxTransactions, maxBytes, this.#state.waiting, this.#reserved, added)) {
-      throw new TesseraError(
-        'mempool_full',
-        `the pool is full: it takes ${maxTransactions} transactions and ${maxBytes} bytes; try again after the next block`,
-      );
-    }
-    const [druidCount, druidBytes] = [maxTransactions / DRUID_SHARE, maxBytes / DRUID_SHARE];
-    const { waitingDruids } = this.#state;
-    if (druids.count > 0 && isBeyond(druidCount, druidBytes, waitingDruids, this.#reservedDruids, druids)) {
-      throw new TesseraError(
-        'mempool_full',
-        'too many DRUID transactions wait for the others of their sets; try again later, or submit the whole set together',
-      );
-    }
-    const releaseShares = this.#reserveShares(candidates, sender);
-    this.#add(added, druids, 1);
+    const tokenless = [...candidates.filter(({ tx }) => !movesTokens(tx)), ...this.#broughtAlong(candidates)];
+    const { waiting, waitingDruids } = this.#state;
+    const taken = sum(this.#all.taken, [waiting.count, waiting.bytes]);
+    this.#all.check(undefined, all, taken);
+    if (druids.some((one) => one > 0))
+      this.#druids.check(undefined, druids, sum(this.#druids.taken, [waitingDruids.count, waitingDruids.bytes]));
+    this.#checkTokenless(tokenless, from);
+    if (sender !== '') this.#senders.check(candidates, sender, taken);
+    const releases = [
+      this.#all.add(undefined, all),
+      this.#druids.add(undefined, druids),
+      this.#tokenless.add(undefined, amountOf(tokenless)),
+      this.#tokenlessSenders.add(tokenless, from),
+      ...(sender === '' ? [] : [this.#senders.add(candidates, sender)]),
+    ];
     return () => {
-      this.#add(added, druids, -1);
-      releaseShares();
+      for (const release of releases) release();
     };
   }
 
-  #reserveShares(candidates: readonly CandidateTx[], sender: string): () => void {
-    const { maxTransactions, maxBytes } = this.#options;
-    const taken = sum(this.#state.waiting, this.#reserved, 1);
-    const releaseTokenless = this.#tokenless.reserve(candidates, sender);
-    try {
-      const free = sum({ count: maxTransactions, bytes: maxBytes }, taken, -1);
-      const releaseSender = this.#senders.reserve(candidates, sender, free);
-      return () => {
-        releaseSender();
-        releaseTokenless();
-      };
-    } catch (error) {
-      releaseTokenless();
-      throw error;
-    }
-  }
-
-  #add(added: Amount, druids: Amount, sign: 1 | -1): void {
-    this.#reserved = sum(this.#reserved, added, sign);
-    this.#reservedDruids = sum(this.#reservedDruids, druids, sign);
+  #checkTokenless(tokenless: readonly SizedTx[], sender: string): void {
+    if (tokenless.length === 0) return;
+    const { count, bytes } = this.#state.tokenless;
+    this.#tokenlessSenders.check(tokenless, sender, sum(this.#tokenless.taken, [count, bytes]));
   }
 
   /** Those that will wait for others; a set that they complete does not wait. */
   #incomplete(candidates: readonly CandidateTx[]): readonly CandidateTx[] {
-    if (candidates.every(({ tx }) => tx.druidInfo === null)) return [];
-    const brought = new Map<string, number>();
-    for (const { tx } of candidates) {
-      if (tx.druidInfo !== null) brought.set(tx.druidInfo.druid, (brought.get(tx.druidInfo.druid) ?? 0) + 1);
-    }
+    const brought = druidsOf(candidates);
     return candidates.filter(({ tx }) => {
       if (tx.druidInfo === null) return false;
       const { druid, participants } = tx.druidInfo;
@@ -105,17 +110,49 @@ export class PoolBounds {
       return BigInt((set?.members.length ?? 0) + (brought.get(druid) ?? 0)) < (set?.participants ?? participants);
     });
   }
+
+  /** Members without tokens of DRUID sets that have waited for the candidates: they come into the pool together. */
+  #broughtAlong(candidates: readonly CandidateTx[]): readonly SizedTx[] {
+    return [...druidsOf(candidates)].flatMap(([druid, count]) => {
+      const set = this.#state.druidSet(druid);
+      return set !== undefined && BigInt(set.members.length + count) >= set.participants ? set.tokenless : [];
+    });
+  }
 }
 
-function amountOf(candidates: readonly CandidateTx[]): Amount {
-  return { count: candidates.length, bytes: candidates.reduce((bytes, one) => bytes + one.bytes.length, 0) };
+/** How many candidates there are for each DRUID. */
+export function druidsOf(candidates: readonly CandidateTx[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { tx } of candidates)
+    if (tx.druidInfo !== null) counts.set(tx.druidInfo.druid, (counts.get(tx.druidInfo.druid) ?? 0) + 1);
+  return counts;
 }
 
-function sum(a: Amount, b: Amount, sign: 1 | -1): Amount {
-  return { count: a.count + sign * b.count, bytes: a.bytes + sign * b.bytes };
+function poolFull({ maxTransactions, maxBytes }: PoolBoundsOptions): TesseraError {
+  return new TesseraError(
+    'mempool_full',
+    `the pool is full: it takes ${maxTransactions} transactions and ${maxBytes} bytes; try again after the next block`,
+  );
 }
 
-function isBeyond(maxCount: number, maxBytes: number, ...amounts: readonly Amount[]): boolean {
-  const total = amounts.reduce((all, one) => sum(all, one, 1));
-  return total.count > maxCount || total.bytes > maxBytes;
+function druidsFull(): TesseraError {
+  return new TesseraError(
+    'mempool_full',
+    'too many DRUID transactions wait for the others of their sets; try again later, or submit the whole set together',
+  );
+}
+
+/** Of the whole pool: it fills up, and the sender has so many transactions in it. */
+function shareFull(own: number): TesseraError {
+  return new TesseraError(
+    'mempool_full',
+    `the pool fills up, and ${own} transactions of yours are in it: one sender leaves as much of it to others as it takes; try again after the next block`,
+  );
+}
+
+function tokenlessFull(max: number): TesseraError {
+  return new TesseraError(
+    'mempool_full',
+    `too many transactions without tokens (item creations and transfers) wait for a block; at most ${Math.floor(max / 2)} of one sender do; try again after the next block`,
+  );
 }

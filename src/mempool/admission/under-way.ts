@@ -5,14 +5,27 @@
  */
 
 import type { OutPoint } from '../../chain/types.js';
+import { Budget } from '../../lib/budget.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { Coins } from '../state/coins.js';
-import type { WaitingPlaces } from './waiting-places.js';
 
 /** Submissions that one waits for, one behind the other: more than may be behind each other in the pool. */
 const MAX_DEPTH = 128;
+
+/** Submissions that wait for others. Each is looked at again whenever one that it waits for is decided. */
+const MAX_WAITING = 1_000;
+
+/** Places for submissions that wait for others to be decided, before any work is done for them. Each takes one. */
+export function waitingPlaces(): Budget {
+  return new Budget({
+    total: [MAX_WAITING],
+    share: 'free',
+    refuse: () =>
+      new TesseraError('overloaded', 'too many submissions wait for others to be decided; try again in a moment'),
+  });
+}
 
 /** A submission, from its arrival to its verdict. */
 interface Submission {
@@ -31,12 +44,12 @@ interface Waiter {
 
 export interface SubmissionsUnderWayModules {
   readonly coins: Pick<Coins, 'has'>;
-  readonly places: WaitingPlaces;
+  readonly places: Budget;
 }
 
 export class SubmissionsUnderWay {
   readonly #coins: Pick<Coins, 'has'>;
-  readonly #places: WaitingPlaces;
+  readonly #places: Budget;
   /** By the hashes of their transactions. Nearly always one for each. */
   readonly #submissions = new Map<string, readonly Submission[]>();
   /** By the hash of a transaction that they spend from. */
@@ -60,7 +73,7 @@ export class SubmissionsUnderWay {
     if (depth > MAX_DEPTH) {
       throw new TesseraError('overloaded', 'too many submissions wait for one another; try again in a moment');
     }
-    const giveBack = open.size > 0 ? this.#places.take(sender) : undefined;
+    const giveBack = open.size > 0 ? this.#places.take(sender, [1]) : undefined;
     const submission: Submission = { hashes: hashesOf(candidates), depth };
     for (const hash of submission.hashes) this.#note(hash, submission);
     const leave = (): void => this.#leave(submission);

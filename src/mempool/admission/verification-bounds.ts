@@ -4,6 +4,7 @@ import { MAX_BLOCK_SIGNATURE_OPERATIONS } from '../../chain/constants.js';
 import { scriptSignatureOperations } from '../../chain/signature-operations.js';
 import type { Script } from '../../chain/types.js';
 import { signatureCost, verificationCost } from '../../crypto/unusual-keys.js';
+import { Budget } from '../../lib/budget.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { CandidateTx } from '../state/acceptance.js';
 
@@ -13,20 +14,13 @@ export const MAX_SUBMITTED_OPERATIONS = 2 * MAX_BLOCK_SIGNATURE_OPERATIONS;
 const MAX_SUBMITTED_BYTES = 32 * 1024 * 1024;
 /** Submissions of the largest size that are checked at once. */
 const LARGEST_AT_ONCE = 2;
-const MAX_OPERATIONS = LARGEST_AT_ONCE * MAX_SUBMITTED_OPERATIONS;
-const MAX_BYTES = LARGEST_AT_ONCE * MAX_SUBMITTED_BYTES;
-
-interface Amount {
-  readonly operations: number;
-  readonly bytes: number;
-}
-
-const NOTHING: Amount = { operations: 0, bytes: 0 };
 
 export class VerificationBounds {
-  #held = NOTHING;
-  /** By sender. */
-  readonly #shares = new Map<string, Amount>();
+  readonly #budget = new Budget({
+    total: [LARGEST_AT_ONCE * MAX_SUBMITTED_OPERATIONS, LARGEST_AT_ONCE * MAX_SUBMITTED_BYTES],
+    share: 'free',
+    refuse: () => new TesseraError('overloaded', 'too many transactions wait to be verified; try again in a moment'),
+  });
 
   /**
    * Counts a submission until the returned function is called. Throws `overloaded` when too much is being checked already.
@@ -44,22 +38,7 @@ export class VerificationBounds {
         `the list has scripts with up to ${operations} signature operations and ${bytes} bytes; at most ${MAX_SUBMITTED_OPERATIONS} and ${MAX_SUBMITTED_BYTES} are checked together: submit it in parts`,
       );
     }
-    const added = { operations, bytes };
-    const share = this.#shares.get(sender);
-    const taken = sum(this.#held, added);
-    const kept = share === undefined ? NOTHING : sum(share, added);
-    if (taken.operations + kept.operations > MAX_OPERATIONS || taken.bytes + kept.bytes > MAX_BYTES) {
-      throw new TesseraError('overloaded', 'too many transactions wait to be verified; try again in a moment');
-    }
-    this.#add(sender, added, 1);
-    return () => this.#add(sender, added, -1);
-  }
-
-  #add(sender: string, amount: Amount, sign: 1 | -1): void {
-    this.#held = sum(this.#held, amount, sign);
-    const share = sum(this.#shares.get(sender) ?? NOTHING, amount, sign);
-    if (share.bytes > 0) this.#shares.set(sender, share);
-    else this.#shares.delete(sender);
+    return this.#budget.take(sender, [operations, bytes]);
   }
 }
 
@@ -75,8 +54,4 @@ function dearest(script: Script): number {
 function entryCost(entry: Script[number]): number {
   if (entry.kind === 'pubkey') return verificationCost(entry.bytes);
   return entry.kind === 'signature' ? signatureCost(entry.bytes) : 1;
-}
-
-function sum(a: Amount, b: Amount, sign: 1 | -1 = 1): Amount {
-  return { operations: a.operations + sign * b.operations, bytes: a.bytes + sign * b.bytes };
 }

@@ -1,0 +1,124 @@
+/**
+ * What several holders share: places, bytes, or several such measures at once. A budget has a total, and a share for each holder, so that
+ * none takes all: a fixed one, or no more than it leaves free (as switches share a buffer by dynamic thresholds): alone it has half of the
+ * total, a second holder a quarter, and whoever comes later still finds room.
+ */
+
+/** One number for each measure of a budget. */
+export type Amount = readonly number[];
+
+export interface BudgetLimits {
+  /** Of all holders together. */
+  readonly total: Amount;
+  /** Of one holder. `free`: as much as is left when it has taken. Without a share it may take what is left. */
+  readonly share?: Amount | 'free';
+  /** A holder that has nothing keeps to its share as well; else it may take what is left. */
+  readonly alsoFirst?: boolean;
+  /** The error of whoever gets nothing, because of its share or of the total. `own` is what it has. */
+  readonly refuse: (own: Amount, isShare: boolean) => Error;
+}
+
+export class Budget {
+  readonly #limits: BudgetLimits;
+  readonly #nothing: Amount;
+  #taken: Amount;
+  readonly #held = new Map<string, Amount>();
+
+  /** By default, of one measure and without limits: it only counts. */
+  constructor(
+    limits: BudgetLimits = { total: [Number.POSITIVE_INFINITY], refuse: () => new Error('it has no limits') },
+  ) {
+    this.#limits = limits;
+    this.#nothing = limits.total.map(() => 0);
+    this.#taken = this.#nothing;
+  }
+
+  /** What all holders have. */
+  get taken(): Amount {
+    return this.#taken;
+  }
+
+  /** What one holder has. */
+  of(holder: string | undefined): Amount {
+    return (holder !== undefined && this.#held.get(holder)) || this.#nothing;
+  }
+
+  /** Counts an amount until the returned function is called, which may be called twice. Throws the error of `refuse`. */
+  take(holder: string | undefined, amount: Amount): () => void {
+    this.check(holder, amount);
+    return this.add(holder, amount);
+  }
+
+  /** Throws what `take` throws. `taken` is given by callers who know better than the budget what is not free. */
+  check(holder: string | undefined, amount: Amount, taken = this.#taken): void {
+    const isBeyondShare = !this.isWithinShare(holder, amount, taken);
+    if (isBeyondShare || !this.hasRoom(amount, taken)) throw this.#limits.refuse(this.of(holder), isBeyondShare);
+  }
+
+  /** Whether the total has room for as much more. */
+  hasRoom(amount: Amount, taken = this.#taken): boolean {
+    return this.#limits.total.every((max, i) => at(taken, i) + at(amount, i) <= max);
+  }
+
+  /** Whether the share of the holder has room for as much more. Nobody's share is unlimited. */
+  isWithinShare(holder: string | undefined, amount: Amount, taken = this.#taken): boolean {
+    const { share, total, alsoFirst } = this.#limits;
+    if (share === undefined || holder === undefined) return true;
+    const own = this.#held.get(holder);
+    if (own === undefined && !alsoFirst) return true;
+    return total.every((max, i) => {
+      const limit = share === 'free' ? max - at(taken, i) - at(amount, i) : at(share, i);
+      return at(own ?? this.#nothing, i) + at(amount, i) <= limit;
+    });
+  }
+
+  /** Counts an amount as `take` does, whether there is room or not. */
+  add(holder: string | undefined, amount: Amount): () => void {
+    this.#change(holder, amount, 1);
+    let isReleased = false;
+    return () => {
+      if (!isReleased) this.#change(holder, amount, -1);
+      isReleased = true;
+    };
+  }
+
+  #change(holder: string | undefined, amount: Amount, sign: 1 | -1): void {
+    this.#taken = sum(this.#taken, amount, sign);
+    if (holder === undefined) return;
+    const own = sum(this.of(holder), amount, sign);
+    if (own.some((one) => one > 0)) this.#held.set(holder, own);
+    else this.#held.delete(holder);
+  }
+}
+
+export function sum(a: Amount, b: Amount, sign: 1 | -1 = 1): Amount {
+  return a.map((one, i) => one + sign * at(b, i));
+}
+
+function at(amount: Amount, i: number): number {
+  return amount[i] ?? 0;
+}
+
+/** Places, and how many of them one holder may have. */
+export interface Places {
+  readonly total: number;
+  readonly share: number;
+}
+
+/**
+ * Among which one goes to make room for one more of `holder`: its own when it has its share, those of whoever has most when all places are
+ * taken, none while there is room. In the order of `taken`.
+ */
+export function inTheWay<T>(
+  taken: Iterable<T>,
+  holderOf: (one: T) => string,
+  holder: string,
+  { total, share }: Places,
+): readonly T[] {
+  const all = [...taken];
+  const counts = new Map<string, number>();
+  for (const one of all) counts.set(holderOf(one), (counts.get(holderOf(one)) ?? 0) + 1);
+  if ((counts.get(holder) ?? 0) >= share) return all.filter((one) => holderOf(one) === holder);
+  const most = Math.max(...counts.values());
+  return all.length < total ? [] : all.filter((one) => counts.get(holderOf(one)) === most);
+}
