@@ -2,45 +2,59 @@
 
 export class FairQueue<T> {
   /** By party; the one whose turn it is stands first. */
-  readonly #queues = new Map<string, Line<T>>();
+  readonly #lines = new Map<string, Line<T>>();
   #length = 0;
+  #size = 0;
 
   get length(): number {
     return this.#length;
   }
 
-  push(party: string, item: T): void {
-    const line = this.#queues.get(party);
-    if (line === undefined) this.#queues.set(party, { items: [item], head: 0 });
-    else line.items.push(item);
-    this.#length += 1;
+  /** Of all items together, as `push` was told. */
+  get size(): number {
+    return this.#size;
   }
 
-  /** The next of the party whose turn it is; undefined when nothing is left. */
-  shift(): T | undefined {
-    for (const [party, line] of this.#queues) {
-      const item = line.items[line.head++];
-      this.#length -= 1;
-      const isEmpty = line.head === line.items.length;
-      if (!isEmpty) compact(line);
-      // Who is alone keeps its place.
-      if (isEmpty || this.#queues.size > 1) this.#queues.delete(party);
-      if (!isEmpty) this.#queues.set(party, line);
-      return item;
-    }
-    return undefined;
+  push(party: string, item: T, size = 1): void {
+    const line = this.#lines.get(party) ?? { items: [], head: 0, size: 0 };
+    line.items.push({ item, size });
+    this.#count(line, size, 1);
+    this.#lines.set(party, line);
   }
 
-  /** The last of the party that has most; of those with as many, the one whose turn is farthest. */
+  /** The next of the party whose turn it is, of those whose next may go; undefined when there is none. */
+  shift(mayGo?: (item: T) => boolean): T | undefined {
+    const found = this.#find(mayGo);
+    if (found === undefined) return undefined;
+    const { party, line, next } = found;
+    line.head++;
+    this.#count(line, next.size, -1);
+    const isEmpty = line.head === line.items.length;
+    if (!isEmpty) compact(line);
+    // Who is alone keeps its place.
+    if (isEmpty || this.#lines.size > 1) this.#lines.delete(party);
+    if (!isEmpty) this.#lines.set(party, line);
+    return next.item;
+  }
+
+  /** What `shift` would give. */
+  peek(mayGo?: (item: T) => boolean): T | undefined {
+    return this.#find(mayGo)?.next.item;
+  }
+
+  /** Takes one out that is not needed any more; false when it is not there. */
+  delete(party: string, item: T): boolean {
+    const line = this.#lines.get(party);
+    const index = line?.items.findIndex((one, i) => i >= line.head && one.item === item) ?? -1;
+    if (line === undefined || index === -1) return false;
+    this.#remove(party, line, index);
+    return true;
+  }
+
+  /** The last of the party that has most; of those with as much, the one whose turn is farthest. */
   drop(): T | undefined {
-    const [most] = [...this.#queues]
-      .reverse()
-      .sort(([, a], [, b]) => b.items.length - b.head - (a.items.length - a.head));
-    if (most === undefined) return undefined;
-    const [party, line] = most;
-    this.#length -= 1;
-    if (line.items.length - line.head === 1) this.#queues.delete(party);
-    return line.items.pop();
+    const [most] = [...this.#lines].reverse().sort(([, a], [, b]) => b.size - a.size);
+    return most && this.#remove(...most, most[1].items.length - 1);
   }
 
   /** As many of the next as there are, up to `count`. */
@@ -49,12 +63,35 @@ export class FairQueue<T> {
     while (taken.length < count && this.#length > 0) taken.push(this.shift() as T);
     return taken;
   }
+
+  #find(mayGo: ((item: T) => boolean) | undefined) {
+    for (const [party, line] of this.#lines) {
+      const next = line.items[line.head];
+      if (next !== undefined && (mayGo === undefined || mayGo(next.item))) return { party, line, next };
+    }
+    return undefined;
+  }
+
+  #remove(party: string, line: Line<T>, index: number): T | undefined {
+    const [removed] = line.items.splice(index, 1);
+    this.#count(line, removed?.size ?? 0, -1);
+    if (line.items.length === line.head) this.#lines.delete(party);
+    return removed?.item;
+  }
+
+  #count(line: Line<T>, size: number, sign: 1 | -1): void {
+    line.size += sign * size;
+    this.#size += sign * size;
+    this.#length += sign;
+  }
 }
 
 interface Line<T> {
-  items: T[];
+  items: { readonly item: T; readonly size: number }[];
   /** Index of the first that was not taken. */
   head: number;
+  /** Of those that were not. */
+  size: number;
 }
 
 /** Lets go of what was taken, now and then: an array gives up its first element in a time that grows with its length. */

@@ -23,6 +23,11 @@ export function addressGroup(host: string): string {
   return group;
 }
 
+/** Whom a connection counts for in limits; undefined over loopback, where a proxy may stand, and nobody is limited. */
+export function limitedGroup(host: string): string | undefined {
+  return isLoopback(host) ? undefined : addressGroup(host);
+}
+
 function groupOf(host: string): string {
   const mapped = IPV4_IN_IPV6.exec(host)?.[1];
   if (mapped !== undefined) return mapped;

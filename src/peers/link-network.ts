@@ -19,7 +19,6 @@ import { formatAddress, type HostAndPort, parseAddress } from './address.js';
 import { Dialer } from './link/dialer.js';
 import { encodeMessage } from './link/frames.js';
 import type { Identity, PeerIdentity } from './link/handshake.js';
-import { countBy } from './link/handshake-pool.js';
 import { LINK_BOUNDS, type LinkBounds, type LinkSettings, type PeerLimits } from './link/limits.js';
 import { PeerLink } from './link/link.js';
 import { LinkMetrics } from './link/link-metrics.js';
@@ -258,8 +257,9 @@ export class LinkNetwork implements PeerNetwork {
 
   #show(): void {
     const { metrics } = this.#modules;
-    const counts = countBy(this.links, (link) => link.role);
-    for (const role of NODE_ROLES) metrics.gauge('tessera_peers_links', role).set(counts.get(role) ?? 0);
+    const links = [...this.links];
+    for (const role of NODE_ROLES)
+      metrics.gauge('tessera_peers_links', role).set(links.filter((link) => link.role === role).length);
     metrics.gauge('tessera_peers_handshakes').set(this.#opener.size);
     metrics.gauge('tessera_peers_queued_bytes').set(this.queuedBytes);
   }

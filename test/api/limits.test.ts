@@ -3,8 +3,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { StreamPlaces } from '../../src/api/routes/events/stream-places.js';
+import { streamPlaces } from '../../src/api/routes/events/event-streams.js';
 import { TesseraError } from '../../src/lib/errors.js';
+import { limitedGroup } from '../../src/lib/ip-address.js';
 import { API_KEY, type AppSetup, LIMITS, openApp, send } from '../support/api/app.js';
 import { ADDRESS, fakeMempool, PASSPHRASE, transactionBody } from '../support/api/fakes.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -197,22 +198,23 @@ describe('event streams', () => {
   };
 
   it('one address has a part of them, and places that are left are free again', () => {
-    const places = new StreamPlaces({ total: 4, perAddress: 2 });
-    const leave = places.take('10.0.0.1');
-    places.take('10.0.0.1');
-    expect(codeOf(() => places.take('10.0.0.1'))).toBe('rate_limited');
+    const places = streamPlaces(40);
+    const take = (address: string): (() => void) => places.take(limitedGroup(address), [1]);
+    const [leave = () => undefined] = Array.from({ length: 16 }, () => take('10.0.0.1'));
+    expect(codeOf(() => take('10.0.0.1'))).toBe('rate_limited');
     leave();
-    places.take('10.0.0.1');
-    places.take('2001:db8::1');
-    places.take('2001:db8::ffff:1');
-    expect(codeOf(() => places.take('2001:db8::2'))).toBe('rate_limited');
-    expect(codeOf(() => places.take('10.0.0.2'))).toBe('overloaded');
+    take('10.0.0.1');
+    for (let i = 0; i < 16; i++) take(`2001:db8::${i}`);
+    expect(codeOf(() => take('2001:db8::ffff'))).toBe('rate_limited');
+    for (let i = 2; i < 10; i++) take(`10.0.0.${i}`);
+    expect(codeOf(() => take('10.0.0.10'))).toBe('overloaded');
   });
 
   it('loopback is bound by the total alone', () => {
-    const places = new StreamPlaces({ total: 3, perAddress: 1 });
-    for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) places.take(address);
-    expect(codeOf(() => places.take('127.0.0.1'))).toBe('overloaded');
+    const places = streamPlaces(48);
+    for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
+      for (let i = 0; i < 16; i++) places.take(limitedGroup(address), [1]);
+    expect(codeOf(() => places.take(limitedGroup('127.0.0.1'), [1]))).toBe('overloaded');
   });
 });
 

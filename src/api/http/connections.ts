@@ -4,9 +4,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Budget } from '../../lib/budget.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
-import { addressGroup, isLoopback } from '../../lib/ip-address.js';
+import { limitedGroup } from '../../lib/ip-address.js';
 import { stringifyExact } from '../../lib/json.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf } from './problem.js';
 
@@ -20,22 +21,12 @@ const DRAIN_MS = 10_000;
  * proxy may connect from there.
  */
 export function limitConnections(server: Server, limit: number): void {
-  const open = new Map<string, number>();
+  const open = new Budget({ total: [Number.POSITIVE_INFINITY], share: [limit], refuse: () => TOO_MANY_CONNECTIONS });
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress;
-    if (address === undefined || isLoopback(address)) return;
-    const group = addressGroup(address);
-    const count = (open.get(group) ?? 0) + 1;
-    if (count > limit) {
-      refuseConnection(server, socket);
-      return;
-    }
-    open.set(group, count);
-    socket.once('close', () => {
-      const left = (open.get(group) ?? 1) - 1;
-      if (left > 0) open.set(group, left);
-      else open.delete(group);
-    });
+    const group = limitedGroup(socket.remoteAddress ?? 'localhost');
+    if (group === undefined) return;
+    if (open.isWithinShare(group, [1])) socket.once('close', open.add(group, [1]));
+    else refuseConnection(server, socket);
   });
 }
 

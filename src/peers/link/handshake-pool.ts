@@ -4,6 +4,8 @@
  * goes last. Connections that showed a valid pass have places of their own, which strangers cannot take.
  */
 
+import { inTheWay } from '../../lib/budget.js';
+
 export interface PendingHandshake {
   /** See `addressGroup`. */
   readonly group: string;
@@ -56,19 +58,10 @@ export class HandshakePool {
   }
 
   #makeRoom(group: string): void {
-    const { max, maxPerGroup } = this.#options;
-    const counts = countBy(this.#strangers, (one) => one.group);
-    if ((counts.get(group) ?? 0) >= maxPerGroup) this.#evict(this.#oldestOf((one) => one.group === group));
-    else if (this.#strangers.size >= max) {
-      const most = Math.max(...counts.values());
-      this.#evict(this.#oldestOf((one) => counts.get(one.group) === most));
-    }
-  }
-
-  /** One that has proven nothing, if there is one. */
-  #oldestOf(fits: (handshake: PendingHandshake) => boolean): PendingHandshake | undefined {
-    const fitting = [...this.#strangers].filter(fits);
-    return fitting.find(({ hasProven }) => !hasProven) ?? fitting[0];
+    const { max: total, maxPerGroup: share } = this.#options;
+    const some = inTheWay(this.#strangers, (one) => one.group, group, { total, share });
+    // One that has proven nothing, if there is one.
+    this.#evict(some.find(({ hasProven }) => !hasProven) ?? some[0]);
   }
 
   #evict(handshake: PendingHandshake | undefined): void {
@@ -77,11 +70,4 @@ export class HandshakePool {
     this.#options.onEvicted();
     handshake.cancel(REASON);
   }
-}
-
-/** How many items there are for each key. */
-export function countBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
-  return counts;
 }

@@ -4,10 +4,10 @@
  * longest are spared, and so is every link for a moment, so that a flood of newcomers turns nobody out at once.
  */
 
+import { inTheWay } from '../../lib/budget.js';
 import type { Clock } from '../../lib/clock.js';
 import { type Fault, fault } from '../../lib/fault.js';
 import { isLoopback } from '../../lib/ip-address.js';
-import { countBy } from './handshake-pool.js';
 
 export interface Stranger {
   readonly host: string;
@@ -45,18 +45,15 @@ export class StrangerPlaces {
   /** A place, or why there is none. Return it with `release`. */
   take(host: string, group: string): Stranger | Fault {
     const { maxLinks, maxLinksPerAddress } = this.#options;
-    const ofGroup = [...this.#strangers].filter((one) => one.group === group);
-    if (ofGroup.length >= maxLinksPerAddress && !isLoopback(host)) {
-      if (!this.#makeRoom(ofGroup)) {
-        return fault(
-          'link_refused',
-          `your address has its ${maxLinksPerAddress} links: try again later, or raise peers.max_links_per_address there`,
-        );
-      }
-    } else if (this.#strangers.size >= maxLinks && !this.#makeRoom(this.#largestGroups())) {
+    const ofGroup = [...this.#strangers].filter((one) => one.group === group).length;
+    const share = isLoopback(host) ? Number.POSITIVE_INFINITY : maxLinksPerAddress;
+    const some = inTheWay(this.#strangers, (one) => one.group, group, { total: maxLinks, share });
+    if (some.length > 0 && !this.#makeRoom(some)) {
       return fault(
         'link_refused',
-        `this node has its ${maxLinks} links: try again later, raise peers.max_links there or link to another node`,
+        ofGroup >= share
+          ? `your address has its ${share} links: try again later, or raise peers.max_links_per_address there`
+          : `this node has its ${maxLinks} links: try again later, raise peers.max_links there or link to another node`,
       );
     }
     const now = this.#clock.monotonic();
@@ -67,12 +64,6 @@ export class StrangerPlaces {
 
   release(stranger: Stranger): void {
     this.#strangers.delete(stranger);
-  }
-
-  #largestGroups(): Stranger[] {
-    const counts = countBy(this.#strangers, (one) => one.group);
-    const most = Math.max(...counts.values());
-    return [...this.#strangers].filter((one) => counts.get(one.group) === most);
   }
 
   #makeRoom(candidates: readonly Stranger[]): boolean {

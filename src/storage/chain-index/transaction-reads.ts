@@ -5,12 +5,10 @@
  * one waits for no more than the transaction that is being read.
  */
 
-import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
-import { FairQueue } from '../../lib/fair-queue.js';
 import { Mutex } from '../../lib/mutex.js';
-import { NOW } from '../../lib/pieces.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
+import { type Place, WaitingLine } from '../../lib/waiting-line.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { present } from '../archive/reader.js';
 import type { TransactionRecord } from '../archive/records.js';
@@ -34,8 +32,12 @@ export class TransactionReads {
   readonly #modules: TransactionReadsModules;
   /** Answers that wait for it take turns, transaction by transaction: none waits until another has all of its own. */
   readonly #one = new Mutex();
-  readonly #waiting = new FairQueue<Deferred<void>>();
-  #isTaken = false;
+  readonly #places = new WaitingLine({
+    total: [1],
+    maxWaiting: MAX_WAITING,
+    refuse: () =>
+      new TesseraError('overloaded', 'The node is making many long answers; try again, or ask for less at once.'),
+  });
 
   constructor(modules: TransactionReadsModules) {
     this.#modules = modules;
@@ -58,22 +60,9 @@ export class TransactionReads {
     });
   }
 
-  /** Resolves when a long answer of this sender has the place, and rejects with `overloaded` when it gets none. */
-  takePlace(sender: string): Promise<void> {
-    if (!this.#isTaken) {
-      this.#isTaken = true;
-      return NOW;
-    }
-    const place = createDeferred<void>();
-    this.#waiting.push(sender, place);
-    if (this.#waiting.length > MAX_WAITING) this.#waiting.drop()?.reject(overloaded());
-    return place.promise;
-  }
-
-  leavePlace(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#isTaken = false;
-    else next.resolve();
+  /** The place of long answers, for one of this sender; it rejects with `overloaded` when it gets none. */
+  place(sender: string): Place {
+    return this.#places.enter(sender, 1);
   }
 }
 
@@ -82,7 +71,7 @@ export class AnswerReads {
   readonly #all: TransactionReads;
   readonly #sender: string;
   #bytes = 0;
-  #hasPlace = false;
+  #place: Place | undefined;
 
   /** `sender`: whose answer it is, for the turns of long ones. */
   constructor(all: TransactionReads, sender: string) {
@@ -107,8 +96,9 @@ export class AnswerReads {
     } catch (error) {
       if (error !== IS_LONG) throw error;
     }
-    await this.#all.takePlace(this.#sender);
-    this.#hasPlace = true;
+    const place = this.#all.place(this.#sender);
+    await place.ready;
+    this.#place = place;
     return this.#all.read(hash, this.#count, pick);
   }
 
@@ -119,16 +109,12 @@ export class AnswerReads {
 
   /** The answer is made, or will not be. */
   end(): void {
-    if (this.#hasPlace) this.#all.leavePlace();
-    this.#hasPlace = false;
+    this.#place?.leave();
+    this.#place = undefined;
   }
 
   readonly #count = (bytes: number): void => {
-    if (!this.#hasPlace && this.#bytes + bytes > SHORT_BYTES) throw IS_LONG;
+    if (this.#place === undefined && this.#bytes + bytes > SHORT_BYTES) throw IS_LONG;
     this.#bytes += bytes;
   };
-}
-
-function overloaded(): TesseraError {
-  return new TesseraError('overloaded', 'The node is making many long answers; try again, or ask for less at once.');
 }

@@ -5,6 +5,7 @@
 
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
+import { inTheWay } from '../../lib/budget.js';
 import { TesseraError } from '../../lib/errors.js';
 import { PREFIX, tradeKey } from '../layout.js';
 import type { WriteBuffer } from '../write-buffer.js';
@@ -62,13 +63,8 @@ export class TradeBook {
   /** Makes room for one more offer of a sender. When all is taken, the oldest of whoever has most goes. Staged. */
   makeRoomFor(sender: string): void {
     const received = this.list().filter(({ state }) => state === 'received');
-    const ofThis = received.filter((trade) => trade.sender === sender);
-    if (ofThis.length >= MAX_RECEIVED_OF_ONE) this.#dropOldest(ofThis);
-    else if (received.length >= MAX_RECEIVED) this.#dropOldest(largestGroup(received));
-  }
-
-  #dropOldest(newestFirst: readonly Trade[]): void {
-    const oldest = newestFirst.at(-1);
+    const limits = { total: MAX_RECEIVED, share: MAX_RECEIVED_OF_ONE };
+    const oldest = inTheWay(received, (trade) => trade.sender ?? '', sender, limits).at(-1);
     if (oldest !== undefined) this.drop(oldest);
   }
 
@@ -100,11 +96,4 @@ export class TradeBook {
     this.#all.set(trade.id, trade);
     this.#writes.put(tradeKey(trade.id), encodeTrade(trade));
   }
-}
-
-/** The trades of the sender that has most of them, in their order. */
-function largestGroup(trades: readonly Trade[]): readonly Trade[] {
-  const bySender = new Map<string | undefined, Trade[]>();
-  for (const trade of trades) bySender.set(trade.sender, [...(bySender.get(trade.sender) ?? []), trade]);
-  return [...bySender.values()].reduce((most, one) => (one.length > most.length ? one : most), []);
 }
