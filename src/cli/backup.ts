@@ -19,21 +19,21 @@ export const command: Command = {
     name: 'backup',
     summary: 'Backs up the data of a node, running or stopped',
     description: [
-      'Copies the data folder of the node into DIR, a folder of backups that is created if needed: databases, ' +
-        'wallet, and the keys of the node and its API. The node may be running, but does not take part. Everything that it ' +
-        'acknowledged before the command began is in the backup.',
-      'Each backup is complete, but copies only what is new: the tables of a database do not change once they are ' +
-        'written. At the end, everything written is read again, and each database is checked as a node checks it at ' +
-        'its start. Nothing is overwritten; if the command is interrupted, earlier backups stay as they are.',
-      'Backups of a wallet are always encrypted, others only with --passphrase-file: with AES-256-GCM, under a key that the ' +
-        'passphrase unlocks. Without a passphrase of their own, backups of a wallet use the one that the wallet had when DIR ' +
-        'was created, even after the wallet’s passphrase is changed. A lost passphrase cannot be recovered.',
+      'Copies the data folder of the node into DIR, a folder of backups that is created if needed: databases, wallet, and the ' +
+        'keys of the node and its API. The node may be running. Everything that it acknowledged before the command started is ' +
+        'in the backup.',
+      'Each backup is complete, but copies only what is new, because the tables of a database never change. At the end, all ' +
+        'copies are read again, and each database is checked as at the start of a node. Nothing is overwritten. If the command ' +
+        'is interrupted, earlier backups are not affected.',
+      'Backups of a wallet are always encrypted, others only with --passphrase-file. The cipher is AES-256-GCM; the ' +
+        'passphrase unlocks its key. By default, backups of a wallet use the passphrase that the wallet had when DIR ' +
+        'was created, even if it is changed later. A lost passphrase cannot be recovered.',
     ],
     arguments: [
       {
         name: 'DIR',
         required: true,
-        description: 'The folder for the backups: on another disk, or better in another place.',
+        description: 'The folder for the backups, on another disk or, better, on another machine.',
       },
     ],
     flags: [

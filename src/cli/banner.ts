@@ -79,7 +79,7 @@ function addressLines(url: string | undefined): readonly string[] {
   if (url === undefined) return [];
   return [
     `  Open ${url}`,
-    '  It has every route of the nodes; /v1/docs describes them. Each node has its own address too:',
+    '  It has every route of the nodes; /v1/docs describes them. Each node also has its own address:',
     '',
   ];
 }
@@ -105,9 +105,9 @@ export function devJson({ url, urls, accounts, mnemonic, dataDir, intervalMs, re
 }
 
 function whenMade({ intervalMs, automine = true }: BannerFacts): string {
-  if (!automine) return 'No block is made that nobody asks for: tessera mine, or POST /v1/dev/blocks.';
+  if (!automine) return 'Blocks are made only on request: tessera mine, or POST /v1/dev/blocks.';
   return intervalMs === undefined
-    ? 'Blocks are made when there is something to put into them.'
+    ? 'Blocks are made when transactions wait for one.'
     : `A block every ${intervalMs} ms.`;
 }
 

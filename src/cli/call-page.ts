@@ -28,7 +28,7 @@ export function operationPage(operation: Operation, call: CommandSpec): CommandS
     ],
     arguments: [...members].sort((a, b) => Number(b.required) - Number(a.required)).map(argumentOf),
     flags: call.flags,
-    examples: [{ line: `tessera call ${id}${example.join('')}`, does: 'With all that it needs.' }],
+    examples: [{ line: `tessera call ${id}${example.join('')}`, does: 'The call with all required arguments.' }],
     ...(call.exits === undefined ? {} : { exits: call.exits }),
   };
 }

@@ -29,13 +29,13 @@ const spec: CommandSpec = {
   summary: 'Calls an operation of a node and prints the answer',
   description: [
     'OPERATION is the id of an operation; without one, all are listed. Arguments are key=value, where key is a member of the ' +
-      'path, the query or the body; `tessera call OPERATION --help` lists them. Give a list by repeating its key or as JSON, and ' +
-      'other values that are not text as JSON. key=@FILE takes the content of a file, and key=@- that of standard input; secrets ' +
-      'are taken in no other way. body=JSON gives the whole body at once.',
-    'The passphrase of the wallet need not be given: it is taken from where `tessera wallet` takes it, or asked for.',
-    'Prints the answer as JSON with exact integers, and bytes as hex; with --json the answer as it is, on one line. If the node ' +
-      'refuses, its reason goes to standard error and the exit status is 1. Payments, items and donation requests are repeated ' +
-      'when their answer is lost, and done once.',
+      'path, the query or the body; `tessera call OPERATION --help` lists them. Give a list by repeating its key or as JSON, ' +
+      'and other values that are not text as JSON. key=@FILE reads a file, and key=@- standard input; a secret must be given in ' +
+      'one of these two ways. body=JSON gives the whole body.',
+    'The passphrase of the wallet may be left out: the command finds it as `tessera wallet` does, or asks for it.',
+    'Prints the answer as JSON with exact integers, and bytes as hex; with --json it prints the unchanged answer on ' +
+      'one line. If the node refuses, the reason goes to standard error and the exit status is 1. If the answer to a ' +
+      'payment, an item or a donation request is lost, the request is repeated; it is done once.',
   ],
   arguments: [
     { name: 'OPERATION', completes: CALLABLE.map(({ id }) => id), description: 'Id of the operation.' },
@@ -44,7 +44,8 @@ const spec: CommandSpec = {
   flags: [
     ...nodeFlags(
       NODE_ROLES,
-      'mempool, storage, miner or user. Default: user for what a wallet does, else the first that serves the operation.',
+      'mempool, storage, miner or user. Default: user for operations of a wallet, else the first role that serves ' +
+        'the operation.',
       'where the node of the data folder listens, else as configured, on this machine.',
     ),
     TIMEOUT_FLAG,
@@ -52,7 +53,7 @@ const spec: CommandSpec = {
     IDEMPOTENCY_KEY_FLAG,
     {
       ...JSON_FLAG,
-      description: 'Prints the answer as the node gives it, on one line; bytes are lists of numbers there.',
+      description: 'Prints the unchanged answer on one line; bytes are lists of numbers.',
     },
   ],
   examples: [
@@ -62,7 +63,7 @@ const spec: CommandSpec = {
     { line: 'tessera call getBlocks --help', does: 'What getBlocks does, and its arguments.' },
     {
       line: 'tessera call createPayment kind=address address=ADDRESS amount=1000',
-      does: 'A payment of 1000 raw units by the wallet of the user node on this machine; asks for its passphrase.',
+      does: 'Pays 1000 raw units from the wallet of the user node on this machine; asks for its passphrase.',
     },
   ],
   again: LOOK_FIRST,

@@ -21,7 +21,7 @@ export const API_KEY_FILE = 'api-key';
 export const TIMEOUT_FLAG: FlagSpec = {
   name: 'timeout',
   value: 'SECONDS',
-  description: `Gives up when no answer has come for so long. Default: ${DEFAULT_TIMEOUT}.`,
+  description: `Seconds to wait for an answer. Default: ${DEFAULT_TIMEOUT}.`,
 };
 
 export class CommandClient extends NodeClient {

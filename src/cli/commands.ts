@@ -6,7 +6,7 @@ import { type Command, type CommandEntry, type CommandSpec, UsageError } from '.
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'start',
-    summary: 'Runs a node (the command when none is named)',
+    summary: 'Runs a node (the default command)',
     load: async () => (await import('./start.js')).command,
   },
   {
@@ -36,7 +36,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'tx',
-    summary: 'Builds, signs and sends transactions, keys apart from nodes',
+    summary: 'Builds, signs (also offline) and sends transactions',
     load: async () => (await import('./tx.js')).command,
   },
   {
@@ -46,7 +46,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'genesis',
-    summary: 'Makes or shows the genesis file of a network',
+    summary: 'Creates or shows the genesis file of a network',
     load: async () => (await import('./genesis.js')).command,
   },
   {
@@ -81,7 +81,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'rebuild',
-    summary: 'Rebuilds the data of a node from the chain, and from what can still be read',
+    summary: 'Rebuilds the data of a node from the chain and the readable rest',
     load: async () => (await import('./rebuild.js')).command,
   },
   {

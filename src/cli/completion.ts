@@ -21,9 +21,9 @@ export const completionCommand = (entries: readonly CommandEntry[]): Command => 
     name: 'completion',
     summary: 'Prints the completion script for a shell',
     description: [
-      'Prints a script with which bash, zsh or fish completes commands, flags, the values of flags, names of options and ' +
-        'operations, and files. It is made from the commands of this version: write it anew after an update. For one session, ' +
-        'in bash and zsh: source <(tessera completion bash); in fish: tessera completion fish | source.',
+      'Prints a script for bash, zsh or fish that completes commands, flags, values of flags, names of options and operations, ' +
+        'and files. It fits this version of the commands: write it again after an update. For one session, in bash and zsh: ' +
+        'source <(tessera completion bash); in fish: tessera completion fish | source.',
     ],
     arguments: [{ name: 'SHELL', required: true, completes: NAMES, description: `${NAMES.join(', ')}.` }],
     flags: [{ ...JSON_FLAG, description: 'Prints {shell, script} instead.' }],

@@ -44,14 +44,15 @@ export const CONFIG_FLAGS: readonly FlagSpec[] = [
     value: 'ROLE',
     completes: NODE_ROLES,
     description:
-      'What the node does: mempool, storage, miner or user. Of start also several, with commas between them: a process of several nodes.',
+      'The role of the node: mempool, storage, miner or user. `tessera start` takes several, separated by commas, ' +
+      'and runs a node for each.',
   },
   {
     name: 'config',
     short: 'c',
     value: 'FILE',
     description:
-      'The config file, in TOML. By default the one named by TESSERA_CONFIG, else the file that ships for the role.',
+      'The config file, in TOML. Default: the file that TESSERA_CONFIG names, else the supplied file of the role.',
   },
   { name: 'data', short: 'd', value: 'DIR', description: 'The data folder of the node (node.data_dir).' },
   { name: 'name', short: 'n', value: 'NAME', description: 'Name of the node in logs and metrics (node.name).' },

@@ -14,15 +14,17 @@ const spec: CommandSpec = {
   name: 'config',
   summary: 'Shows the configuration in effect, with sources',
   description: [
-    'Loads the configuration as `tessera start` does with the same flags and environment, and prints every option with ' +
-      'its value and source. Secrets are shown as <redacted>. Nothing is started. All mistakes are reported together.',
+    'Loads the configuration as `tessera start` does with the same flags and environment, and prints every option ' +
+      'with its value and source. Secrets are shown as <redacted>. Nothing is started. All mistakes are reported ' +
+      'together.',
   ],
   flags: [
     ...CONFIG_FLAGS,
     {
       name: 'json',
       description:
-        'Prints a JSON array of {path, value, source, env, unit, description} instead; of several roles an object with one for each.',
+        'Prints a JSON array of {path, value, source, env, unit, description}; with several roles, an object with an ' +
+        'array for each role.',
     },
     { name: 'sample', description: 'Prints a config file with every option, its meaning and its default.' },
   ],

@@ -16,7 +16,7 @@ export function devAccount(name: string): DevAccount {
 /** What to know before something of value is paid to `dev:N`; undefined for other texts. */
 export function devWarning(text: string): string | undefined {
   if (!text.startsWith(PREFIX)) return undefined;
-  return `${text} is an account of tessera dev: everybody has its key, and takes what it is paid on another network`;
+  return `${text} is an account of tessera dev: everybody has its key, and can take payments to it on any other network`;
 }
 
 /** The address that is meant: `dev:N` is that of an account of the dev network, everything else means itself. */

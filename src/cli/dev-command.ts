@@ -16,7 +16,7 @@ export const DEV_FLAGS: readonly FlagSpec[] = [
     name: 'url',
     short: 'u',
     value: 'URL',
-    description: `The one address of the network of \`tessera dev\`. Default: ${DEFAULT_URL}`,
+    description: `The shared address of the network of \`tessera dev\`. Default: ${DEFAULT_URL}`,
   },
   TIMEOUT_FLAG,
   JSON_FLAG,
@@ -33,7 +33,7 @@ export async function onDevNetwork<T>(client: NodeClient, work: () => Promise<T>
     return await work();
   } catch (error) {
     if (!isTesseraError(error, 'not_found')) throw error;
-    const message = `${client.url} is not the one address of a dev network: only \`tessera dev\` does this`;
+    const message = `${client.url} is not the shared address of a dev network: only \`tessera dev\` does this`;
     throw new TesseraError('not_found', message, { cause: error });
   }
 }

@@ -45,11 +45,11 @@ const spec: CommandSpec = {
   name: 'dev',
   summary: 'Runs a whole network on this machine, with funded accounts',
   description: [
-    'Runs a mempool, a storage, a miner and a user node in one process, on their default ports on loopback, open to every ' +
-      'client, and all of them together at one address, which is the one to open. Two wallets and ten accounts hold funds; their keys are printed and are the same at every start. NOT FOR ' +
-      'PRODUCTION.',
-    'A block is made as soon as there is something to put into it; no empty blocks are made. The chain is new ' +
-      'each time and is removed at the end, unless --data names a folder for it, or --state a file.',
+    'Runs a mempool, a storage, a miner and a user node in one process, on their default ports on loopback, without API keys. ' +
+      'One more address serves all of them together: open that one. Two wallets and ten accounts hold funds; their keys are ' +
+      'printed, and are the same at every start. NOT FOR PRODUCTION.',
+    'A block is made as soon as a transaction waits for one; empty blocks are not made. Each start makes a new chain, which is ' +
+      'removed at the end, unless --data names a folder for it, or --state a file.',
   ],
   flags: [
     {
@@ -62,22 +62,21 @@ const spec: CommandSpec = {
       name: 'balance',
       value: 'AMOUNT',
       description:
-        'Display units that each account has in block 0. Default: 100000000, as the two wallets have always.',
+        'Balance of each account in block 0, in display units. Default: 100000000. The two wallets always have that.',
     },
     {
       name: 'mnemonic',
       short: 'm',
       value: 'WORDS',
       description:
-        'Takes the keys of the accounts from these 12 or 24 words, as `tessera wallet restore` does. Everyone on the ' +
-        'machine can read them here: never words that own something elsewhere.',
+        'Derives the keys of the accounts from these 12 or 24 words, as `tessera wallet restore` does. Everyone on ' +
+        'the machine can read the command line: never use words of a real wallet.',
     },
     {
       name: 'block-time',
       short: 'b',
       value: 'SECONDS',
-      description:
-        'Makes a block every so many seconds, even if it is empty; 0, the default, when there is something for it.',
+      description: 'Makes a block at this interval, even an empty one. Default: 0, a block when a transaction waits.',
     },
     {
       name: 'interval',
@@ -88,7 +87,8 @@ const spec: CommandSpec = {
     {
       name: 'no-mining',
       description:
-        'Makes no blocks but those that are asked for: `tessera mine`, POST /v1/dev/blocks. POST /v1/dev/automine lets it go on.',
+        'Makes blocks only on request: `tessera mine`, POST /v1/dev/blocks. POST /v1/dev/automine resumes automatic ' +
+        'blocks.',
     },
     {
       name: 'data',
@@ -100,38 +100,40 @@ const spec: CommandSpec = {
       name: 'fork',
       value: 'URL',
       description:
-        'Begins a new chain as a copy of the one that a storage node, or another network of `tessera dev`, has at this address. Its ' +
-        'blocks are copied and checked. Keys that nobody has here stay unknown: nothing can be spent for others.',
+        'Copies the chain of the storage node, or network of `tessera dev`, at this address, and continues it as a ' +
+        'new chain. The blocks are checked. Funds of other owners cannot be spent without their keys.',
     },
     {
       name: 'state',
       value: 'FILE',
       description:
-        'Begins with the chain in this file, if it is there, and saves it in it at the end. What happened since is lost when the ' +
-        'process is killed: --data loses nothing.',
+        'Loads the chain from this file, if it exists, and saves the chain there at the end. A kill loses what happened since ' +
+        'the start; with --data nothing is lost.',
     },
     {
       name: 'port',
       short: 'p',
       value: 'PORT',
       description:
-        'Port of the address at which the whole network is reached: every route of the four nodes, and the pages. Default: ' +
+        'Port of the shared address, which serves every route of the four nodes, and the pages. Default: ' +
         `${JOINT_API_PORT}. 0 takes any free port, off switches it off.`,
     },
     {
       name: 'host',
       value: 'ADDRESS',
       description:
-        'IP address at which the whole network is reached. Default: that of TESSERA_DEV_HOST, which the container image sets to ' +
-        '0.0.0.0, else 127.0.0.1. Beyond loopback everyone who reaches it may do everything but read the secrets of the wallets.',
+        'IP address of the shared address. Default: the variable TESSERA_DEV_HOST (0.0.0.0 in the container image), ' +
+        'else 127.0.0.1. Beyond loopback, everyone on the network can do everything except reading the secrets of ' +
+        'the wallets.',
     },
     {
       name: 'cors',
       value: 'ORIGINS',
       completes: ['loopback', 'all', 'off'],
       description:
-        'Origins of the web pages that may use the network, with commas between them, such as https://wallet.example; or all: then ' +
-        'any page that a browser here opens can pay, mine and set the time. Default: loopback, which is pages of this machine.',
+        'Origins of the web pages that may use the network, separated by commas, such as https://wallet.example. ' +
+        'With all, any page in a browser on this machine can pay, mine and set the time. Default: loopback, pages ' +
+        'of this machine.',
     },
     {
       name: 'port-offset',
@@ -143,13 +145,13 @@ const spec: CommandSpec = {
     {
       name: 'quiet',
       short: 'q',
-      description: 'Prints errors only, and with --json the one line.',
+      description: 'Prints errors only, and with --json the line of JSON.',
     },
     {
       ...JSON_FLAG,
       description:
-        'Prints URLs, accounts and their keys on one line of JSON when the network is ready, and nothing else: the log goes ' +
-        'to the error stream.',
+        'Prints only one line of JSON when the network is ready, with URLs, accounts and their keys. The log goes to ' +
+        'the error stream.',
     },
   ],
   examples: [
@@ -158,14 +160,14 @@ const spec: CommandSpec = {
       line: 'tessera dev --interval 1000 --data ./chain',
       does: 'Makes a block every second and keeps the chain in ./chain.',
     },
-    { line: 'tessera dev --port-offset 100', does: 'The same on ports 3100 to 3104, and 8180 for all.' },
+    { line: 'tessera dev --port-offset 100', does: 'The same on ports 3100 to 3104, with the shared address at 8180.' },
     {
       line: 'tessera dev --accounts 3 --balance 50.5 --mnemonic "$(cat words)"',
-      does: 'Three accounts with the first keys of the words in a file.',
+      does: 'Makes three accounts from the recovery words in a file.',
     },
     {
       line: 'tessera dev --block-time 5 --quiet --json',
-      does: 'A block every 5 seconds; one line for a script to read.',
+      does: 'Makes a block every 5 seconds, and prints one line for a script.',
     },
   ],
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
@@ -244,7 +246,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
 
 /** The folder is all there is of the chain. */
 function notSaved(stateFile: string | undefined, dataDir: string): TesseraError {
-  const message = `the chain is not saved in ${stateFile}. It is kept in ${dataDir}: go on with tessera dev --data ${dataDir}`;
+  const message = `the chain is not saved in ${stateFile}. It is in ${dataDir}: go on with tessera dev --data ${dataDir}`;
   return new TesseraError('write_failed', message);
 }
 

@@ -18,28 +18,31 @@ export const command: Command = {
     name: 'doctor',
     summary: 'Finds problems of a node and says what to do about them',
     description: [
-      'Checks the program, the configuration and its safety, the genesis file, certificates, the data folder with its ' +
-        'owner, marker, lock and seals, free disk space, file descriptors, ports, the node itself if it runs, and each ' +
-        'configured peer: whether it answers, agrees to a link, and has the same time. Changes nothing, and works whether ' +
-        'the node runs or not.',
-      'Prints a line for each check: ok, warn or fail, what was found, and what to do about it. Of a process with several roles ' +
-        'it examines each node, or the one that --role names.',
+      'Checks the program, the configuration and its safety, the genesis file, certificates, the data folder with ' +
+        'its owner, marker, lock and seals, free disk space, file descriptors, ports, the node itself if it runs, ' +
+        'and each configured peer: whether it answers, accepts a link, and has the same time. Changes nothing; the ' +
+        'node may run or not.',
+      'Prints a line for each check: ok, warn or fail, the finding, and what to do. In a process with several roles ' +
+        'it checks each node, or only that of --role.',
     ],
     flags: [
       ...CONFIG_FLAGS,
       {
         name: 'timeout',
         value: 'SECONDS',
-        description: `Gives up after so many seconds. Default: ${DEFAULT_TIMEOUT_S}.`,
+        description: `Seconds to wait in all. Default: ${DEFAULT_TIMEOUT_S}.`,
       },
       JSON_FLAG,
     ],
     examples: [
       {
         line: 'tessera doctor --role storage --config /etc/tessera/storage.toml',
-        does: 'Everything that can be seen from this machine.',
+        does: 'Checks everything that can be seen from this machine.',
       },
-      { line: 'tessera doctor --role user --json', does: 'An array of {check, verdict, found, advice} for a program.' },
+      {
+        line: 'tessera doctor --role user --json',
+        does: 'Prints an array of {check, verdict, found, advice} for a program.',
+      },
     ],
     exits: { 1: 'something is wrong (fail)', [WARNED]: 'nothing is wrong, but there are warnings (warn)' },
   },

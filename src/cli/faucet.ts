@@ -12,15 +12,15 @@ export const command: Command = {
     name: 'faucet',
     summary: 'Pays an address from a dev network',
     description: [
-      'Pays from the wallet of the miner of a network that `tessera dev` runs. Where blocks are made on demand, the payment is in ' +
-        'a block when the command ends.',
+      'Pays from the miner’s wallet in a network of `tessera dev`. If blocks are made on demand, the payment is in a ' +
+        'block when the command ends.',
     ],
     arguments: [
-      { name: 'ADDRESS', required: true, description: 'Who is paid. dev:1 is account 1 of the network.' },
+      { name: 'ADDRESS', required: true, description: 'The receiver. dev:1 is account 1 of the network.' },
       { name: 'AMOUNT', description: 'Display units, or raw units with --raw. Default: 1000 display units.' },
     ],
     flags: [...DEV_FLAGS, { name: 'raw', description: 'AMOUNT is in raw units; 72,072,000 are one display unit.' }],
-    again: 'look at what the address has before you run the command again, which would pay once more',
+    again: 'check the balance of the address before you run the command again: it would pay once more',
     examples: [
       { line: 'tessera faucet "$(tessera wallet address)"', does: 'Pays 1,000 display units to the wallet of a node.' },
       { line: 'tessera faucet dev:3 2.5', does: 'Pays 2.5 display units to account 3.' },

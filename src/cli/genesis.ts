@@ -5,12 +5,12 @@ import { type Command, type CommandEntry, UsageError } from './command.js';
 const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'new',
-    summary: 'Makes a genesis file, and keys for its owners',
+    summary: 'Creates a genesis file, and keys for its owners',
     load: async () => (await import('./genesis/new.js')).command,
   },
   {
     name: 'show',
-    summary: 'Checks a genesis file and shows what it says',
+    summary: 'Checks a genesis file and shows its contents',
     load: async () => (await import('./genesis/show.js')).command,
   },
 ];
@@ -18,20 +18,23 @@ const COMMANDS: readonly CommandEntry[] = [
 export const command: Command = {
   spec: {
     name: 'genesis',
-    summary: 'Makes or shows the genesis file of a network',
+    summary: 'Creates or shows the genesis file of a network',
     description: [
-      'The genesis file says who owns what in block 0, and what is issued later in addition to mining rewards. Every node ' +
-        'of a network needs the same one, named by network.genesis_file; it cannot be changed once there is a block. ' +
-        '`tessera help genesis COMMAND` is the page of a command.',
+      'The genesis file says who owns what in block 0, and what is issued later in addition to mining rewards. Every ' +
+        'node of a network needs the same file (network.genesis_file). It cannot be changed after the first block. ' +
+        '`tessera help genesis COMMAND` explains a command.',
     ],
     commands: COMMANDS,
     flags: [],
     examples: [
       {
         line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
-        does: 'A network whose first million display units belong to a new key.',
+        does: 'Gives a million display units to a new key.',
       },
-      { line: 'tessera genesis show genesis.json', does: 'Its fingerprint, which must be the same on every node.' },
+      {
+        line: 'tessera genesis show genesis.json',
+        does: 'Shows its fingerprint, which must be the same on every node.',
+      },
     ],
   },
   commands: COMMANDS,

@@ -24,16 +24,15 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
       {
         name: 'SECTION',
         description:
-          'With "options": a section (api, api.limits) or one option (api.port). With a group: its command. With call: an operation.',
+          'With "options": a section (api, api.limits) or one option (api.port). With a group: its command. With ' +
+          'call: an operation.',
       },
     ],
-    flags: [
-      { ...JSON_FLAG, description: 'Prints what the page is made from: a list of commands, a command, or options.' },
-    ],
+    flags: [{ ...JSON_FLAG, description: 'Prints the page as JSON: a list of commands, a command, or options.' }],
     examples: [
-      { line: 'tessera help start', does: 'The page of the start command.' },
-      { line: 'tessera help wallet pay', does: 'The page of a command of a group.' },
-      { line: 'tessera help options mining', does: 'The options of mining.' },
+      { line: 'tessera help start', does: 'Explains the command start.' },
+      { line: 'tessera help wallet pay', does: 'Explains a command of a group.' },
+      { line: 'tessera help options mining', does: 'Explains the options of mining.' },
     ],
   },
   async run(args, { stdout }) {

@@ -70,7 +70,7 @@ export function overviewJson(commands: readonly { readonly name: string; readonl
 
 /** Exit status → when. */
 function exitsOf({ exits, again }: CommandSpec): Readonly<Record<number, string>> {
-  const unknown = `it is not known whether it was done: no answer came, or a signal came before it; ${again}`;
+  const unknown = `the result is not known: no answer came, or a signal came first; ${again}`;
   return { ...EXITS, ...(again === undefined ? {} : { [UNKNOWN]: unknown }), ...exits };
 }
 

@@ -43,7 +43,7 @@ export async function runUntilStopped(running: Service, modules: LifecycleModule
       logger.info({}, 'stopping; a second signal ends the process at once');
       ended.resolve({ kind: 'signal' });
     }),
-    context.onReaderGone?.(() => fail(new TesseraError('write_failed', 'nobody reads the log of the node any more'))),
+    context.onReaderGone?.(() => fail(new TesseraError('write_failed', 'the log of the node is no longer read'))),
   ];
   running.failed.catch(fail);
   try {

@@ -62,6 +62,6 @@ export function stillUnknown(error: unknown, what: string): unknown {
   return new ExitError(
     UNKNOWN,
     code,
-    `${errorMessage(error)}; ${what} was accepted, and it is not known whether a block has it: look again later`,
+    `${errorMessage(error)}; ${what} was accepted; whether a block has it is not known: look again later`,
   );
 }

@@ -13,10 +13,10 @@ export const command: Command = {
     name: 'mine',
     summary: 'Makes blocks in a dev network',
     description: [
-      'Has a network that `tessera dev` runs make blocks now, even if they are empty. They are stored when the command ends. What ' +
-        'waits for a block is in the first of them.',
+      'Makes blocks now in a network of `tessera dev`, even empty ones. They are stored when the command ends. Waiting ' +
+        'transactions are in the first of them.',
     ],
-    arguments: [{ name: 'N', description: `How many blocks, up to ${MAX_BLOCKS}. Default: 1.` }],
+    arguments: [{ name: 'N', description: `Number of blocks, up to ${MAX_BLOCKS}. Default: 1.` }],
     flags: DEV_FLAGS,
     again: 'look at the last block (tessera call getLatestBlock) before you run the command again',
     examples: [

@@ -27,8 +27,8 @@ export const CA_FILE_FLAG: FlagSpec = {
   name: 'ca-file',
   value: 'FILE',
   description:
-    'Certificates (PEM) of the authorities that may vouch for a node at https, instead of those that Node.js knows. Default: the ' +
-    `file that ${CA_FILE_ENV} names; for the node of the configuration, its own api.tls.cert_file.`,
+    'Certificates (PEM) of the authorities to trust for https, instead of those of Node.js. Default: the file that ' +
+    `${CA_FILE_ENV} names; for the node of the configuration, its own api.tls.cert_file.`,
 };
 
 const API_KEY_FILE_FLAG: FlagSpec = {

@@ -14,7 +14,8 @@ export const IDEMPOTENCY_KEY_FLAG: FlagSpec = {
   name: 'idempotency-key',
   value: 'KEY',
   description:
-    'Name of the request: with the same KEY it is done once, however often the command is run. Default: a new one for each run.',
+    'Name of the request: with the same KEY it is done only once, however often the command runs. Default: a new key ' +
+    'for each run.',
 };
 
 /** Calls an operation that takes an idempotency key until its answer comes, or it is too late. */
@@ -33,7 +34,7 @@ export async function doOnce<O extends Operation>(
     clock: systemClock,
     pause,
     onRepeat: ({ message }) => {
-      stderr.write(`no answer (${printable(message)}): asking again, which does it once (${flag})\n`);
+      stderr.write(`no answer (${printable(message)}): asking again; it is done only once (${flag})\n`);
     },
   });
   return writes.answer(asking);

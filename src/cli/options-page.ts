@@ -38,9 +38,10 @@ export function optionsPage(section?: string): string {
     [
       'SOURCES',
       [
-        'Later ones win: defaults; one config file (--config FILE, else TESSERA_CONFIG, else the file that ships for the ' +
-          'role); environment variables; flags (--set api.port=3001). Secrets are not taken from the command line.',
-        'Of several nodes in one process (node.role), one is told something by role.NAME before the option: [role.miner.api] in ' +
+        'Later sources win: defaults; one config file (--config FILE, else TESSERA_CONFIG, else the supplied file of ' +
+          'the role); environment variables; flags (--set api.port=3001). Secrets are not taken from the command ' +
+          'line.',
+        'With several nodes in one process (node.role), role.NAME before an option sets it for one node: [role.miner.api] in ' +
           'the file, TESSERA_ROLE__MINER__API__PORT, --set role.miner.api.port=3004.',
       ],
     ],

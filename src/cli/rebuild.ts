@@ -17,21 +17,22 @@ const MAX_HOURS = 8_784;
 export const command: Command = {
   spec: {
     name: 'rebuild',
-    summary: 'Rebuilds the data of a node from the chain, and from what can still be read',
+    summary: 'Rebuilds the data of a node from the chain and the readable rest',
     description: [
       'Rebuilds the unspent outputs of a mempool node from the genesis file and the blocks of an archive, each fully ' +
-        'validated. Transactions that the old journal and pool still hold, and that are in no block, are submitted again ' +
-        'after the node has started. The old databases are kept in a folder beside the new ones; remove it when all is well.',
-      'Without --archive only the old folder is read, and the node fetches the blocks from a linked storage node when it ' +
-        'starts. If interrupted, the same command continues. The node must be stopped, and so must the node of the archive.',
-      'On a miner or user node, the wallet discards what it knows of the chain. Its keys stay, its coins are asked for again, ' +
-        'and its payments of the last twelve hours (--hours) are looked up, and sent again if the chain does not have them. Use this ' +
-        'when the chain has lost blocks that the wallet had seen.',
-      'On a storage node whose archive is damaged, a new archive takes the blocks that can still be read, each fully validated. ' +
-        'The rest comes from other storage nodes or the mempool node when it runs again. With another storage node in ' +
+        'validated. Transactions that are still in the old journal or pool, and in no block, are submitted again ' +
+        'after the node has started. The old databases are kept in a folder beside the new ones; remove it when all ' +
+        'is well.',
+      'Without --archive only the old folder is read, and the node fetches the blocks from a linked storage node ' +
+        'when it starts. If interrupted, the same command continues. The node must be stopped, and so must the node ' +
+        'of the archive.',
+      'On a miner or user node, the wallet keeps its keys, and forgets its view of the chain. It asks for its coins ' +
+        'again, looks up its payments of the last twelve hours (--hours), and sends those again that the chain does ' +
+        'not have. Use this if the chain has lost blocks that the wallet had seen.',
+      'On a storage node with a damaged archive, a new archive takes the readable blocks, each fully validated. The ' +
+        'rest comes from other storage nodes or the mempool node when it runs again. With another storage node in ' +
         'peers.storage, a node does all of this by itself when it starts.',
-      'The index of the chain that a storage node keeps for explorers is made anew with --index. A node that finds it damaged does ' +
-        'that by itself.',
+      '--index rebuilds the index for explorers on a storage node. A node with a damaged index rebuilds it by itself.',
     ],
     flags: [
       ...CONFIG_FLAGS,
@@ -43,27 +44,33 @@ export const command: Command = {
       {
         name: 'index',
         description:
-          'On a storage node: makes only the index of the chain anew (storage.index), from the archive, which stays as it is. ' +
-          'With storage.index = false, removes it.',
+          'On a storage node: rebuilds only the index of the chain (storage.index) from the archive. With storage.index = ' +
+          'false, removes it.',
       },
       {
         name: 'hours',
         value: 'N',
         description:
-          `The payments of a wallet of the last N hours are sent again (default ${REOPENED_HOURS}). Not more than ` +
-          'mempool.tx_status_lifetime_hours: a mempool node refuses an older one that is in a block.',
+          `Payments of the last N hours are sent again (default ${REOPENED_HOURS}). At most ` +
+          'mempool.tx_status_lifetime_hours: the mempool node refuses older payments that are in a block.',
       },
       JSON_FLAG,
     ],
     examples: [
       {
         line: 'tessera rebuild --role mempool --config mempool.toml --archive /var/lib/tessera/storage',
-        does: 'From the archive on this machine.',
+        does: 'Rebuilds from the archive on this machine.',
       },
-      { line: 'tessera rebuild --role mempool --config mempool.toml', does: 'From a storage node, at the next start.' },
-      { line: 'tessera rebuild --role user --config user.toml', does: 'A wallet that has seen lost blocks.' },
+      {
+        line: 'tessera rebuild --role mempool --config mempool.toml',
+        does: 'Rebuilds from a storage node, at the next start.',
+      },
+      {
+        line: 'tessera rebuild --role user --config user.toml',
+        does: 'Rebuilds a wallet after the chain has lost blocks.',
+      },
     ],
-    exits: { 1: 'nothing was changed, or it was interrupted: the message says which' },
+    exits: { 1: 'nothing was changed, or the command was interrupted: the message says which' },
   },
   async run(args, context) {
     const { config } = loadConfig(configInput(args, context));

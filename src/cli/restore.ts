@@ -17,11 +17,11 @@ export const command: Command = {
     name: 'restore',
     summary: 'Restores a backup into an empty folder',
     description: [
-      'Writes the newest backup in DIR, or the one named by --backup, into the data folder of the node, which must be empty ' +
-        'or missing. Every file is checked as it is read, and every byte of the databases at the end. If interrupted, the ' +
-        'same command continues where it stopped; until it is done, no node starts on the folder.',
-      'Then start the node. The node that was backed up must not run any more: two nodes with one wallet would spend the ' +
-        'same funds twice, and two with one node key look like one node to all others.',
+      'Writes the newest backup in DIR, or that of --backup, into the data folder of the node, which must be empty or missing. ' +
+        'Every file is checked while it is read, and every byte of the databases at the end. If interrupted, the same command ' +
+        'continues where it stopped. No node starts on the folder before the restore is complete.',
+      'Then start the node. The node that was backed up must not run any more: two nodes with one wallet would spend ' +
+        'the same funds twice, and two nodes with one node key look like one node.',
     ],
     arguments: [{ name: 'DIR', required: true, description: 'The folder of backups.' }],
     flags: [

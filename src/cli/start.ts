@@ -14,17 +14,17 @@ import { withTypedPassphrase } from './wallet/start-passphrase.js';
 
 const spec: CommandSpec = {
   name: 'start',
-  summary: 'Runs a node (the command when none is named)',
+  summary: 'Runs a node (the default command)',
   description: [
-    'Runs one node of the given role until SIGINT or SIGTERM, which stops it cleanly within five seconds; a second signal ' +
-      'ends it at once. SIGHUP reads the configuration again, applies the log level and the API keys, and logs what has ' +
-      'changed and what needs a restart.',
-    'With several roles (--role mempool,storage), one node of each runs in this process, with a folder of the name of its role ' +
-      'in the data folder, and all of them are reached at one address (api.port, 8080 by default).',
-    'Without --config, the file that ships for the role is read; the four files make a network on one machine. ' +
-      '`tessera help options` explains every option, and `tessera config` shows their values and sources.',
-    'A user or miner node needs the passphrase of its wallet: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or, ' +
-      'if neither is given, typed on a terminal when it starts.',
+    'Runs one node of the given role until SIGINT or SIGTERM, which stops it cleanly within five seconds; a second ' +
+      'signal ends it at once. SIGHUP reads the configuration again, applies the log level and the API keys, and ' +
+      'logs what has changed and what needs a restart.',
+    'With several roles (--role mempool,storage), one node of each role runs in this process. Each has a subfolder ' +
+      'of the data folder, named after its role. All share one address (api.port, 8080 by default).',
+    'Without --config, the supplied file of the role is read; the four files form a network on one machine. `tessera help ' +
+      'options` explains every option, and `tessera config` shows their values and sources.',
+    'A user or miner node needs the passphrase of its wallet, in wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE. If ' +
+      'neither is given, it asks for the passphrase on a terminal.',
   ],
   flags: [
     ...CONFIG_FLAGS,

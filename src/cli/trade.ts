@@ -5,7 +5,7 @@ import { type Command, type CommandEntry, UsageError } from './command.js';
 const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'offer',
-    summary: 'Offers tokens or items for others',
+    summary: 'Offers tokens or items in exchange for others',
     load: async () => (await import('./trade/offer.js')).command,
   },
   {
@@ -15,17 +15,17 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'complete',
-    summary: 'Goes on with a trade by the file of the other party',
+    summary: 'Continues a trade with the file of the other party',
     load: async () => (await import('./trade/complete.js')).command,
   },
   {
     name: 'list',
-    summary: 'Lists the trades of the wallet, and offers that came to it',
+    summary: 'Lists the trades of the wallet, and received offers',
     load: async () => (await import('./trade/list.js')).command,
   },
   {
     name: 'watch',
-    summary: 'Shows how a trade goes on, until its end',
+    summary: 'Shows the progress of a trade, until its end',
     load: async () => (await import('./trade/watch.js')).command,
   },
   {
@@ -40,10 +40,10 @@ export const command: Command = {
     name: 'trade',
     summary: 'Trades tokens and items with other wallets',
     description: [
-      'Two wallets give each other tokens or items, both or neither: a block has the halves of both. One makes an offer, the other ' +
-        'accepts it, the first confirms. Offer, acceptance and confirmation are files; when the nodes can reach each other, ' +
-        'they exchange them over a link.',
-      'What is given or wanted is an amount of tokens in display units, such as 1.5, or a number of items of a class: 3@GENESIS_HASH.',
+      'Two wallets exchange tokens or items in one step: a block has both halves or neither. One wallet makes an ' +
+        'offer, the other accepts it, the first confirms. Offer, acceptance and confirmation are files. Nodes that ' +
+        'can reach each other exchange them over a link.',
+      'Give or want an amount of tokens in display units, such as 1.5, or a number of items of a class: 3@GENESIS_HASH.',
     ],
     commands: COMMANDS,
     flags: [],
@@ -52,7 +52,7 @@ export const command: Command = {
         line: 'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json',
         does: 'Offers one and a half display units for three items.',
       },
-      { line: 'tessera trade accept offer.json', does: 'Accepts it, after a question.' },
+      { line: 'tessera trade accept offer.json', does: 'Asks, then accepts it.' },
     ],
   },
   commands: COMMANDS,

@@ -5,12 +5,12 @@ import { type Command, type CommandEntry, UsageError } from './command.js';
 const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'build',
-    summary: 'Makes a transaction that is not signed yet',
+    summary: 'Builds an unsigned transaction',
     load: async () => (await import('./tx/build.js')).command,
   },
   {
     name: 'show',
-    summary: 'Checks a transaction and says what it does',
+    summary: 'Checks a transaction and shows what it does',
     load: async () => (await import('./tx/show.js')).command,
   },
   {
@@ -28,12 +28,12 @@ const COMMANDS: readonly CommandEntry[] = [
 export const command: Command = {
   spec: {
     name: 'tx',
-    summary: 'Builds, signs and sends transactions, keys apart from nodes',
+    summary: 'Builds, signs (also offline) and sends transactions',
     description: [
-      'A transaction is a file of JSON that goes from one command to the next, through pipes or on a stick: `build` asks a mempool ' +
-        'node what is unspent, `sign` needs keys and no network, `send` needs a network and no keys. Each says on the error stream ' +
-        'what the transaction does.',
-      'Wherever an address is taken, dev:1 to dev:10, dev:user and dev:miner are those of the accounts that `tessera dev` prints.',
+      'A transaction is a JSON file that goes from one command to the next, through pipes or on a USB stick. `build` ' +
+        'asks a mempool node for unspent outputs, `sign` needs keys but no network, `send` needs a network but no ' +
+        'keys. Each command shows on the error stream what the transaction does.',
+      'dev:1 to dev:10, dev:user and dev:miner stand for the addresses of the accounts that `tessera dev` prints.',
     ],
     commands: COMMANDS,
     flags: [],

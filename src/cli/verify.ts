@@ -39,15 +39,16 @@ const spec: CommandSpec = {
   name: 'verify',
   summary: 'Checks the data of a stopped node',
   description: [
-    'Reads every record of the node’s databases and checks its checksum. On a storage node, it also checks every block by ' +
-      'the rules of the chain, every index entry against the data that it points to, and its index for explorers against one that it ' +
-      'builds once more (which needs as much room again, for the time being); on a mempool node, the state ' +
-      'against the digest of the last command, and against the journal, which is applied once more in memory. Ends with data_corrupt and status 1 at the first fault.',
-    'With --archive, the folder of a storage node of the same network or a restored backup of it, compares what a mempool ' +
-      'node or a wallet counts as unspent with the archive, output by output. With --node, the API of a mempool node that runs, ' +
-      'compares a wallet with what that node has at its addresses.',
-    'The nodes must be stopped, because only one process can use a data folder. Nothing is changed, except that a folder of an ' +
-      'older format is brought to the current one, as at a start.',
+    'Reads every record of the node’s databases and checks its checksum. On a storage node, it also checks every ' +
+      'block by the rules of the chain, every index entry against its data, and the index for explorers against a ' +
+      'new one (which takes as much space again, for a while). On a mempool node, it checks the state against the ' +
+      'digest of the last command, and against the journal, which it applies again in memory. Ends with data_corrupt ' +
+      'and status 1 at the first fault.',
+    'With --archive, compares the unspent outputs of a mempool node or a wallet with an archive, output by output: ' +
+      'the folder of a storage node of the same network, or a restored backup of it. With --node, compares a wallet ' +
+      'with a running mempool node over its API.',
+    'The nodes must be stopped, because only one process can use a data folder. Nothing is changed, except that a ' +
+      'folder of an older format is upgraded, as at a start.',
   ],
   flags: [
     ...CONFIG_FLAGS,
@@ -59,7 +60,7 @@ const spec: CommandSpec = {
     {
       name: 'node',
       value: 'URL',
-      description: 'The API of a mempool node that runs, to compare a wallet with.',
+      description: 'The API of a running mempool node, to compare a wallet with.',
     },
     CA_FILE_FLAG,
     TIMEOUT_FLAG,
@@ -72,7 +73,7 @@ const spec: CommandSpec = {
     },
     {
       line: 'tessera verify --role user --config user.toml --node https://mempool.example.net:3003',
-      does: 'The same, against a node that runs.',
+      does: 'Compares the wallet with a running node.',
     },
     { line: 'tessera verify --role storage --data /var/lib/tessera', does: 'Checks the archive in the folder.' },
   ],
@@ -172,7 +173,7 @@ async function checkIndex(
   const progress = startProgress('indexing again', 'blocks', context, systemClock);
   const onProgress = (done: number, total: number): void => progress.update(done, total);
   const blocks = await compareIndex(directory, kv, archive, { signal, onProgress }).finally(() => progress.end());
-  note(INDEX, `the same as the blocks give once more, ${blocks} of ${archive.nextHeight}`);
+  note(INDEX, `the same as the blocks give again, ${blocks} of ${archive.nextHeight}`);
 }
 
 async function checkArchive(kv: Kv, config: Config, context: CliContext, signal: AbortSignal): Promise<string> {
@@ -225,7 +226,7 @@ async function checkReplay(
     onProgress: (done, total) => progress.update(done, total),
   }).finally(() => progress.end());
   if (isFromNothing) return `the journal alone gives the same state, after command ${head}`;
-  return `the journal leads on to command ${head}; it begins at command ${first}, so it was not applied from the first on`;
+  return `the journal goes on to command ${head}; it begins at command ${first}, so it was not applied from the first on`;
 }
 
 async function loadState(kv: Kv, config: Config, onProgress: (outputs: number) => void): Promise<MempoolState> {
@@ -264,7 +265,7 @@ async function holdAgainstNode(client: NodeClient, kv: Kv, context: CliContext, 
   const progress = startProgress('comparing', 'outputs', context, systemClock);
   const show = (outputs: number) => progress.update(outputs);
   const { same, unknown } = await holdWalletAgainstNode(client, kv, show, signal).finally(() => progress.end());
-  const more = `${unknown} more are there that the wallet has yet to see: they come with the next blocks, or with a refresh`;
+  const more = `${unknown} more are there that the wallet has not seen yet: they come with the next blocks, or with a refresh`;
   return `${same} unspent outputs are the same on the node${unknown === 0 ? '' : `; ${more}`}`;
 }
 

@@ -5,17 +5,17 @@ import { type Command, type CommandEntry, UsageError } from './command.js';
 const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'new',
-    summary: 'Makes the wallet of a node before its first start',
+    summary: 'Creates the wallet of a node before its first start',
     load: async () => (await import('./wallet/new.js')).command,
   },
   {
     name: 'restore',
-    summary: 'Brings a wallet back from its words',
+    summary: 'Restores a wallet from its recovery words',
     load: async () => (await import('./wallet/restore.js')).command,
   },
   {
     name: 'words',
-    summary: 'Shows the words of a wallet',
+    summary: 'Shows the recovery words of a wallet',
     load: async () => (await import('./wallet/words.js')).command,
   },
   {
@@ -45,12 +45,12 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'history',
-    summary: 'Lists what came to the wallet and what it has paid',
+    summary: 'Lists the payments of the wallet, in and out',
     load: async () => (await import('./wallet/history.js')).command,
   },
   {
     name: 'donations',
-    summary: 'Lists what peers said that were asked for a donation',
+    summary: 'Lists the answers of peers that were asked for a donation',
     load: async () => (await import('./wallet/donations.js')).command,
   },
   {
@@ -70,12 +70,12 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'backup',
-    summary: 'Writes words, imported keys and labels to one encrypted file',
+    summary: 'Writes words, imported keys and labels to an encrypted file',
     load: async () => (await import('./wallet/backup.js')).command,
   },
   {
     name: 'sweep',
-    summary: 'Moves funds to addresses that the words cover',
+    summary: 'Moves funds to addresses that the words can restore',
     load: async () => (await import('./wallet/sweep.js')).command,
   },
   {
@@ -90,16 +90,17 @@ export const command: Command = {
     name: 'wallet',
     summary: 'Shows and uses a wallet: keys, balance, payments',
     description: [
-      'Works on the wallet of a running user or miner node, over its API and with its API key; `new`, `restore`, `words` and, without --online, ' +
-        '`sweep` work on the folder of a node. `tessera help wallet COMMAND` is the page of a command.',
-      'Amounts are shown in display units and in raw units; a display unit is 72072000 raw units. Secrets are never taken ' +
-        'from the command line. Commands that spend or show private keys ask first; without a terminal they need --yes.',
+      'Uses the wallet of a running user or miner node, over its API and with its API key. `new`, `restore`, `words` and, ' +
+        'without --online, `sweep` work on the folder of a node. `tessera help wallet COMMAND` explains a command.',
+      'Amounts are shown in display units and in raw units; a display unit is 72072000 raw units. Secrets are never ' +
+        'taken from the command line. Commands that spend or show private keys ask first; without a terminal they ' +
+        'need --yes.',
     ],
     commands: COMMANDS,
     flags: [],
     examples: [
-      { line: 'tessera wallet balance', does: 'What the wallet of the user node on this machine holds.' },
-      { line: 'tessera wallet pay ADDRESS 1.5', does: 'Pays one and a half display units, after a question.' },
+      { line: 'tessera wallet balance', does: 'Shows what the wallet of the user node on this machine holds.' },
+      { line: 'tessera wallet pay ADDRESS 1.5', does: 'Asks, then pays one and a half display units.' },
     ],
   },
   commands: COMMANDS,

@@ -13,10 +13,10 @@ const spec: CommandSpec = {
   name: 'watch',
   summary: 'Prints the events of a node as they happen',
   description: [
-    'Reads the event stream of a node (GET /v1/events) and prints a line for each event: blocks on any node, transactions ' +
-      'on mempool nodes, payments and balance on nodes with a wallet, which needs an API key.',
-    'If the connection breaks, it is reopened, and continues after the last event. A line "reset" says that some events ' +
-      'are lost, because the node was restarted or there were too many. Ends at SIGINT.',
+    'Reads the event stream of a node (GET /v1/events) and prints a line for each event: blocks on any node, transactions on ' +
+      'mempool nodes, payments and balance on nodes with a wallet, which needs an API key.',
+    'If the connection breaks, it is reopened, and continues after the last event. A line "reset" means that events ' +
+      'were lost, because the node restarted or there were too many. Ends at SIGINT.',
   ],
   flags: [
     ...nodeFlags(
@@ -34,9 +34,9 @@ const spec: CommandSpec = {
     { name: 'json', description: 'Prints each event as a JSON object on a line: id, event, data.' },
   ],
   examples: [
-    { line: 'tessera watch', does: 'Blocks and transactions of the mempool node on this machine.' },
-    { line: 'tessera watch -u http://127.0.0.1:3000 -t wallet', does: 'Payments and balance of the user node.' },
-    { line: 'tessera watch -t blocks --json | jq .data.block_num', does: 'Block numbers, for programs.' },
+    { line: 'tessera watch', does: 'Prints blocks and transactions of the mempool node on this machine.' },
+    { line: 'tessera watch -u http://127.0.0.1:3000 -t wallet', does: 'Prints payments and balance of the user node.' },
+    { line: 'tessera watch -t blocks --json | jq .data.block_num', does: 'Prints block numbers, for programs.' },
   ],
   exits: { 1: 'the node refuses: a wrong topic, or no API key' },
 };

@@ -9,7 +9,7 @@ import { type CliProcess, ExitError, type WriteWatch } from './command.js';
 export const UNKNOWN = 3;
 
 /** What can always be done about that. */
-export const LOOK_FIRST = 'look at what the node has before you run the command again';
+export const LOOK_FIRST = 'check what the node has done before you run the command again';
 
 export class Writes implements WriteWatch {
   advice = LOOK_FIRST;
@@ -43,7 +43,7 @@ export class Writes implements WriteWatch {
   judged(error: unknown): unknown {
     if (!this.#isOut || error instanceof ExitError) return error;
     const code = isTesseraError(error) ? error.code : 'internal_error';
-    const message = `${errorMessage(error)}; it is not known whether it was done: ${this.advice}`;
+    const message = `${errorMessage(error)}; the result is not known: ${this.advice}`;
     return new ExitError(UNKNOWN, code, message);
   }
 }

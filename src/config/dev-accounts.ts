@@ -90,7 +90,7 @@ export function normalMnemonic(text: string): string {
   if (validateMnemonic(mnemonic, wordlist)) return mnemonic;
   throw new TesseraError(
     'invalid_request',
-    'these words are no mnemonic: one is not in the list of BIP39, or misplaced',
+    'these words are not a mnemonic: a word is not in the BIP39 list, or is misplaced',
   );
 }
 

@@ -25,8 +25,7 @@ export const api = group('The HTTP API.', {
   port: port('api', 'Port to listen on.'),
   auth: choice(['keys', 'open'], {
     default: 'keys',
-    description:
-      'keys: protected routes need an x-api-key. open: they are open to everyone, which is allowed on loopback only.',
+    description: 'keys: protected routes need an x-api-key. open: everyone may use them; allowed on loopback only.',
   }),
   keys: list(ApiKey, {
     default: [],
@@ -34,10 +33,10 @@ export const api = group('The HTTP API.', {
     maxItems: 100,
     example: '[{ name = "shop", sha256 = "<64 hex digits>", permissions = ["read", "pay"] }]',
     description:
-      'Keys for protected routes: a name, the key or its SHA-256 in hex, and optionally what it may do: permissions (read, pay, ' +
+      'Keys for protected routes: a name, the key or its SHA-256 in hex, and optionally its rights: permissions (read, pay, ' +
       'export of the private keys, admin for importing keys and changing the passphrase), routes such as "POST /v1/payments", ' +
-      'or both, and then both must allow it. A key without them opens everything, export included. With no keys here, the ' +
-      'node writes a random one, which opens everything, to <data_dir>/api-key.',
+      'or both; then both must allow a request. A key without such limits opens everything, export included. If no keys are ' +
+      'set, the node writes a random key with all rights to <data_dir>/api-key.',
   }),
   cors: Type.Union(
     [
@@ -51,9 +50,9 @@ export const api = group('The HTTP API.', {
       form: '"off", "loopback", "all" or a list of origins (https://host[:port])',
       example: '["https://wallet.example"]',
       description:
-        'Which browser origins may read answers: "off", "loopback" (pages of this machine), "all", or a list of origins. A node with ' +
-        'auth = "open" also answers to the names in this list, and, unless it is "all", to no other name that can be registered ' +
-        '(DNS rebinding).',
+        'Which browser origins may read answers: "off", "loopback" (pages of this machine), "all", or a list of origins. A node ' +
+        'with auth = "open" also answers to the names in this list. Unless the list is "all", it answers to no other name ' +
+        'that can be registered (DNS rebinding).',
     },
   ),
   pages: flag({
@@ -76,8 +75,8 @@ export const api = group('The HTTP API.', {
     maxItems: 64,
     example: '["10.0.0.9", "2001:db8:0:1::/64"]',
     description:
-      'Addresses, or networks, of the reverse proxies before this node. Limits by address then count the client that such a ' +
-      'proxy names last in X-Forwarded-For; of everybody else the header is ignored. Name only proxies that write this ' +
+      'Addresses, or networks, of the reverse proxies before this node. Limits by address then count the last client in the ' +
+      'X-Forwarded-For header of such a proxy. The header is ignored from other senders. Name only proxies that set this ' +
       'header themselves: whoever connects from such an address can pose as any client.',
   }),
   limits: group('Limits on requests. A request that exceeds one is answered with 413, 400 or 408.', {

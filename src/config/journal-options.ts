@@ -18,14 +18,15 @@ export const journal = group('Where a mempool node keeps its journal: the order 
   kind: choice(['local', 'etcd'], {
     default: 'local',
     description:
-      'local: in data_dir. etcd: in a cluster of etcd, version 3.4 or newer, whose majority outlives any one machine.',
+      'local: in data_dir. etcd: in a cluster of etcd, version 3.4 or newer, which survives the loss of any one machine.',
   }),
   endpoints: list(endpoint(), {
     default: [],
     maxItems: MAX_ENDPOINTS,
     example: '["https://10.0.0.11:2379", "https://10.0.0.12:2379", "https://10.0.0.13:2379"]',
     description:
-      'Client URLs of the members of etcd; all https or all http. The one that answers first is asked, and the next one when it does not answer.',
+      'Client URLs of the members of etcd; all https or all http. The node uses the member that answers first, and the next one ' +
+      'if it stops answering.',
   }),
   prefix: text({
     minLength: 1,
@@ -33,7 +34,7 @@ export const journal = group('Where a mempool node keeps its journal: the order 
     pattern: '^[A-Za-z0-9._/-]+$',
     form: 'letters, digits, dot, dash, underscore, slash',
     default: 'tessera',
-    description: 'Begins the names of all keys in etcd, before the name of the network. Nothing else may write there.',
+    description: 'Prefix of all keys in etcd, followed by the name of the network. Nothing else may write there.',
   }),
   timeout_ms: integer({
     minimum: 500,
@@ -41,8 +42,8 @@ export const journal = group('Where a mempool node keeps its journal: the order 
     default: 5_000,
     unit: 'ms',
     description:
-      'Time limit for an entry to be confirmed by etcd. A request that waits for longer is answered with ' +
-      'mempool_unreachable, and may be taken yet.',
+      'Time limit for etcd to confirm an entry. A request that waits longer is answered with outcome_unknown, and may still be ' +
+      'accepted.',
   }),
   replica_lifetime_minutes: integer({
     minimum: 5,
@@ -50,15 +51,15 @@ export const journal = group('Where a mempool node keeps its journal: the order 
     default: 60,
     unit: 'minutes',
     description:
-      'How long etcd keeps the journal for a mempool node that says nothing. One that is away for longer takes the state of ' +
-      'another one in peers.mempool when it comes back.',
+      'How long etcd keeps the journal for an absent mempool node. A node that is away for longer takes the state of another ' +
+      'node in peers.mempool when it comes back.',
   }),
-  user: maybeText({ minLength: 1, maxLength: 256, description: 'User name for etcd, where it asks for one.' }),
+  user: maybeText({ minLength: 1, maxLength: 256, description: 'User name for etcd, if it requires one.' }),
   password: maybeText({ minLength: 1, maxLength: 1_024, secret: true, description: 'The password of journal.user.' }),
   password_file: file('A file that contains journal.password (surrounding spaces and line ends are ignored).'),
   tls: group('TLS for etcd, when its endpoints are https.', {
     ca_file: file('CA certificates for checking etcd, PEM; those of the system by default.'),
-    cert_file: file('Certificate of this client, PEM, where etcd asks for one.'),
+    cert_file: file('Certificate of this client, PEM, if etcd requires one.'),
     key_file: file('Private key of that certificate, PEM.'),
   }),
 });

@@ -66,13 +66,13 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
     read.problems.push({
       option: 'node.role',
       source: read.roleSource,
-      problem: `there are several nodes in this process; say which one is meant with --role ${names}`,
+      problem: `there are several nodes in this process; choose one with --role ${names}`,
     });
   }
   const declared = rolesIn(merged(read.layers.slice(0, -1)).get('node.role')?.value) ?? [];
   const roles = declared.length > 1 ? declared : role === undefined ? [] : [role];
   if (role !== undefined && !roles.includes(role)) {
-    const problem = `${role} is none of the roles of this process, which are ${roles.join(', ')}`;
+    const problem = `${role} is not a role of this process; its roles are ${roles.join(', ')}`;
     read.problems.push({ option: 'node.role', source: read.roleSource, problem });
   }
   return assemble(read, role, { role, roles });

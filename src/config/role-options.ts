@@ -28,8 +28,7 @@ export const mempool = group('The pool of transactions (role mempool).', {
     default: 100,
     unit: 'transactions',
     description:
-      'Maximum number of waiting transactions that another one may depend on by what it spends. With 0, nothing can ' +
-      'spend outputs that no block has yet.',
+      'Maximum number of waiting transactions that a transaction may depend on. With 0, unconfirmed outputs cannot be spent.',
   }),
   max_ancestor_bytes: integer({
     minimum: 0,
@@ -58,8 +57,8 @@ export const mempool = group('The pool of transactions (role mempool).', {
     default: 100_000,
     unit: 'outputs',
     description:
-      'Unspent outputs from which on an image of them is kept, which a start reads instead of their records. A new one is made ' +
-      'when a fifth of this number, and a sixteenth of all outputs, have changed.',
+      'With at least this many unspent outputs, the node keeps an image of them, to start faster. It makes a new image when a ' +
+      'fifth of this number, and a sixteenth of all outputs, have changed.',
   }),
   verify_threads: integer({
     minimum: 0,
@@ -74,8 +73,8 @@ export const mempool = group('The pool of transactions (role mempool).', {
     form: '64 lower-case hex digits',
     secret: true,
     description:
-      'The secret key (seed) for signing blocks; its public key must be one of network.producer_keys. By default the node ' +
-      'key in the data folder signs. Better kept in a file: see mempool.producer_key_file.',
+      'The secret key (seed) for signing blocks; its public key must be one of network.producer_keys. By default the node key ' +
+      'in the data folder signs. A file is better: see mempool.producer_key_file.',
   }),
   producer_key_file: file('A file that contains mempool.producer_key (surrounding spaces and line ends are ignored).'),
 });
@@ -87,13 +86,12 @@ export const mining = group('Making blocks. The first options are for mempool no
     example: '30000',
     unit: 'ms',
     description:
-      'Longest time between two block templates (mempool); a full block begins a round at once. The interval and what ' +
-      "begins a round are rules of the network: the genesis file's block_rules may say both, and then this is left out. " +
-      'Where neither says it, the interval is 30000.',
+      'Longest time between two block templates (mempool); a full block starts a round at once. If block_rules in the ' +
+      'genesis file set the interval, leave this out. If neither sets it, the interval is 30000.',
   }),
   instant: flag({
     default: false,
-    description: 'Makes a block as soon as there is something to put into it, and no empty blocks (mempool).',
+    description: 'Makes a block as soon as a transaction waits for one, and no empty blocks (mempool).',
   }),
   min_miners: integer({
     minimum: 1,
@@ -107,7 +105,7 @@ export const mining = group('Making blocks. The first options are for mempool no
     maximum: 10_000,
     default: 10,
     unit: 'miners',
-    description: 'Maximum number of miners that take part in one block; if there are more, a draw decides (mempool).',
+    description: 'Maximum number of miners in one block; if there are more, they are drawn by lot (mempool).',
   }),
   proof_window_ms: integer({
     minimum: 0,
@@ -178,7 +176,7 @@ export const wallet = group('The wallet (roles user and miner).', {
     maxLength: 1_024,
     secret: true,
     default: '',
-    description: 'Passphrase that opens the wallet at the start. Better kept in a file: see wallet.passphrase_file.',
+    description: 'Passphrase that opens the wallet at the start. A file is better: see wallet.passphrase_file.',
   }),
   passphrase_file: file('A file that contains wallet.passphrase (line ends after it are ignored).'),
   aggregate_above: integer({
@@ -187,14 +185,14 @@ export const wallet = group('The wallet (roles user and miner).', {
     default: 999,
     unit: 'outputs',
     description:
-      'When there are more spendable token outputs than this, the smallest are merged into one after each block, until about ' +
-      'half as many are left. A transaction has at most 500 inputs.',
+      'If there are more spendable token outputs than this, the smallest are merged after each block, until about half as many ' +
+      'are left. A transaction has at most 500 inputs.',
   }),
   spend_own_change: flag({
     default: true,
     description:
-      'Payments spend the change of earlier ones before a block has it, when what blocks have does not suffice. If false, ' +
-      'change is locked until its block.',
+      'Payments may spend unconfirmed change of earlier payments if confirmed coins do not suffice. If false, change is locked ' +
+      'until a block has it.',
   }),
   genesis_seed_index: Type.Optional(
     integer({
@@ -229,15 +227,15 @@ export const storage = group('The archive of blocks (role storage).', {
   index: flag({
     default: true,
     description:
-      'Keeps an index of the chain for explorers: histories and balances of addresses, what spends an output, holders of ' +
-      'items (routes under /v1/chain). It is made from the stored blocks, also later, and needs about as much room again.',
+      'Keeps an index of the chain for explorers: histories and balances of addresses, what spends an output, holders of items ' +
+      '(routes under /v1/chain). It can be switched on later, is built from the stored blocks, and doubles the space on disk.',
   }),
   cache_bytes: integer({
     minimum: 0,
     maximum: 64 * KIB * MIB,
     default: 64 * MIB,
     unit: 'bytes',
-    description: 'Memory for blocks and transactions that were read recently.',
+    description: 'Cache for recently read blocks and transactions.',
   }),
   verify_threads: integer({
     minimum: 0,

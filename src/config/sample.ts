@@ -21,9 +21,9 @@ const HEADER = [
   'its role in this folder); environment variables (the name stands with each option); flags (--set api.port=3001).',
   'Relative paths in a file start at the folder of the file; elsewhere at the working directory.',
   '',
-  'A process with several roles (role = "mempool,storage") has one node for each. What differs between them is said for one',
+  'A process with several roles (role = "mempool,storage") has one node for each. Options of one node are set for its',
   'role, in a section such as [role.storage.peers]; TESSERA_ROLE__STORAGE__PEERS__PORT and --set role.storage.peers.port=… do',
-  'the same. There, api.port is the port of the address of all, and node.data_dir the folder that has theirs in it.',
+  'the same. There, api.port is the port of the shared address, and node.data_dir holds the folders of all nodes.',
 ];
 
 /** The text of `config/default.toml`. */

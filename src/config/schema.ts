@@ -24,11 +24,11 @@ const node = group('The node itself.', {
   role: Type.Unsafe<NodeRole>(
     text({
       pattern: `^${ROLE}( *, *${ROLE}){0,${NODE_ROLES.length - 1}}$`,
-      form: `${ROLE_NAMES}, or several of them with commas between`,
+      form: `${ROLE_NAMES}, or several of them, separated by commas`,
       example: `"${NODE_ROLES[0]}"`,
       description:
-        `What this node does: ${ROLE_NAMES}. Several, with commas between them, make a process of several nodes that is ` +
-        'reached at one address. Usually given by --role.',
+        `What this node does: ${ROLE_NAMES}. Several roles, separated by commas, run several nodes in one process with ` +
+        'a shared address. Usually set by --role.',
     }),
   ),
   data_dir: text({
@@ -36,8 +36,8 @@ const node = group('The node itself.', {
     path: 'working-directory',
     roleDefaults: perRole((_, role) => `${DATA_ROOT}/${role}`),
     description:
-      'Folder for everything that the node keeps. Each node needs a folder of its own; it is created at the first start. With ' +
-      'several roles, each node has a folder of the name of its role in this one.',
+      'Folder for all data of the node. Each node needs its own folder; it is created at the first start. With several roles, ' +
+      'each node has a subfolder with the name of its role.',
   }),
   min_free_bytes: integer({
     minimum: 0,
@@ -45,8 +45,8 @@ const node = group('The node itself.', {
     default: 256 * MIB,
     unit: 'bytes',
     description:
-      'With less free space than this on the disk of data_dir, the node accepts nothing new until there is a quarter more; ' +
-      'reads continue. 0 turns the limit off.',
+      'With less free space than this on the disk of data_dir, the node accepts nothing new; reads continue. It accepts again ' +
+      'when a quarter more is free. 0 turns the limit off.',
   }),
   name: text({
     minLength: 1,
@@ -82,8 +82,7 @@ const network = group('The network that the node belongs to. These options must 
     default: 'genesis.json',
     form: 'a file path',
     description:
-      'The first outputs and issuances of the chain. The default is the file that ships with the program in its config ' +
-      'folder.',
+      'The first outputs and issuances of the chain. Default: the supplied file in the config folder of the program.',
   }),
   min_output_amount: integer({
     minimum: 1,
@@ -99,9 +98,9 @@ const network = group('The network that the node belongs to. These options must 
     maxItems: MAX_PRODUCERS,
     example: '["<64 hex digits>"]',
     description:
-      'Public keys of the mempool nodes that make the blocks: each block must be signed by one of them. If the list is ' +
-      'empty, blocks are not signed; nodes trust the link that brings them, and storage nodes need network.secret to ' +
-      'exchange them.',
+      'Public keys of the mempool nodes that make the blocks: each block must be signed by one of them. If the list is empty, ' +
+      'blocks are not signed: nodes trust the link that they come from, and storage nodes need network.secret to exchange ' +
+      'them.',
   }),
 });
 
@@ -131,7 +130,7 @@ const peers = group('Links to the other nodes.', {
     default: 64,
     unit: 'links',
     description:
-      'Maximum number of these from one address. An IPv6 /64 counts as one address; loopback is not limited.',
+      'Maximum number of links with strangers from one address. An IPv6 /64 counts as one address; loopback is not limited.',
   }),
   dial_timeout_ms: integer({
     minimum: 100,
@@ -146,7 +145,8 @@ const peers = group('Links to the other nodes.', {
     default: 10_000,
     unit: 'ms',
     description:
-      'Time between heartbeats. A peer that is not heard for most of one, and answers no ping, counts as missing in /readyz; after three its link is closed.',
+      'Time between heartbeats. A silent peer that does not answer a ping counts as missing in /readyz before the next ' +
+      'heartbeat; after three its link is closed.',
   }),
   reconnect_max_ms: integer({
     minimum: 100,
@@ -154,7 +154,7 @@ const peers = group('Links to the other nodes.', {
     default: 15_000,
     unit: 'ms',
     description:
-      'Longest wait between attempts to reopen a configured link. The first wait is short; each one after it is twice as long.',
+      'Longest wait between attempts to reopen a configured link. The first wait is short; each further wait is twice as long.',
   }),
   tls: group('TLS for links, when both certificate files are given.', {
     cert_file: file('Certificate chain, PEM.'),

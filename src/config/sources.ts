@@ -159,7 +159,7 @@ export function ignoredVariables(env: Environment): string | undefined {
   const bare = (name: string): string => name.replaceAll('_', '');
   const meant = ENV_NAMES.filter((option) => ignored.some((name) => bare(name) === bare(option)));
   const advice = meant.length === 0 ? '' : `; did you mean ${meant.join(', ')}?`;
-  return `variables that are no options are ignored: ${ignored.join(', ')}${advice}`;
+  return `variables that are not options are ignored: ${ignored.join(', ')}${advice}`;
 }
 
 /** Where a value of every node, or of one role, belongs. */

@@ -46,7 +46,8 @@ export const ERROR_CODES = {
   trade_closed: 'The trade is not open for this any more.',
   payment_sent: 'The payment may be in a block yet; it cannot be abandoned.',
   block_refused: 'A block fails verification and is not stored.',
-  outcome_unknown: 'It is not known whether the transactions were taken: send the same ones again, which does it once.',
+  outcome_unknown:
+    'It is not known whether the transactions were taken: send the same ones again; they happen only once.',
   // The node cannot do it, or not now
   mempool_unreachable: 'The mempool node cannot be reached or is not ready.',
   storage_unreachable: 'The storage node cannot be reached or is not ready.',

@@ -100,7 +100,7 @@ describe('a payment that was accepted, with --wait', () => {
     const plain = createContext();
     expect(await pay(await accepting(problem(403, 'invalid_api_key')), plain, '--wait')).toBe(3);
     expect(plain.out()).toBe(`${HASH} unknown\n`);
-    expect(plain.err()).toContain(`${HASH} was accepted, and it is not known whether a block has it`);
+    expect(plain.err()).toContain(`${HASH} was accepted; whether a block has it is not known`);
     const forPrograms = createContext();
     expect(await pay(await accepting(problem(403, 'invalid_api_key')), forPrograms, '--wait', '--json')).toBe(3);
     expect(JSON.parse(forPrograms.out())).toMatchObject({ tx_hash: HASH, state: 'unknown' });
@@ -163,7 +163,7 @@ describe('a request that is out when a signal comes', () => {
       const key = (await asked).headers['idempotency-key'];
       context.raise(signal);
       expect(await running).toBe(3);
-      expect(context.err()).toContain('it is not known whether it was done');
+      expect(context.err()).toContain('the result is not known');
       expect(context.err()).toContain(`--idempotency-key ${key}`);
       expect(context.listeners()).toBe(0);
     },
@@ -204,7 +204,7 @@ describe('a request that is out when a signal comes', () => {
     await asked;
     sent.context.raise('SIGINT');
     expect(await sent.status).toBe(3);
-    expect(sent.context.err()).toContain('send it again, which does it once');
+    expect(sent.context.err()).toContain('send it again: it happens only once');
   });
 });
 

@@ -75,7 +75,7 @@ describe('tessera faucet', () => {
     const { run } = await network({ isDev: false });
     expect(await run('faucet', FIRST)).toMatchObject({
       status: 1,
-      err: expect.stringContaining('not the one address of a dev network'),
+      err: expect.stringContaining('not the shared address of a dev network'),
     });
   });
 });

@@ -104,7 +104,7 @@ describe('genesis new', () => {
     [['--owner', OWNER], 2, 'AMOUNT must be a number'],
     [['--owner', `${OWNER}=5`, '--issue', `${OWNER}=5@99`], 2, 'a height of 100 or more'],
     [['--new-owner', '5'], 2, 'add --keys FILE'],
-    [[], 2, 'this network would have no owners'],
+    [[], 2, 'the network needs an owner'],
     [['--owner', `${OWNER}=5`, '--block-rule', 'start'], 2, 'write NAME=VALUE'],
     [['--owner', `${OWNER}=5`, '--block-rule', 'max_bytes=9'], 1, 'block_rules.max_bytes: must be an integer from'],
     [['--owner', `${OWNER}=5000000001`], 1, 'issues more than'],

@@ -109,7 +109,7 @@ describe('the process', () => {
     // It is told in the log; the answer may come before the end, or not.
     await fetch(`${api}/v1/supply`).catch(() => undefined);
     expect((await closed)[0]).toBe(1);
-    expect(written.err).toContain('tessera: write_failed: nobody reads the log of the node any more\n');
+    expect(written.err).toContain('tessera: write_failed: the log of the node is no longer read\n');
     expect(written.err).not.toContain('broken invariant');
   });
 

@@ -121,7 +121,7 @@ describe.each(Object.entries(SERVERS))('a server %s', (what, answer) => {
     expect([status, out], err).toEqual([isUnknown ? 3 : 1, '']);
     expect(err).toMatch(/^(tessera: [a-z_]+: .+|\{"code":.+)$/m);
     expect(err).not.toContain('internal_error');
-    expect(err.includes('it is not known whether it was done')).toBe(isUnknown);
+    expect(err.includes('the result is not known')).toBe(isUnknown);
     // Its page says how to go on.
     expect(command.spec.again !== undefined || !isUnknown).toBe(true);
   });
@@ -172,7 +172,7 @@ describe('a signal while a server says nothing', () => {
     if (!hasWritten(server)) return expect(await running).toBe(1);
     context.raise('SIGTERM');
     expect([await running, context.out(), context.listeners()]).toEqual([3, '', 0]);
-    expect(context.err()).toContain('interrupted while the request was out; it is not known whether it was done: ');
+    expect(context.err()).toContain('interrupted while the request was out; the result is not known: ');
     if (!spec.flags.includes(IDEMPOTENCY_KEY_FLAG)) expect(context.err()).toContain(spec.again);
   });
 });

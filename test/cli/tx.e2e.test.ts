@@ -86,7 +86,7 @@ describe('tessera tx', () => {
     const signed = await out(['tx', 'sign', '--dev-account', '6'], await build('--from', 'dev:6', '--to', 'dev:4=7'));
     const { status, err } = await run(['tx', 'send', '--url', proxy.url, '--wait'], signed);
     expect([status, proxy.keys.length > fates.length]).toEqual([0, true]);
-    expect(err).toContain('sending again, which does it once');
+    expect(err).toContain('sending again; it happens only once');
     expect(await tokensOf(FOUR)).toBe(before + 504_504_000n);
   });
 

@@ -175,7 +175,7 @@ describe('tx build', () => {
       'its inputs hold 7 raw units, and its outputs 9: 2 are missing',
     ],
     [['--to', `${THREE}=1`, '--input', `0-${CLASS}`], 1, `items of ${CLASS}`],
-    [['--from', 'dev:1', '--to', 'nobody=1'], 2, '--to: "nobody" is no address'],
+    [['--from', 'dev:1', '--to', 'nobody=1'], 2, '--to: "nobody" is not an address'],
     [['--from', 'dev:11', '--to', `${THREE}=1`], 2, 'the dev network has accounts 1 to 10, user and miner, not "11"'],
     [['--from', 'dev:1', '--to', `${THREE}=0`], 2, 'AMOUNT must be from 1'],
     [['--from', 'dev:1'], 2, 'say what to pay'],
@@ -187,7 +187,10 @@ describe('tx build', () => {
 
   it('refuses what is no listing', async () => {
     const { status, err } = await run(['build', '--utxos', '-', '--raw', '--to', 'dev:2=1'], '{"balance":{}}');
-    expect([status, err]).toEqual([1, expect.stringContaining('it is no answer of tessera call getBalances --json')]);
+    expect([status, err]).toEqual([
+      1,
+      expect.stringContaining('it is not an answer of tessera call getBalances --json'),
+    ]);
   });
 });
 
@@ -406,8 +409,8 @@ describe('a file that was changed after it was signed', () => {
     ['a receiver', 'signature of 0-g1', ['outputs.0.script_public_key', TWO]],
     ['a locktime', 'signature of 0-g1', ['outputs.0.locktime', 9]],
     ['an outpoint', 'signature of 1-g1', ['inputs.0.previous_out.n', 1]],
-    ['whose input it is', 'not that of', ['inputs.0.address', TWO]],
-    ['a key', 'not that of', ['inputs.0.signature.public_key', 'ab'.repeat(32)]],
+    ['whose input it is', 'does not belong to', ['inputs.0.address', TWO]],
+    ['a key', 'does not belong to', ['inputs.0.signature.public_key', 'ab'.repeat(32)]],
     ['a sum', '1 would be lost', ['outputs.0.value.Token', 39]],
     ['an address', 'address of output 0', ['outputs.0.script_public_key', 'x'.repeat(64)]],
     ['no outputs', 'needs an input and an output', ['outputs', []]],

@@ -161,7 +161,7 @@ describe('verify --archive', () => {
     const { status, out } = await verify('storage');
     expect(status).toBe(0);
     expect(out).toMatch(/archive: \d+ blocks with \d+ transactions, all valid/);
-    expect(out).toMatch(/^index: the same as the blocks give once more, (\d+) of \1$/m);
+    expect(out).toMatch(/^index: the same as the blocks give again, (\d+) of \1$/m);
   });
 
   it.each<NodeRole>(['mempool', 'user'])(

@@ -160,9 +160,7 @@ describe('a payment at a terminal', () => {
     const node = await fakeNode(true);
     const { context } = terminal('\r');
     expect(await runCli(['wallet', 'pay', ADDRESS, '1', '-y', '--url', node.url], context)).toBe(3);
-    expect(context.err()).toMatch(
-      /not known whether it was done: repeat the command with --idempotency-key [0-9a-f-]{36}/,
-    );
+    expect(context.err()).toMatch(/the result is not known: repeat the command with --idempotency-key [0-9a-f-]{36}/);
     expect(node.payments).toHaveLength(1);
   });
 

@@ -145,11 +145,11 @@ describe('tessera wallet restore', () => {
     await writeFile(env, 'another\n');
     const refused = await restore('empty', chain, [...words(), '--extra-word-file', env]);
     expect(refused).toMatchObject({ code: 1, hasWallet: false, err: expect.stringContaining('up to block 1') });
-    expect(refused.err).toContain('passphrase word');
+    expect(refused.err).toContain('BIP39 passphrase');
     expect(await restore('empty', chain, [...words(), '--extra-word-file', env, '--yes'])).toMatchObject({ code: 0 });
   });
 
-  it('takes no passphrase word for a wallet that is there without its words', async () => {
+  it('takes no BIP39 passphrase for a wallet that is there without its words', async () => {
     const chain = await chainBehindApi();
     chain.blocks.push([], [{ pays: [addressAt(0)] }]);
     expect(await restore('again', chain, words())).toMatchObject({ code: 0, hasWallet: true });

@@ -123,7 +123,7 @@ describe('tessera wallet new', () => {
     expect(existsSync(join(data, 'keystore.json'))).toBe(false);
   });
 
-  it('gives them to a script with --json, 24 on demand, with a passphrase word; `wallet words` gives them again', async () => {
+  it('gives them to a script with --json, 24 on demand, with a BIP39 passphrase; `wallet words` gives them again', async () => {
     const data = join(folder, 'script');
     const env = { TESSERA_WALLET_EXTRA_WORD: 'ünd' };
     const made = await run(['new', '--data', data, '--passphrase-file', secret, '--words', '24', '--json'], env);

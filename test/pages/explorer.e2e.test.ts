@@ -140,7 +140,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     await page.locator(`.results a[href="/items/${facts.item}"]`).click();
     await heading(page).filter({ hasText: facts.item }).waitFor();
     await searchFor(page, 'nothing has this name <b>', 'Search');
-    await page.getByText('Nothing has this name', { exact: true }).waitFor();
+    await page.getByText('Nothing found', { exact: true }).waitFor();
     await page.getByText('nothing has this name <b>', { exact: true }).waitFor();
   });
 

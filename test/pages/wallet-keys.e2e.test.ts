@@ -143,8 +143,8 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
     await page.waitForLoadState('networkidle');
     expect(await page.getByRole('alert').innerText()).toContain('The x-api-key is not a key of this node');
     await enter(page, KEY);
-    await page.getByText('Last movements').waitFor();
-    for (const name of ['History', 'Receive', 'Safety']) {
+    await page.getByText('Latest payments').waitFor();
+    for (const name of ['History', 'Receive', 'Security']) {
       await page.getByRole('navigation').getByRole('link', { name }).click();
       await page.getByRole('heading', { level: 1, name }).waitFor();
     }
@@ -164,7 +164,7 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
     await page.getByRole('button', { name: 'Forget the API key now' }).click();
     await page.getByLabel('API key of this node').waitFor();
     await enter(page, KEY);
-    await page.getByRole('heading', { level: 1, name: 'Safety' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor();
     await page.reload();
     await page.getByLabel('API key of this node').waitFor();
   });
@@ -179,7 +179,7 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
     // It is a key all the same: the wallet stays open.
     await page.getByRole('navigation').getByRole('link', { name: 'History' }).click();
     await page.getByRole('table', { name: 'History of the wallet' }).waitFor();
-    await page.getByRole('navigation').getByRole('link', { name: 'Safety' }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Security' }).click();
     await page.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
     await page.getByRole('button', { name: 'Save the backup file' }).click();
     await page.getByText('does not cover this route').waitFor();
@@ -257,7 +257,7 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
   it('gives nothing to the pages of others', async () => {
     const wallet = await open();
     await enter(wallet, NEXT_KEY);
-    await wallet.getByText('Last movements').waitFor();
+    await wallet.getByText('Latest payments').waitFor();
     const page = await context.newPage();
     onTestFinished(() => page.close());
     await page.goto(`http://stranger.example:${(stranger.address() as AddressInfo).port}/`);

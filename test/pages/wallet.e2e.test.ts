@@ -208,13 +208,13 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
 
   it('is that of a miner node too, which has no donations and no explorer', async () => {
     const { page } = await openPage(browser, `${network.urls.miner}/`);
-    await page.getByText('Last movements').waitFor();
+    await page.getByText('Latest payments').waitFor();
     const links = page.getByRole('navigation').getByRole('link');
     await links.filter({ hasText: 'History' }).click();
     const history = page.getByRole('table', { name: 'History of the wallet' });
     await history.getByText('Mining reward').first().waitFor();
     expect(await history.locator('a').count()).toBe(0);
-    expect(await links.allInnerTexts()).toEqual(['Wallet', 'Pay', 'Receive', 'History', 'Items', 'Trades', 'Safety']);
+    expect(await links.allInnerTexts()).toEqual(['Wallet', 'Pay', 'Receive', 'History', 'Items', 'Trades', 'Security']);
   });
 
   it('warns of an own address of version 99999 where it shows it, and before it pays there', async () => {
@@ -247,9 +247,9 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     expect(download.suggestedFilename()).toMatch(/^tessera-wallet-backup-.*\.json$/);
     expect(await readFile(await download.path(), 'utf8')).toContain('tessera-wallet-backup');
     await page.getByLabel('New passphrase', { exact: true }).fill('battery staple');
-    await page.getByLabel('New passphrase once more').fill('battery stable');
+    await page.getByLabel('Repeat the new passphrase').fill('battery stable');
     expect(await page.getByRole('button', { name: 'Change' }).isDisabled()).toBe(true);
-    await page.getByLabel('New passphrase once more').fill('battery staple');
+    await page.getByLabel('Repeat the new passphrase').fill('battery staple');
     await page.getByRole('button', { name: 'Change' }).click();
     await page.getByText(/^Changed\./).waitFor();
     await goTo(page, '/wallet/pay');

@@ -8,7 +8,7 @@ import { newWords, parseWords, seedOfWords, wordsText } from '../../src/wallet/k
 
 const ABOUT = `${'abandon '.repeat(11)}about`;
 
-/** Entropy, words, seed with the passphrase word TREZOR. */
+/** Entropy, words, seed with the BIP39 passphrase TREZOR. */
 const VECTORS: readonly (readonly [string, string, string])[] = [
   [
     '00000000000000000000000000000000',
@@ -86,7 +86,7 @@ describe('the keys of the words', () => {
     expect(keys.fingerprint).toBe('a6e760c2');
   });
 
-  it('are others with a passphrase word, and in each account and place', async () => {
+  it('are others with a BIP39 passphrase, and in each account and place', async () => {
     const plain = await DerivedKeys.of(parseWords(ABOUT));
     const other = await DerivedKeys.of(parseWords(ABOUT, 'extra'));
     const addresses = [plain, other].flatMap((keys) =>

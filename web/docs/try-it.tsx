@@ -161,7 +161,7 @@ function Answer({ received }: { readonly received: Received }) {
       <pre class="text" tabIndex={0} role="region" aria-label="Answer">
         {mediaType.includes('json') ? prettyJson(text) : text}
       </pre>
-      {isCut && <p class="about">The answer goes on; this is its beginning.</p>}
+      {isCut && <p class="about">The answer is longer; this is its first part.</p>}
     </div>
   );
 }

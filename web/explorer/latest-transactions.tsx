@@ -44,7 +44,7 @@ export function LatestTransactions({
       <div class="panel-head">
         <h2 id="latest-transactions">Transactions</h2>
       </div>
-      {shown.length + value.length === 0 && <p class="none">None in the last blocks but coinbases.</p>}
+      {shown.length + value.length === 0 && <p class="none">Only coinbases in the last blocks.</p>}
       <ul class="lines">
         {shown.map((hash) => (
           <li key={hash} class="fresh">

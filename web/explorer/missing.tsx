@@ -32,7 +32,7 @@ export function Missing({ resource, code, what, more, children }: MissingProps) 
     <Notice title={`There is no ${what}`} kind="warning">
       <p>
         {height === undefined || height < 0 ? 'No block is stored yet.' : `The last block is ${grouped(height)}.`} This
-        page shows it when it comes.
+        page shows it when it is stored.
       </p>
       {more}
     </Notice>

@@ -38,7 +38,7 @@ const KINDS: Readonly<Record<TransactionKind, readonly [string, string]>> = {
   genesis: ['Genesis', 'Of block 0'],
   issuance: ['Issuance', 'Set by the genesis file for its block'],
   creation: ['Item creation', 'Creates items'],
-  trade: ['Trade', 'One of a set that happens together or not at all'],
+  trade: ['Trade', 'One of a set: all of them happen, or none'],
   payment: ['Payment', 'Spends outputs and makes others'],
 };
 

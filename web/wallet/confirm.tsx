@@ -99,21 +99,21 @@ export function Said({ state: { order, step, message, code } }: { readonly state
     );
   }
   if (step === 'repeating') {
-    return <p>No answer yet. The same request is sent again; however often, it is done once.</p>;
+    return <p>No answer yet. The same request is sent again; it is done only once.</p>;
   }
   if (step === 'unanswered') {
     return (
       <p class="bad-news">
         <bdi>{message}</bdi> There is no answer to the first attempt, so it may be done or not. “Ask again” sends the
-        same request, which is done once. Before you begin anew, look into the <a href="/wallet/history">history</a>.
+        same request, which is done once. Before you start again, check the <a href="/wallet/history">history</a>.
       </p>
     );
   }
   if (step === 'stale') {
     return (
       <p class="bad-news">
-        This request is too old to be sent again safely. Look into the <a href="/wallet/history">history</a> whether it
-        was done.
+        This request is too old to be sent again safely. Check the <a href="/wallet/history">history</a> whether it was
+        done.
       </p>
     );
   }

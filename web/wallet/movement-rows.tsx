@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<string, string>> = {
   reward: 'Mining reward',
   trade: 'Trade',
   import: 'Imported key',
-  genesis: 'Beginning',
+  genesis: 'Genesis block',
   unexplained: 'Not seen',
 };
 

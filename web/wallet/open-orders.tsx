@@ -15,7 +15,7 @@ const TITLES: Readonly<Record<Exclude<Step, 'ready'>, string>> = {
   unanswered: 'has no answer',
   stale: 'has no answer',
   refused: 'was refused',
-  done: 'was taken by the node',
+  done: 'was accepted by the node',
 };
 
 export function OpenOrders() {
@@ -32,7 +32,7 @@ export function OpenOrders() {
           onBack={back}
           onDone={() => {
             setAsked(undefined);
-            say(`${ORDER_WORDS[asked.path].what} was taken by the node.`);
+            say(`${ORDER_WORDS[asked.path].what} was accepted by the node.`);
           }}
         />
       )}
@@ -80,11 +80,11 @@ function OpenOrder({ state, onAsk, onForget }: OpenOrderProps) {
         <p class="buttons">
           {step === 'unanswered' && (
             <button type="button" class="button" onClick={onAsk}>
-              Look at it again
+              Check it again
             </button>
           )}
           <button type="button" class="button" onClick={onForget}>
-            {isKnown ? 'Close' : 'I have looked: forget it'}
+            {isKnown ? 'Close' : 'I have checked: dismiss it'}
           </button>
         </p>
       )}

@@ -96,7 +96,7 @@ export class OrderDesk {
     if (entry === undefined) return;
     const open = this.orders.filter(({ step }) => OPEN.has(step));
     if (!OPEN.has(entry.state.step) && open.length >= MAX_OPEN) {
-      const message = `There are ${MAX_OPEN} requests without an answer: look at them first.`;
+      const message = `There are ${MAX_OPEN} requests without an answer: check them first.`;
       return this.#change(entry, { step: 'refused', message, code: '' });
     }
     if (entry.state.step !== 'repeating') this.#change(entry, { step: 'sending' });

@@ -31,13 +31,13 @@ export const ORDER_WORDS: Readonly<Record<OrderPath, OrderWords>> = {
     what: 'A request for a donation',
     verb: 'Ask now',
     asksPassphrase: false,
-    refusal: 'A node that says nothing in time may pay all the same.',
+    refusal: 'A node that does not answer in time may still pay.',
   },
 };
 
 export const SPECS: Readonly<Record<string, string>> = {
-  Create: 'A kind of their own',
-  Default: 'The common kind, which everybody may add to',
+  Create: 'A class of their own',
+  Default: 'The shared class; everybody may create more',
 };
 
 const FACTS: Readonly<Record<OrderPath, (body: Order['body']) => preact.JSX.Element>> = {

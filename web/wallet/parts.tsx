@@ -14,8 +14,8 @@ import { useSession } from './session.js';
 const BLOCKS = '/v1/blocks';
 
 const STATES: Readonly<Record<Movement['state'], readonly [kind: string, text: string, about: string]>> = {
-  queued: ['wait', 'Queued', 'Safe on this node, and not yet at a mempool node'],
-  sent: ['wait', 'Sent', 'A mempool node has it; no block has it yet'],
+  queued: ['wait', 'Queued', 'Stored on this node, but not yet at a mempool node'],
+  sent: ['wait', 'Sent', 'At a mempool node, but not yet in a block'],
   confirmed: ['good', 'Confirmed', 'In a block'],
   rejected: ['bad', 'Rejected', 'It will not happen'],
 };

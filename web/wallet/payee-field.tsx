@@ -17,7 +17,7 @@ export function PayeeField({ value, onChange }: PayeeFieldProps) {
     <Field
       label="To"
       id="payee"
-      hint={isWrong ? 'Neither an address, of 64 digits from 0 to f, nor ip:port of a node.' : hintOf(found?.kind)}
+      hint={isWrong ? 'Neither an address (64 digits from 0 to f) nor the ip:port of a node.' : hintOf(found?.kind)}
     >
       <input
         id="payee"
@@ -39,5 +39,5 @@ export function PayeeField({ value, onChange }: PayeeFieldProps) {
 
 function hintOf(kind: 'address' | 'ip' | undefined): string {
   if (kind === 'address') return 'An address.';
-  return kind === 'ip' ? 'A node, which is asked for an address.' : 'An address, or ip:port of a node.';
+  return kind === 'ip' ? 'A node; the wallet asks it for an address.' : 'An address, or ip:port of a node.';
 }

@@ -25,7 +25,7 @@ export function PaymentProgress({ hash }: { readonly hash: string }) {
     return () => clearInterval(timer);
   }, [isSettled, reload]);
   return (
-    <Notice title="The node has taken it" kind={movement?.state === 'rejected' ? 'failure' : 'plain'}>
+    <Notice title="The node has accepted it" kind={movement?.state === 'rejected' ? 'failure' : 'plain'}>
       <p>
         <TransactionName value={hash} isWhole />
       </p>

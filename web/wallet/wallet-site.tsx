@@ -78,7 +78,7 @@ function Site({ isAway }: { readonly isAway: boolean }) {
     { href: '/wallet/items', text: 'Items' },
     { href: '/wallet/trades', text: 'Trades' },
     ...(served.includes(DONATIONS) ? [{ href: '/wallet/donations', text: 'Donations' }] : []),
-    { href: '/wallet/safety', text: 'Safety' },
+    { href: '/wallet/safety', text: 'Security' },
     ...(served.includes(BLOCKS) ? [{ href: '/', text: 'Explorer', isElsewhere: true }] : []),
   ];
   const isOpen = access === 'open';

@@ -24,17 +24,17 @@ const MAX_MESSAGE = 500;
 export const command: Command = {
   spec: {
     name: 'genesis new',
-    summary: 'Makes a genesis file, and keys for its owners',
+    summary: 'Creates a genesis file, and keys for its owners',
     description: [
       'Writes FILE, which says who owns what in block 0. An owner is an existing address (--owner) or a new key pair ' +
-        '(--new-owner), whose private key is written to the file of --keys, mode 0600, in the form that `tessera wallet ' +
-        'import` accepts. Whoever reads that file can spend the funds: import it into a wallet once the network runs, keep ' +
-        'a copy with the backups of wallets, and remove it.',
-      'AMOUNT is in display units, such as 1.5, or with --raw in raw units; the maximum in all is 5 billion display units. ' +
-        'At least one owner is needed. Existing files are not overwritten. Copy FILE to every node; `tessera genesis show` ' +
-        'prints the fingerprint by which nodes compare it.',
+        '(--new-owner), whose private key is written to the file of --keys, mode 0600, in the form that `tessera wallet import` ' +
+        'accepts. Whoever reads that file can spend the funds: import it into a wallet once the network runs, keep a copy with ' +
+        'the backups of wallets, and remove it.',
+      'AMOUNT is in display units, such as 1.5, or with --raw in raw units; the maximum in all is 5 billion display ' +
+        'units. At least one owner is needed. Existing files are not overwritten. Copy FILE to every node; `tessera ' +
+        'genesis show` prints the fingerprint by which nodes compare it.',
     ],
-    arguments: [{ name: 'FILE', required: true, description: 'The genesis file to make.' }],
+    arguments: [{ name: 'FILE', required: true, description: 'The genesis file to create.' }],
     flags: [
       {
         name: 'owner',
@@ -47,7 +47,7 @@ export const command: Command = {
         name: 'keys',
         value: 'KEYS',
         completes: 'files',
-        description: 'The file to make for the new key pairs; needed with --new-owner.',
+        description: 'The file to create for the new key pairs; needed with --new-owner.',
       },
       {
         name: 'issue',
@@ -69,8 +69,8 @@ export const command: Command = {
         value: 'KEY',
         completes: 'files',
         description:
-          'Makes the key with which a mempool node signs its blocks (mempool.producer_key_file), in a file of mode 0600, and ' +
-          'prints its public key for network.producer_keys.',
+          'Creates the key file with which a mempool node signs its blocks (mempool.producer_key_file, mode 0600), ' +
+          'and prints the public key for network.producer_keys.',
       },
       {
         name: 'message',
@@ -83,10 +83,12 @@ export const command: Command = {
     examples: [
       {
         line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
-        does: 'A network with one owner, whose key is made here.',
+        does: 'Makes a network with one owner and a new key.',
       },
       {
-        line: 'tessera genesis new genesis.json --owner ADDRESS=500 --block-rule max_transactions=20000 --block-rule interval_ms=5000',
+        line:
+          'tessera genesis new genesis.json --owner ADDRESS=500 --block-rule max_transactions=20000 --block-rule ' +
+          'interval_ms=5000',
         does: 'Blocks of up to 20,000 payments, every five seconds or as soon as one is full.',
       },
       {
@@ -133,7 +135,7 @@ async function makeProducer(file: string): Promise<string> {
 function checkKeys(keys: string | undefined, newOwners: number): void {
   if (newOwners > 0 && keys === undefined)
     throw new UsageError('--new-owner makes keys: add --keys FILE to keep them in');
-  if (newOwners === 0 && keys !== undefined) throw new UsageError('--keys has nothing to hold without --new-owner');
+  if (newOwners === 0 && keys !== undefined) throw new UsageError('--keys needs --new-owner');
 }
 
 /** Checks that no file exists yet, and that none is named twice. */
@@ -151,7 +153,7 @@ function contentOf(args: ParsedArgs, newOwners: readonly NewOwner[]): GenesisCon
     amount: parseAmount(amount, isRaw),
   }));
   if (owners.length + made.length === 0) {
-    throw new UsageError('this network would have no owners: name one with --owner or --new-owner');
+    throw new UsageError('the network needs an owner: name one with --owner or --new-owner');
   }
   return {
     outputs: [...owners, ...made],

@@ -7,14 +7,16 @@ import { factsJson, factsText, readGenesisFile } from './facts.js';
 export const command: Command = {
   spec: {
     name: 'genesis show',
-    summary: 'Checks a genesis file and shows what it says',
+    summary: 'Checks a genesis file and shows its contents',
     description: [
-      'Reads the file as a node does when it starts, and prints its fingerprint, the outputs of block 0 and what is issued ' +
-        'later. Two files with the same fingerprint begin the same chain; nodes compare it when they link.',
+      'Reads the file as a node does when it starts, and prints its fingerprint, the outputs of block 0 and later ' +
+        'issuances. Files with the same fingerprint start the same chain; nodes compare it when they link.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The genesis file.' }],
     flags: [JSON_FLAG],
-    examples: [{ line: 'tessera genesis show /etc/tessera/genesis.json', does: 'Shows how the network begins.' }],
+    examples: [
+      { line: 'tessera genesis show /etc/tessera/genesis.json', does: 'Shows the fingerprint and the first owners.' },
+    ],
     exits: { 1: 'the file cannot be read, or a node would refuse it' },
   },
   async run(args, context) {

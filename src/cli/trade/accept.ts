@@ -17,21 +17,22 @@ export const command: Command = {
     name: 'trade accept',
     summary: 'Accepts an offer',
     description: [
-      'Accepts the offer in a file, or the one that came to the node under this ID (`tessera trade list`), and keeps aside what it wants. When the ' +
-        'offer names the node of its maker, this node brings the acceptance there until the offer expires, and the trade goes on by itself. ' +
-        'Otherwise the acceptance is written to --out, or shown: it is for the maker, whose answer is for `tessera trade complete`.',
+      'Accepts the offer in a file, or a received offer by its ID (`tessera trade list`), and reserves what it asks for. If the ' +
+        'offer names the node of its maker, this node sends the acceptance there until the offer expires, and the trade ' +
+        'continues by itself. Otherwise the acceptance is written to --out, or shown. Give it to the maker, and the answer to ' +
+        '`tessera trade complete`.',
     ],
     arguments: [
       {
         name: 'OFFER',
         completes: 'files',
         required: true,
-        description: 'File with the offer, or the ID of one that came.',
+        description: 'File with the offer, or the ID of a received offer.',
       },
     ],
     flags: [OUT_FLAG, ...NODE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG, JSON_FLAG],
     examples: [{ line: 'tessera trade accept offer.json --out acceptance.json', does: 'Asks, then accepts.' }],
-    again: 'run the same command again: the same offer again changes nothing',
+    again: 'run the same command again: an offer is accepted only once',
     exits: {
       ...NODE_EXITS,
       [DECLINED]: 'the answer to the question was no',

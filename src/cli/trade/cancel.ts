@@ -11,13 +11,13 @@ export const command: Command = {
     name: 'trade cancel',
     summary: 'Cancels a trade',
     description: [
-      'Ends a trade, and frees what was kept aside. When the half of this wallet is out, its inputs are paid back to the wallet first: the trade is ' +
-        '`cancelling` until a block has that, and may still take place before.',
+      'Ends a trade, and releases what it reserved. If this wallet has already sent its half, its inputs are first ' +
+        'paid back to the wallet. Until a block has that, the trade is `cancelling` and may still take place.',
     ],
-    arguments: [{ name: 'ID', required: true, description: 'Its name, as `tessera trade list` shows it.' }],
+    arguments: [{ name: 'ID', required: true, description: 'Its ID, as `tessera trade list` shows it.' }],
     flags: [...NODE_FLAGS, YES_FLAG, JSON_FLAG],
     examples: [{ line: 'tessera trade cancel ID', does: 'Asks, then cancels.' }],
-    again: 'look at it with tessera trade list, and run the command again if need be',
+    again: 'look at it with tessera trade list, and run the command again if needed',
     exits: {
       ...NODE_EXITS,
       [DECLINED]: 'the answer to the question was no',

@@ -9,11 +9,12 @@ import { type HandOver, OUT_FLAG, readDocumentFile, showTrade, withOut } from '.
 export const command: Command = {
   spec: {
     name: 'trade complete',
-    summary: 'Goes on with a trade by the file of the other party',
+    summary: 'Continues a trade with the file of the other party',
     description: [
-      'For the maker of an offer FILE is the acceptance: its half is sent, and the confirmation is written to --out, or shown, for the taker. For ' +
-        'the taker FILE is the confirmation: its half is sent, and a block will have both or neither. A file that was changed, or is of ' +
-        'another trade, is refused. The same file again changes nothing.',
+      'For the maker of an offer, FILE is the acceptance. The command sends the maker’s half, and writes the confirmation for ' +
+        'the taker to --out, or shows it. For the taker, FILE is the confirmation. The command sends the taker’s half, and a ' +
+        'block will have both halves or neither. A changed file, or a file of another trade, is refused. Using a file twice ' +
+        'changes nothing.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The acceptance or the confirmation.' }],
     flags: [OUT_FLAG, ...NODE_FLAGS, JSON_FLAG],
@@ -21,7 +22,7 @@ export const command: Command = {
       { line: 'tessera trade complete acceptance.json --out confirmation.json', does: 'The maker confirms.' },
       { line: 'tessera trade complete confirmation.json', does: 'The taker sends its half too.' },
     ],
-    again: 'run the same command again: the same file again changes nothing',
+    again: 'run the same command again: using a file twice changes nothing',
     exits: NODE_EXITS,
   },
   run: (args, context) => withOut(args, context, (out) => complete(args, context, out)),

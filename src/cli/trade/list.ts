@@ -10,12 +10,12 @@ import { showAsset } from './shown.js';
 export const command: Command = {
   spec: {
     name: 'trade list',
-    summary: 'Lists the trades of the wallet, and offers that came to it',
+    summary: 'Lists the trades of the wallet, and received offers',
     description: [
-      'Newest first. Offers that other nodes have sent are `received`: nothing is kept aside for them before they are accepted.',
+      'Newest first. Offers from other nodes are `received`: nothing is reserved for them before you accept them.',
     ],
     flags: [...NODE_FLAGS, JSON_FLAG],
-    examples: [{ line: 'tessera trade list', does: 'All trades that have not ended, and the last of the others.' }],
+    examples: [{ line: 'tessera trade list', does: 'Shows all open trades, and the last closed ones.' }],
     exits: NODE_EXITS,
   },
   async run(args, context) {

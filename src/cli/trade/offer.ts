@@ -14,20 +14,20 @@ const MAX_VALID_FOR = 30 * 86_400;
 export const command: Command = {
   spec: {
     name: 'trade offer',
-    summary: 'Offers tokens or items for others',
+    summary: 'Offers tokens or items in exchange for others',
     description: [
-      'Makes an offer and keeps aside what it gives, until the trade has ended. The offer is written to --out, or shown: whoever has it can accept ' +
-        'it, the first one counts. With --to it is sent to another node, which lists it.',
-      'With --reachable the offer names the address of this node, and the node of whoever accepts brings the acceptance there. Without it ' +
-        'the acceptance comes as a file, for `tessera trade complete`.',
+      'Makes an offer, and reserves what it gives until the trade has ended. The offer is written to --out, or shown. Anyone ' +
+        'who has it can accept it; the first acceptance counts. With --to it is sent to another node, which lists it.',
+      'With --reachable the offer names the address of this node, and the taker’s node sends the acceptance there. ' +
+        'Without it the acceptance is a file, for `tessera trade complete`.',
     ],
     flags: [
       { name: 'give', value: 'WHAT', description: 'What the wallet gives: 1.5, or 3@GENESIS_HASH.' },
-      { name: 'want', value: 'WHAT', description: 'What it wants for that.' },
+      { name: 'want', value: 'WHAT', description: 'What the wallet gets: tokens or items, in the same form.' },
       RAW_FLAG,
-      { name: 'valid-for', value: 'SECONDS', description: 'How long the offer stands. Default: 3600.' },
+      { name: 'valid-for', value: 'SECONDS', description: 'How long the offer is valid. Default: 3600.' },
       { name: 'to', value: 'HOST:PORT', description: 'A user or miner node to send the offer to.' },
-      { name: 'reachable', description: 'Other nodes can reach this one: it takes the acceptance over a link.' },
+      { name: 'reachable', description: 'Other nodes can reach this node: it receives the acceptance over a link.' },
       OUT_FLAG,
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
@@ -54,7 +54,7 @@ export const command: Command = {
 
 async function offer(args: ParsedArgs, context: CliContext, out: HandOver): Promise<number> {
   const [give, want] = [args.value('give'), args.value('want')];
-  if (give === undefined || want === undefined) throw new UsageError('--give and --want say what is traded');
+  if (give === undefined || want === undefined) throw new UsageError('say what is traded: --give and --want');
   const isRaw = args.has('raw');
   const assets = { give: parseAsset(give, isRaw), want: parseAsset(want, isRaw) };
   const validFor = integerFlag(args, 'valid-for', 1, MAX_VALID_FOR) ?? null;

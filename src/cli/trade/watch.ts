@@ -15,18 +15,18 @@ const ENDS: ReadonlySet<string> = new Set(['done', 'cancelled', 'expired', 'fail
 export const command: Command = {
   spec: {
     name: 'trade watch',
-    summary: 'Shows how a trade goes on, until its end',
+    summary: 'Shows the progress of a trade, until its end',
     description: [
-      'Prints each state of the trade, and ends with it: status 0 when it is done, 1 when it was cancelled, has expired or failed. A node that ' +
-        'restarts meanwhile is asked again.',
+      'Prints each state of the trade until it ends. The status is 0 if it took place, and 1 if it was cancelled, ' +
+        'expired or failed. If the node restarts meanwhile, the command asks it again.',
     ],
-    arguments: [{ name: 'ID', required: true, description: 'Its name, as `tessera trade list` shows it.' }],
+    arguments: [{ name: 'ID', required: true, description: 'Its ID, as `tessera trade list` shows it.' }],
     flags: [...NODE_FLAGS, JSON_FLAG],
     examples: [{ line: 'tessera trade watch ID', does: 'Waits for the end of the trade.' }],
     exits: {
       ...NODE_EXITS,
       1: 'the trade did not take place, or the node cannot be reached',
-      [UNKNOWN]: 'the node has not answered for ten minutes: it is not known how the trade has ended',
+      [UNKNOWN]: 'the node has not answered for ten minutes: the result of the trade is not known',
     },
   },
   async run(args, context) {
@@ -49,7 +49,7 @@ export const command: Command = {
         throw new ExitError(
           UNKNOWN,
           error.code,
-          `${errorMessage(error)}; how the trade has ended is not known: look again later`,
+          `${errorMessage(error)}; the result of the trade is not known: look again later`,
         );
       }));
     return end === 'done' ? 0 : 1;

@@ -21,23 +21,25 @@ import { readUnspent } from './unspent.js';
 export const command: Command = {
   spec: {
     name: 'tx build',
-    summary: 'Makes a transaction that is not signed yet',
+    summary: 'Builds an unsigned transaction',
     description: [
-      'Asks a mempool node what is unspent at the addresses of --from, chooses as few outputs as cover what --to and --burn name, ' +
-        'and prints the unsigned transaction. What is over goes back to the address of the first input, or to --change. There is no fee.',
-      'The file has the transactions that made the inputs, too, so that whoever signs it can check what they hold: it asks a storage node ' +
-        'for them (--storage), which need not be trusted. A mempool node keeps no transactions.',
-      '--input names the outputs to spend, as N-HASH, and then exactly these are spent. --utxos takes a listing in place of a node: the ' +
-        'answer of `tessera call getBalances --json`. A listing does not say what is locked: a node refuses to spend that.',
-      'AMOUNT is in display units, with --raw in raw units, with --item a number of items.',
+      'Asks a mempool node for the unspent outputs of the addresses of --from, chooses as few of them as --to and ' +
+        '--burn need, and prints the unsigned transaction. Change goes back to the address of the first input, or to ' +
+        '--change. There is no fee.',
+      'The file also has the transactions that made the inputs, so that the signer can check their amounts. They ' +
+        'come from a storage node (--storage), which need not be trusted. A mempool node keeps no transactions.',
+      '--input names the outputs to spend, as N-HASH; then exactly these are spent. --utxos reads the unspent outputs from a ' +
+        'file instead of a node: the answer of `tessera call getBalances --json`. The file does not show locked outputs; a node ' +
+        'refuses to spend them.',
+      'AMOUNT is in display units; with --raw in raw units; with --item it is a number of items.',
     ],
     flags: [
       { name: 'to', value: 'ADDRESS=AMOUNT', repeatable: true, description: 'Pays the address the amount.' },
       { name: 'burn', value: 'AMOUNT', description: 'Pays the amount to the address that nobody can spend from.' },
       { name: 'from', value: 'ADDRESS', repeatable: true, description: 'An address whose outputs may be spent.' },
       { name: 'input', value: 'N-HASH', repeatable: true, description: 'Spends this output of an address of --from.' },
-      { name: 'change', value: 'ADDRESS', description: 'Where what is over goes.' },
-      { name: 'utxos', value: 'FILE', description: 'A listing of unspent outputs, in place of a node.' },
+      { name: 'change', value: 'ADDRESS', description: 'Address for the change.' },
+      { name: 'utxos', value: 'FILE', description: 'A file of unspent outputs, instead of a node.' },
       { name: 'item', value: 'GENESIS_HASH', description: 'Pays items of this class instead of tokens.' },
       { name: 'raw', description: 'AMOUNT is in raw units.' },
       { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receivers can spend it.' },
@@ -50,7 +52,7 @@ export const command: Command = {
     examples: [
       {
         line: 'tessera tx build --from ADDRESS --to OTHER=1.5 > payment.json',
-        does: 'A payment of one and a half display units, to be signed elsewhere.',
+        does: 'Builds a payment of one and a half display units, to be signed elsewhere.',
       },
       {
         line: 'tessera tx build --utxos unspent.json --from ADDRESS --input 0-HASH --burn 1 --raw',
@@ -59,7 +61,7 @@ export const command: Command = {
     ],
     exits: {
       ...NODE_EXITS,
-      1: 'the funds do not suffice, an output is not there or not as was said, or a node cannot be reached',
+      1: 'the funds do not suffice, an output is missing or different, or a node cannot be reached',
     },
   },
   async run(args, context) {
@@ -87,7 +89,7 @@ export interface Orders {
 
 function readOrders(args: ParsedArgs): Orders {
   const item = args.value('item');
-  if (item !== undefined && args.has('raw')) throw new UsageError('--raw is for tokens: items are counted');
+  if (item !== undefined && args.has('raw')) throw new UsageError('--raw is for tokens only: items are counted');
   const amountOf = (text: string): bigint =>
     item === undefined ? parseAmount(text, args.has('raw')) : parseCount(text);
   const locktime = BigInt(integerFlag(args, 'locktime', 0, Number.MAX_SAFE_INTEGER) ?? 0);
@@ -113,7 +115,7 @@ function assetOf(item: string | undefined, amount: bigint): Asset {
 function payable(address: string, flag: string): string {
   if (isPayableAddress(address)) return address;
   throw new UsageError(
-    `${flag}: "${address}" is no address: 64 or 32 lower-case hexadecimal digits, or H and 63 of them, or dev:N`,
+    `${flag}: "${address}" is not an address: write 64 or 32 lower-case hexadecimal digits, H and 63 digits, or dev:N`,
   );
 }
 

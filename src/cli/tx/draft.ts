@@ -93,7 +93,7 @@ function inputView({ outPoint, address, value, signature }: DraftInput) {
 export function parseDraft(text: string, name: string): Draft {
   try {
     const object = readObject(parseJsonFile(text), rootPlace(''));
-    if (object.kind !== KIND) throw malformed(`it is no file of tessera tx: its kind is not ${KIND}`);
+    if (object.kind !== KIND) throw malformed(`it is not a file of tessera tx: its kind is not ${KIND}`);
     if (object.format !== FORMAT && object.format !== FORMAT_WITHOUT_PROOFS) {
       throw malformed(`its format is not ${FORMAT}: another version of tessera wrote it`);
     }
@@ -148,7 +148,7 @@ function parseSignature(value: unknown, place: Place): InputSignature {
 /** What no node would admit, or nobody can have meant. */
 export function draftFault({ inputs, outputs, previous }: Draft): Verdict {
   if (inputs.length === 0 || outputs.length === 0) return broken('it needs an input and an output');
-  if (inputs.length > MAX_INPUTS) return broken(`it has ${inputs.length} inputs, and at most ${MAX_INPUTS} fit`);
+  if (inputs.length > MAX_INPUTS) return broken(`it has ${inputs.length} inputs; at most ${MAX_INPUTS} fit`);
   const seen = new Set<string>();
   for (const { outPoint, address, value } of inputs) {
     const name = outPointName(outPoint);
@@ -214,7 +214,7 @@ export function signatureFault({ inputs, outputs }: Draft): Verdict {
     if (signature === null) continue;
     const name = outPointName(outPoint);
     if (addressOf(signature.publicKey, signature.addressVersion) !== address) {
-      return fault('invalid_signature', `${name} was signed with a key that is not that of ${address}`);
+      return fault('invalid_signature', `${name} was signed with a key that does not belong to ${address}`);
     }
     const message = new TextEncoder().encode(signableOf(preimage, outPoint));
     if (!verifySignature(signature.publicKey, message, signature.signature)) {

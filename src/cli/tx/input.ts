@@ -11,7 +11,7 @@ export const STDIN = '-';
 /** The text of the file, or of standard input for `-`. A terminal is no file. */
 export async function readInput(file: string, context: CliContext): Promise<string> {
   if (file === STDIN) {
-    if (isInteractive(context)) throw new UsageError('name a FILE, or give the transaction to the standard input');
+    if (isInteractive(context)) throw new UsageError('name a FILE, or give the transaction on standard input');
     return readAll(context.stdin);
   }
   try {

@@ -32,18 +32,18 @@ export const KEY_FLAGS: readonly FlagSpec[] = [
     repeatable: true,
     description: 'Key pairs, as `tessera wallet export` and `tessera genesis new` write them.',
   },
-  { name: 'words-file', value: 'FILE', description: 'The words of a wallet: every key that follows from them.' },
+  { name: 'words-file', value: 'FILE', description: 'The recovery words of a wallet, for all keys derived from them.' },
   ...EXTRA_WORD_FLAGS,
   ...ROLE_FLAGS.map((flag) =>
     flag.name === 'data'
-      ? { ...flag, description: 'The data folder of a node, running or not: the words in its keystore.json.' }
+      ? { ...flag, description: 'The data folder of a node, running or not, for the words in its keystore.json.' }
       : flag,
   ),
   secretFlag(PASSPHRASE, 'the passphrase of the wallet in the data folder'),
   {
     name: 'depth',
     value: 'N',
-    description: `How many keys of each account of the words are tried. Default: ${DEFAULT_DEPTH}.`,
+    description: `How many keys to try in each account of the words. Default: ${DEFAULT_DEPTH}.`,
   },
   {
     name: 'dev-account',

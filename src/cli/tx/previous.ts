@@ -31,14 +31,13 @@ export const STORAGE_FLAG: FlagSpec = {
   name: 'storage',
   value: 'URL',
   description:
-    'Base URL of a storage node, which has the transactions that made the inputs. Default: the node that says what is unspent, when it ' +
-    'is one too, else, without --url, as configured: http://127.0.0.1:3001.',
+    'Base URL of a storage node, for the transactions that made the inputs. Default: the node of --url if it also ' +
+    'stores blocks; without --url, the configured one: http://127.0.0.1:3001.',
 };
 
 export const UNPROVEN_FLAG: FlagSpec = {
   name: 'unproven',
-  description:
-    'Leaves these transactions out: then whoever signs has to trust the file (tessera tx sign --trust-amounts).',
+  description: 'Leaves these transactions out. Signers then have to trust the file (tessera tx sign --trust-amounts).',
 };
 
 const STORAGE_NODE = {

@@ -17,7 +17,7 @@ export const GENESIS_FLAG: FlagSpec = {
   name: 'genesis',
   value: 'FILE',
   description:
-    'The genesis file of the network, which says what outputs of block 0 hold. Default: that of the configuration that is named.',
+    'The genesis file of the network, for the amounts of outputs of block 0. Default: that of the given configuration.',
 };
 
 /**

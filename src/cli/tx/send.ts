@@ -21,13 +21,13 @@ export const command: Command = {
     name: 'tx send',
     summary: 'Sends signed transactions to a mempool node',
     description: [
-      'Reads files of `tessera tx sign`, says on the error stream what they do, asks, and sends them to a mempool node, which admits ' +
-        'all of them or none; one may spend what one before it pays. Prints their hashes. In a pipe nobody can be asked: it sends.',
-      'A transaction can be sent any number of times, and happens once: when an answer is lost, it is sent again for two minutes.',
+      'Reads files of `tessera tx sign`, shows on the error stream what they do, asks, and sends them to a mempool ' +
+        'node. The node admits all of them or none; a transaction may spend outputs of an earlier one. Prints their ' +
+        'hashes. In a pipe it sends without asking.',
+      'A transaction can be sent any number of times, but happens once. If an answer is lost, it is sent again for ' +
+        'two minutes.',
     ],
-    arguments: [
-      { name: 'FILE', rest: true, description: 'Files, in their order; standard input when none is named, or for -.' },
-    ],
+    arguments: [{ name: 'FILE', rest: true, description: 'The files, in order. Default: standard input, also for -.' }],
     flags: [
       ...MEMPOOL_FLAGS,
       {
@@ -42,16 +42,16 @@ export const command: Command = {
       { line: 'tessera tx send signed.json', does: 'Asks, then sends it to the mempool node on this machine.' },
       { line: 'tessera tx send signed.json --yes --wait', does: 'For a script: ends when a block has it.' },
     ],
-    again: 'send it again, which does it once; or it was accepted, and no node says whether a block has it',
+    again: 'send it again: it happens only once; or it was accepted, but whether a block has it is not known',
     exits: {
-      1: 'a transaction is not signed or wrong, or the node refused it',
+      1: 'a transaction is unsigned or wrong, or the node refused it',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
   },
   async run(args, context) {
     const files = args.positionals.length === 0 ? [STDIN] : args.positionals;
-    if (files.filter((file) => file === STDIN).length > 1) throw new UsageError('the standard input is named twice');
+    if (files.filter((file) => file === STDIN).length > 1) throw new UsageError('standard input is named twice');
     const transactions: Transaction[] = [];
     for (const file of files) {
       const draft = parseDraft(await readInput(file, context), nameOf(file));

@@ -13,17 +13,18 @@ import { summaryOf } from './summary.js';
 export const command: Command = {
   spec: {
     name: 'tx show',
-    summary: 'Checks a transaction and says what it does',
+    summary: 'Checks a transaction and shows what it does',
     description: [
-      'Reads a file of `tessera tx build` or `tessera tx sign`, checks sums, addresses and signatures, and prints what it spends and ' +
-        'pays. Needs no network: the transactions that made the inputs are in the file, and their hashes prove what the inputs ' +
-        'hold. Where they are missing, it says so; `tessera tx sign` does not sign such an input.',
-      'It knows no keys, so it cannot tell change from a payment; `tessera tx sign` does.',
+      'Reads a file of `tessera tx build` or `tessera tx sign`, checks sums, addresses and signatures, and prints ' +
+        'what it spends and pays. Needs no network: the file has the transactions that made the inputs, and their ' +
+        'hashes prove the amounts. Missing ones are reported; `tessera tx sign` does not sign an input without its ' +
+        'transaction.',
+      'It has no keys, so it cannot tell change from a payment; `tessera tx sign` can.',
     ],
-    arguments: [{ name: 'FILE', description: 'The file; standard input when it is left out, or -.' }],
+    arguments: [{ name: 'FILE', description: 'The file. Default: standard input, also for -.' }],
     flags: [GENESIS_FLAG, { ...JSON_FLAG, description: 'Prints {tx_hash, is_signed, to_sign, unproven} instead.' }],
-    examples: [{ line: 'tessera tx show payment.json', does: 'What payment.json would do.' }],
-    exits: { 1: 'the file is none, or something in it is wrong' },
+    examples: [{ line: 'tessera tx show payment.json', does: 'Shows what payment.json does.' }],
+    exits: { 1: 'the file is not a transaction, or something in it is wrong' },
   },
   async run(args, context) {
     const [file = STDIN] = args.positionals;

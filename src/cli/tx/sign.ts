@@ -17,7 +17,8 @@ import { summaryOf } from './summary.js';
 const TRUST_FLAG: FlagSpec = {
   name: 'trust-amounts',
   description:
-    'Signs although nothing proves what the inputs hold: whoever made the file can take all that they hold beyond what it says.',
+    'Signs without a proof of the amounts of the inputs: if they hold more than the file says, its author can take ' +
+    'the rest.',
 };
 
 export const command: Command = {
@@ -25,18 +26,18 @@ export const command: Command = {
     name: 'tx sign',
     summary: 'Signs a transaction, without a network',
     description: [
-      'Reads a file of `tessera tx build`, says on the error stream what it does, asks, and prints it signed. Opens no connection, so ' +
-        'it can run on a machine that has none. In a pipe nobody can be asked: it signs what it has shown.',
-      'Every input needs its key; with --partial those that have one are signed, and the others by the next holder of keys. A ' +
-        'signature covers all outputs: when they are changed, it is worth nothing.',
-      'It says `returns` of what goes back to an address of an input whose key is given, and of nothing else. An input whose key is not ' +
-        'given is marked: what goes to its address is a payment, whoever has signed it.',
-      'A signature does not cover fees, so what an input holds beyond what is paid can be taken. The file therefore has the transactions ' +
-        'that made the inputs, and their hashes are checked; outputs of block 0 are looked up in the genesis file. An input of which ' +
-        'neither proves the amount is not signed.',
-      'Keys that were imported into a wallet do not follow from its words: export them, and name the file.',
+      'Reads a file of `tessera tx build`, shows on the error stream what it does, asks, and prints the signed file. ' +
+        'Opens no connection, so it can run on a machine without a network. In a pipe it signs without asking.',
+      'Every input needs its key. With --partial only inputs with a given key are signed; the next holder of keys ' +
+        'signs the others. A signature covers all outputs: if they change, it is invalid.',
+      'Only outputs to the address of an input with a given key are shown as `returns`. An input without a given key ' +
+        'is marked: outputs to its address are payments, whoever has signed it.',
+      'A signature does not cover fees, so anything that an input holds beyond the payment can be taken. The amounts ' +
+        'are therefore checked by the transactions that made the inputs, or, for outputs of block 0, by the genesis ' +
+        'file. An input without such a proof is not signed.',
+      'Imported keys of a wallet are not derived from its words: export them, and name the file.',
     ],
-    arguments: [{ name: 'FILE', description: 'The file; standard input when it is left out, or -.' }],
+    arguments: [{ name: 'FILE', description: 'The file. Default: standard input, also for -.' }],
     flags: [
       ...KEY_FLAGS,
       { name: 'partial', description: 'Signs what it can.' },
@@ -53,7 +54,7 @@ export const command: Command = {
       { line: 'tessera tx sign payment.json --words-file words.txt > signed.json', does: 'Signs with words.' },
     ],
     exits: {
-      1: 'an input has no key, or something in the file is wrong or not proven',
+      1: 'a key is missing, or something in the file is wrong or not proven',
       [DECLINED]: 'the answer to the question was no',
       [INTERRUPTED]: 'interrupted at a question',
     },
@@ -85,9 +86,9 @@ export const command: Command = {
 };
 
 function unknownAmount({ outPoint }: DraftInput): TesseraError {
-  const why = `nothing proves what ${outPointName(outPoint)} holds, and the rest can be taken as a fee when it holds more`;
+  const why = `nothing proves what ${outPointName(outPoint)} holds; if it holds more, the rest can be taken as a fee`;
   const advice =
-    'build the file anew (tessera tx build), name the genesis file of the network for outputs of block 0 (--genesis)';
+    'build the file again (tessera tx build), name the genesis file of the network for outputs of block 0 (--genesis)';
   return new TesseraError('malformed_transaction', `${why}: ${advice}, or trust the file (--${TRUST_FLAG.name})`);
 }
 

@@ -33,7 +33,7 @@ export function submit(
     clock: systemClock,
     pause,
     onRepeat: ({ message }) => {
-      stderr.write(`no answer (${printable(message)}): sending again, which does it once\n`);
+      stderr.write(`no answer (${printable(message)}): sending again; it happens only once\n`);
     },
   });
   return writes.answer(sending);

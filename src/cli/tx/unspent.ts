@@ -35,7 +35,7 @@ function parseListing(text: string, name: string): Unspent[] {
   try {
     return listingOf(parseJsonFile(text, { anyName: true }));
   } catch (cause) {
-    const what = 'it is no answer of tessera call getBalances --json';
+    const what = 'it is not an answer of tessera call getBalances --json';
     throw new TesseraError('malformed_transaction', `${name}: ${what}: ${errorMessage(cause)}`, { cause });
   }
 }

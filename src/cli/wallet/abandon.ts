@@ -10,9 +10,9 @@ export const command: Command = {
     name: 'wallet abandon',
     summary: 'Gives up a payment that was never admitted',
     description: [
-      'Gives up a payment that is queued and that no mempool node has admitted: it becomes rejected, and so do payments that spend ' +
-        'its change; their funds are back in the wallet.',
-      'A payment that may come into a block yet is refused: who pays again instead of it could pay twice. Asks first; without a ' +
+      'Gives up a queued payment that no mempool node has admitted. It becomes rejected, and so do payments that ' +
+        'spend its change; their funds are back in the wallet.',
+      'A payment that may still get into a block is refused, because paying again could pay twice. Asks first; without a ' +
         'terminal it needs --yes.',
     ],
     arguments: [{ name: 'HASH', required: true, description: 'Hash of the payment, as the history shows it.' }],

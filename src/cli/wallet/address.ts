@@ -10,11 +10,11 @@ export const command: Command = {
     name: 'wallet address',
     summary: 'Makes a new address for payments',
     description: [
-      'Asks the node for a new address and prints it. The wallet keeps every address for ever; a new one for each payer keeps ' +
-        'payments apart.',
+      'Asks the node for a new address and prints it. The wallet keeps every address for ever. Use a new one for ' +
+        'each payer.',
     ],
     flags: [...NODE_FLAGS, JSON_FLAG],
-    examples: [{ line: 'tessera wallet address', does: 'A new address of the user node on this machine.' }],
+    examples: [{ line: 'tessera wallet address', does: 'Prints a new address of the user node on this machine.' }],
     again: 'run the command again: the wallet keeps every address that it makes',
     exits: NODE_EXITS,
   },

@@ -18,26 +18,26 @@ const FILE_MODE = 0o600;
 export const command: Command = {
   spec: {
     name: 'wallet backup',
-    summary: 'Writes words, imported keys and labels to one encrypted file',
+    summary: 'Writes words, imported keys and labels to an encrypted file',
     description: [
-      'Writes a new file with mode 0600 that holds the words of the wallet, the keys that they do not cover, and the labels, sealed ' +
-        'under the passphrase that the wallet has now; `tessera wallet restore --backup-file FILE` takes it. Keys that the wallet ' +
-        'makes later follow from the words. Write a new one after keys were imported or labels were set.',
-      'The wallet is that of a running node; with --offline that of a folder whose node does not run. An existing file is not ' +
-        'overwritten.',
+      'Writes a new file with mode 0600. It holds the recovery words of the wallet, its other keys, and the labels, ' +
+        'encrypted under the current passphrase. `tessera wallet restore --backup-file FILE` reads it. Later keys of ' +
+        'the wallet are derived from the words. Make a new backup after you import keys or set labels.',
+      'Backs up the wallet of a running node, or, with --offline, of a folder whose node is stopped. An existing ' +
+        'file is not overwritten.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The file to create.' }],
     flags: [
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
-      { name: 'offline', description: 'Works on the folder of a node that does not run.' },
+      { name: 'offline', description: 'Works on the folder of a stopped node.' },
       JSON_FLAG,
     ],
     examples: [
       { line: 'tessera wallet backup wallet.backup', does: 'Asks for the passphrase and writes wallet.backup.' },
       {
         line: 'tessera wallet backup /mnt/usb/wallet.backup --offline --data /var/lib/tessera/user',
-        does: 'The same for a node that does not run.',
+        does: 'The same for a stopped node.',
       },
     ],
     exits: { ...NODE_EXITS, [INTERRUPTED]: 'interrupted at a question' },
@@ -59,8 +59,7 @@ async function online(args: ParsedArgs, context: CliContext): Promise<string> {
 }
 
 async function offline(args: ParsedArgs, context: CliContext): Promise<string> {
-  if (args.value('url') !== undefined)
-    throw new UsageError('--url names a node that runs, --offline one that does not');
+  if (args.value('url') !== undefined) throw new UsageError('--url is for a running node, --offline for a stopped one');
   const { config } = folderConfig(args, context);
   const keystore = join(config.node.dataDir, KEYSTORE_FILE);
   if (!existsSync(keystore))

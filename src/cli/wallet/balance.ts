@@ -17,8 +17,8 @@ export const command: Command = {
     name: 'wallet balance',
     summary: 'Shows what the wallet holds',
     description: [
-      'Available funds can be spent now, own change included that no block has yet. Locked funds are mining rewards of ' +
-        'the last hundred blocks and outputs with a locktime. The total is both. Items are counted by their genesis hash.',
+      'Available funds can be spent now, including the wallet’s own unconfirmed change. Locked funds are mining rewards of the ' +
+        'last hundred blocks and outputs with a locktime. The total is both. Items are counted by their genesis hash.',
     ],
     flags: [
       ...NODE_FLAGS,
@@ -30,7 +30,7 @@ export const command: Command = {
       },
     ],
     examples: [
-      { line: 'tessera wallet balance --role miner', does: 'The wallet of the miner on this machine.' },
+      { line: 'tessera wallet balance --role miner', does: 'Shows the wallet of the miner on this machine.' },
       { line: 'tessera wallet balance --addresses --json', does: 'Everything, for a program.' },
     ],
     exits: NODE_EXITS,

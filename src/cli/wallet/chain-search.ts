@@ -183,7 +183,7 @@ class ChainSearch {
   #endless({ url }: NodeClient, what: string): TesseraError {
     return new TesseraError(
       'protocol_violation',
-      `${url} names ${what} of ever more addresses that no other node knows of: ask other nodes, or later`,
+      `${url} names ${what} of ever more addresses that no other node knows: ask other nodes, or try later`,
     );
   }
 }

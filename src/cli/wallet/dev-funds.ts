@@ -27,8 +27,8 @@ export const DEV_ACCOUNT_FLAG: FlagSpec = {
   name: 'dev-account',
   value: 'N',
   description:
-    'Means account 1 to 10, user or miner of `tessera dev` instead of the wallet of a node; --url then names a mempool node, by ' +
-    'default that on this machine.',
+    'Uses account 1 to 10, user or miner of `tessera dev` instead of the wallet of a node. --url then names a mempool node; ' +
+    'default: the one on this machine.',
 };
 
 /** What is to be paid, as `wallet pay` has read it. */
@@ -62,7 +62,7 @@ export async function payFromDev(
   }
   const transaction = transactionOf(signWith(new Map([[own, keyPair]]), draft));
   const hash = transactionHash(transaction);
-  context.writes.advice = `look at the balance before you pay again; the transaction is ${hash}`;
+  context.writes.advice = `check the balance before you pay again; the transaction is ${hash}`;
   await submit([transaction], client, context);
   const isWaited = args.has('wait');
   if (isWaited) {

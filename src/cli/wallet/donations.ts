@@ -13,10 +13,11 @@ const MS_PER_SECOND = 1_000;
 export const command: Command = {
   spec: {
     name: 'wallet donations',
-    summary: 'Lists what peers said that were asked for a donation',
+    summary: 'Lists the answers of peers that were asked for a donation',
     description: [
-      'A peer that gives a donation pays it, and the history shows it. One that declines says so here only, in its own words. One ' +
-        'that said nothing in time is unanswered, and may pay all the same. The last 1,000 requests are kept, newest first.',
+      'A donation that is given is a payment, and the history shows it. Only this list shows a refusal, in the peer’s own ' +
+        'words. A peer without an answer in time is unanswered, but may still pay. The last 1,000 requests are kept, newest ' +
+        'first.',
     ],
     flags: [
       ...NODE_FLAGS,

@@ -25,19 +25,19 @@ type Query = Record<string, string | number>;
 export const command: Command = {
   spec: {
     name: 'wallet history',
-    summary: 'Lists what came to the wallet and what it has paid',
+    summary: 'Lists the payments of the wallet, in and out',
     description: [
       'Lists the movements of the wallet, oldest first: payments in and out, to itself, donations, items, rewards, trades, and ' +
         'merges of its own outputs. A payment is queued until the mempool node has answered, then sent, and then confirmed by a ' +
         'block; a rejected one is followed by the reason, and its funds are back in the wallet.',
-      'The amount is what was paid, without change and fee. Movements that are not rejected add up to the balance: --csv and ' +
-        '--json have that change as `net`, in raw units.',
+      'The amount is what was paid, without change and fee. --csv and --json also have `net`, the change of the balance, in raw ' +
+        'units. The `net` of all movements that are not rejected adds up to the balance.',
     ],
     flags: [
       ...NODE_FLAGS,
       { name: 'limit', short: 'n', value: 'N', description: `Shows only the last N. Default: ${DEFAULT_LIMIT}.` },
       { name: 'all', description: 'Shows all of them.' },
-      { name: 'cursor', value: 'NUMBER', description: 'Shows those up to this number; `next` of the page before.' },
+      { name: 'cursor', value: 'NUMBER', description: 'Shows movements up to this number: `next` of the page before.' },
       {
         name: 'direction',
         value: 'DIRECTION',
@@ -48,31 +48,34 @@ export const command: Command = {
         name: 'kind',
         value: 'KIND',
         completes: MOVEMENT_KINDS,
-        description: `Only one kind: ${MOVEMENT_KINDS.join(', ')}.`,
+        description: `Only this kind: ${MOVEMENT_KINDS.join(', ')}.`,
       },
       {
         name: 'state',
         value: 'STATE',
         completes: PAYMENT_STATES,
-        description: `Only one state: ${PAYMENT_STATES.join(', ')}.`,
+        description: `Only this state: ${PAYMENT_STATES.join(', ')}.`,
       },
-      { name: 'address', value: 'ADDRESS', description: 'Only movements that name it.' },
+      { name: 'address', value: 'ADDRESS', description: 'Only movements that name this address.' },
       { name: 'from', value: 'TIME', description: 'Only since then, as 2026-11-22 or 2026-11-22T08:00:00Z.' },
       { name: 'to', value: 'TIME', description: 'Only until then.' },
       { name: 'from-block', value: 'N', description: 'Only in blocks from this one on.' },
       { name: 'to-block', value: 'N', description: 'Only in blocks up to this one.' },
-      { name: 'csv', value: 'FILE', description: 'Writes all of them to a new file, as CSV; - for standard output.' },
+      { name: 'csv', value: 'FILE', description: 'Writes all movements to a new file, as CSV; - for standard output.' },
       JSON_FLAG,
     ],
     examples: [
       { line: 'tessera wallet history --limit 5', does: 'Lists the last five movements.' },
-      { line: 'tessera wallet history --from 2026-01-01 --csv 2026.csv', does: 'Writes a year for the accounts.' },
+      {
+        line: 'tessera wallet history --from 2026-01-01 --csv 2026.csv',
+        does: 'Writes a year of movements for bookkeeping.',
+      },
     ],
     exits: NODE_EXITS,
   },
   async run(args, context) {
     const file = args.value('csv');
-    if (file !== undefined && args.has('json')) throw new UsageError('--csv and --json are two forms: leave one out');
+    if (file !== undefined && args.has('json')) throw new UsageError('give --csv or --json, not both');
     const isWhole = args.has('all') || (file !== undefined && args.value('limit') === undefined);
     const limit = isWhole ? MAX_LIMIT : (integerFlag(args, 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT);
     const { movements, next } = await readAll(connect(args, context), filterOf(args), limit);

@@ -26,9 +26,9 @@ export const command: Command = {
     name: 'wallet import',
     summary: 'Adds key pairs from a file',
     description: [
-      'Takes the file that `tessera wallet export` writes; secret keys may also be 32-byte seeds or 64-byte secrets, in ' +
-        'hex. All pairs are checked before the first is sent; if one is invalid, nothing is imported. Then the node ' +
-        'asks the mempool what the addresses hold; `tessera wallet balance` shows it a moment later.',
+      'Reads a file of `tessera wallet export`; secret keys may also be 32-byte seeds or 64-byte secrets, in hex. ' +
+        'All pairs are checked before the first is sent; if one is invalid, nothing is imported. Then the node asks ' +
+        'the mempool node what the addresses hold; `tessera wallet balance` shows it a moment later.',
       `More than ${DEFAULT_BATCH} pairs are sent in several requests. Importing a pair again changes nothing, so after a ` +
         'failure the same command continues.',
     ],
@@ -38,7 +38,7 @@ export const command: Command = {
       { line: 'tessera wallet import keys.json --role miner', does: 'Adds the keys to the wallet of the miner.' },
     ],
     again: 'run the same command again: importing a pair again changes nothing',
-    exits: { 1: 'failed; when the refresh alone has failed, the message says that the keys are imported' },
+    exits: { 1: 'failed; if only the refresh failed, the message says that the keys are imported' },
   },
   async run(args, context) {
     const [file = STDIN] = args.positionals;

@@ -17,9 +17,9 @@ export const command: Command = {
     name: 'wallet items',
     summary: 'Lists the items of the wallet, with their metadata',
     description: [
-      'Items of one class have one genesis hash: that of the transaction that created them. Their metadata is in that transaction ' +
-        'only. The wallet knows it when it has created the items, or when whoever paid with them has shown it; with --storage a ' +
-        'storage node is asked for the others.',
+      'Items of a class share a genesis hash: the hash of the transaction that created them. Only that transaction ' +
+        'has their metadata. The wallet knows the metadata if it created the items, or if their payer has shown it. ' +
+        'With --storage it asks a storage node for the others.',
     ],
     flags: [
       ...NODE_FLAGS,
@@ -27,8 +27,11 @@ export const command: Command = {
       JSON_FLAG,
     ],
     examples: [
-      { line: 'tessera wallet items', does: 'What the wallet of the user node on this machine has.' },
-      { line: 'tessera wallet items --storage http://127.0.0.1:3001', does: 'With the metadata of all of them.' },
+      { line: 'tessera wallet items', does: 'Shows the items of the user node on this machine.' },
+      {
+        line: 'tessera wallet items --storage http://127.0.0.1:3001',
+        does: 'The same, with the metadata of all of them.',
+      },
     ],
     exits: NODE_EXITS,
   },

@@ -12,8 +12,9 @@ export const command: Command = {
     name: 'wallet label',
     summary: 'Shows the labels of addresses and transactions, or sets one',
     description: [
-      'Without NAME it lists all labels. With NAME, the address or the hash of a transaction, it sets its label to TEXT; without ' +
-        'TEXT it takes the label away. Labels are kept in the wallet, are no secrets, and are part of `tessera wallet backup`.',
+      'Without NAME it lists all labels. NAME is an address or the hash of a transaction; its label becomes TEXT, or ' +
+        'is removed without TEXT. Labels are kept in the wallet, are not secret, and are part of `tessera wallet ' +
+        'backup`.',
     ],
     arguments: [
       { name: 'NAME', required: false, description: 'An address, or the hash of a transaction.' },
@@ -22,7 +23,7 @@ export const command: Command = {
     flags: [...NODE_FLAGS, JSON_FLAG],
     examples: [
       { line: 'tessera wallet label', does: 'Lists all labels.' },
-      { line: "tessera wallet label ADDRESS 'our landlord'", does: 'Says whose address it is.' },
+      { line: "tessera wallet label ADDRESS 'our landlord'", does: 'Labels an address.' },
     ],
     again: 'run the same command again',
     exits: NODE_EXITS,

@@ -18,29 +18,29 @@ import { whileWaiting } from './waiting.js';
 export const command: Command = {
   spec: {
     name: 'wallet new',
-    summary: 'Makes the wallet of a node before its first start',
+    summary: 'Creates the wallet of a node before its first start',
     description: [
-      'Creates the data folder of a user or miner node if needed, and the wallet in it: the file keystore.json, sealed under a ' +
-        'passphrase that you choose, and a first address, which is printed. Needs no network. A folder that already has a ' +
-        'wallet is left as it is (status 1).',
-      'On a terminal it shows the words of the wallet, once, and asks for three of them: they bring back every key that the ' +
-        'wallet will ever make (`tessera wallet restore`). Without a terminal, also when the error stream goes elsewhere, --json prints them with the address, and ' +
-        '--no-confirm shows them on the error stream; otherwise `tessera wallet words` shows them later.',
-      'A node that starts without a wallet creates one itself, with the passphrase of its configuration. The node needs the ' +
-        'passphrase at each start: from wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or typed on a terminal. The files ' +
-        'that ship for the roles belong to a network whose keys are public: they are read only when --config names one.',
+      'Creates the data folder of a user or miner node if needed, and a wallet in it: the file keystore.json, encrypted under a ' +
+        'passphrase that you choose. Prints the first address. Needs no network. A folder that already has a wallet is not ' +
+        'changed (status 1).',
+      'On a terminal it shows the recovery words of the wallet once, and asks for three of them. They restore every key that ' +
+        'the wallet will ever make (`tessera wallet restore`). Without a terminal (input or error stream), --json prints them ' +
+        'with the address, and --no-confirm prints them on the error stream. `tessera wallet words` shows them later.',
+      'A node that starts without a wallet creates one, with the passphrase of its configuration. The node needs the passphrase ' +
+        'at each start: in wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE, or typed on a terminal. The supplied files of ' +
+        'the roles are for a network with public keys, so this command reads them only if --config names one.',
     ],
     flags: [
       ...ROLE_FLAGS,
-      secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with'),
+      secretFlag(PASSPHRASE, 'the passphrase for the new wallet'),
       {
         name: 'words',
         value: 'N',
         completes: WORD_COUNTS.map(String),
-        description: 'How many words: 12 (the default) or 24.',
+        description: 'Number of words: 12 (the default) or 24.',
       },
       ...EXTRA_WORD_FLAGS,
-      { name: 'no-confirm', description: 'Shows the words without asking for some of them.' },
+      { name: 'no-confirm', description: 'Does not ask for words after showing them.' },
       JSON_FLAG,
     ],
     examples: [
@@ -50,7 +50,7 @@ export const command: Command = {
       },
       {
         line: 'tessera wallet new --role miner --config miner.toml --passphrase-file /run/secrets/wallet --json',
-        does: 'The wallet of a miner, for a script: the words are in what it prints.',
+        does: 'Creates the wallet of a miner in a script, and prints its words as JSON.',
       },
     ],
     exits: { [INTERRUPTED]: 'interrupted at a question' },

@@ -32,12 +32,12 @@ const EXTRA_WORD: SecretSource = {
 export const EXTRA_WORD_FLAGS: readonly FlagSpec[] = [
   {
     name: 'extra-word',
-    description: 'Asks for the passphrase word of BIP39, an addition to the words that is not written with them.',
+    description: 'Asks for the BIP39 passphrase (the “25th word”), which is kept apart from the words.',
   },
   {
     name: EXTRA_WORD.flag,
     value: 'FILE',
-    description: `File with the passphrase word. Without it the variable ${EXTRA_WORD.env}, else none.`,
+    description: `File with the BIP39 passphrase. Default: the variable ${EXTRA_WORD.env}, else none.`,
   },
 ];
 
@@ -68,7 +68,7 @@ export async function newPassphrase(args: ParsedArgs, context: CliContext, loade
   return passphrase;
 }
 
-/** The passphrase word; empty when none is given or asked for. */
+/** The BIP39 passphrase; empty when none is given or asked for. */
 export async function extraWord(args: ParsedArgs, context: CliContext): Promise<string> {
   const isNamed = args.value(EXTRA_WORD.flag) !== undefined || context.env[EXTRA_WORD.env] !== undefined;
   if (isNamed) return givenSecret(EXTRA_WORD, args, context) ?? '';

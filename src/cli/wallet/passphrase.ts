@@ -13,8 +13,8 @@ export const command: Command = {
     description: [
       'Afterwards only the new passphrase opens the wallet; keys and funds do not change. If the node is killed meanwhile, ' +
         'exactly one of the two passphrases is valid.',
-      'The node reads its passphrase when it starts: put the new one where it looks for it (wallet.passphrase_file or ' +
-        'TESSERA_WALLET__PASSPHRASE), or type it when the node starts on a terminal.',
+      'The node reads the passphrase when it starts: change it in wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE too, or ' +
+        'type it when the node starts on a terminal.',
     ],
     flags: [
       ...NODE_FLAGS,
@@ -22,7 +22,7 @@ export const command: Command = {
       secretFlag(NEW_PASSPHRASE, 'the new passphrase'),
       JSON_FLAG,
     ],
-    examples: [{ line: 'tessera wallet passphrase', does: 'Asks for the old one, then twice for the new one.' }],
+    examples: [{ line: 'tessera wallet passphrase', does: 'Asks for the current one, then twice for the new one.' }],
     again: 'either of the two passphrases may be valid',
     exits: { ...NODE_EXITS, [INTERRUPTED]: 'interrupted at a question' },
   },

@@ -37,14 +37,14 @@ export const command: Command = {
     name: 'wallet pay',
     summary: 'Pays an address or another node',
     description: [
-      'Pays AMOUNT to TO and prints the hash of the payment. An accepted payment is durable: the node keeps sending it until the ' +
-        'mempool node has answered, even after a restart. TO is an address, or the HOST:PORT of a node, which is then ' +
-        'asked for an address.',
-      'AMOUNT is in display units and must be a whole number of raw units (72072000 to a display unit); with --raw it is ' +
-        'in raw units. With --item it is a number of items.',
-      'Before paying, the command shows the amount, the receiver and the funds, and asks; without a terminal it needs --yes. ' +
-        'If an answer is lost, the request is repeated for two minutes: the node knows it by its key and pays once. A script that ' +
-        'is itself repeated gives the key: --idempotency-key.',
+      'Pays AMOUNT to TO and prints the hash of the payment. An accepted payment is durable: the node keeps sending ' +
+        'it until the mempool node has answered, even after a restart. TO is an address, or the HOST:PORT of a node, ' +
+        'which the wallet asks for an address.',
+      'AMOUNT is in display units and must be a whole number of raw units (72072000 to a display unit); with --raw ' +
+        'it is in raw units. With --item it is a number of items.',
+      'Before paying, the command shows the amount, the receiver and the funds, and asks; without a terminal it needs --yes. If ' +
+        'an answer is lost, the request is repeated for two minutes; the node recognises it by its key, and pays once. A script ' +
+        'that may run again sets the key itself: --idempotency-key.',
     ],
     arguments: [
       {
@@ -72,10 +72,10 @@ export const command: Command = {
       { line: 'tessera wallet pay ADDRESS 3 --item GENESIS_HASH', does: 'Pays three items of that class.' },
       {
         line: 'tessera wallet pay ADDRESS 1 --yes --wait --passphrase-file /run/secrets/wallet',
-        does: 'For a script: asks nothing, and ends with status 0 when the payment is confirmed.',
+        does: 'For a script: does not ask, and ends with status 0 when the payment is confirmed.',
       },
     ],
-    again: 'the message says how to repeat it safely; or it was made, and the node does not say whether a block has it',
+    again: 'the message says how to repeat it safely; or it was made, but whether a block has it is not known',
     exits: {
       ...NODE_EXITS,
       [DECLINED]: 'the answer to the question was no',
@@ -131,7 +131,7 @@ function readOrder(args: ParsedArgs): Order {
   const to = addressOrDev(named);
   const locktime = integerFlag(args, 'locktime', 0, Number.MAX_SAFE_INTEGER) ?? null;
   const item = args.value('item');
-  if (item !== undefined && args.has('raw')) throw new UsageError('--raw is for tokens: items are counted');
+  if (item !== undefined && args.has('raw')) throw new UsageError('--raw is for tokens only: items are counted');
   const count = item === undefined ? parseAmount(amount, args.has('raw')) : parseCount(amount);
   return { kind: kindOf(to), address: to, amount: count, locktime, item };
 }

@@ -46,7 +46,7 @@ interface Work {
 const READING_CHAIN: Work = { title: 'reading the chain', left: 'nothing was changed; run the command again' };
 const READING_HISTORY: Work = {
   title: 'reading the history',
-  left: 'the wallet is made, without the blocks that were not read; run the command again to go on',
+  left: 'the wallet is made, without the unread blocks; run the command again to go on',
 };
 
 /** The wallet that is to be, and what seals it. */
@@ -62,33 +62,34 @@ interface Backup extends Wanted {
 export const command: Command = {
   spec: {
     name: 'wallet restore',
-    summary: 'Brings a wallet back from its words',
+    summary: 'Restores a wallet from its recovery words',
     description: [
-      'Takes the words of a wallet, reads the chain from a storage node, asks a mempool node what is unspent, and makes the ' +
-        'wallet in the data folder of a user or miner node, with every key that was ever paid, its funds and its history. Keys ' +
-        'that the words do not cover, and labels, come back from the file of `tessera wallet backup` (--backup-file).',
-      'An account ends where as many addresses in a row as --gap says were never paid; the numbers of addresses that were handed ' +
-        'out and never paid are forgotten.',
-      'In a folder that has a wallet already, whose node does not run, it finds the keys that an old copy of the folder does not ' +
-        'know, and takes in the blocks that it has not seen; the words may then be left out. If the command is interrupted, run ' +
-        'it again: it goes on where it was.',
-      'Both nodes must be ready: one that catches up or heals lacks blocks. A node that is busy or away is asked again, for some ' +
-        'minutes. When nothing is found, the words may be wrong: the command asks before it makes the wallet.',
+      'Reads the chain from a storage node, asks a mempool node for unspent outputs, and creates the wallet of these ' +
+        'recovery words in the data folder of a user or miner node, with every key that was ever paid, its funds and ' +
+        'its history. A file of `tessera wallet backup` (--backup-file) restores the labels too, and keys that are ' +
+        'not derived from the words.',
+      'The search in an account ends after --gap unpaid addresses in a row. The command cannot know which unpaid ' +
+        'addresses were handed out.',
+      'In a folder with a wallet, whose node is stopped, it finds keys and blocks that an old copy of the folder ' +
+        'lacks; then the words may be left out. If the command is interrupted, run it again: it continues.',
+      'Both nodes must be ready: while a node catches up or heals, it lacks blocks. A busy or absent node is asked ' +
+        'again for some minutes. If nothing is found, the words may be wrong: the command asks before it creates the ' +
+        'wallet.',
     ],
     flags: [
       ...ROLE_FLAGS,
       {
         name: 'words-file',
         value: 'FILE',
-        description: 'File with the words; - for standard input. Default: asks for them.',
+        description: 'File with the recovery words; - for standard input. Default: asks for them.',
       },
       {
         name: 'backup-file',
         value: 'FILE',
-        description: 'File that `tessera wallet backup` has written; its passphrase becomes that of the wallet.',
+        description: 'File of `tessera wallet backup`; its passphrase becomes that of the wallet.',
       },
       ...EXTRA_WORD_FLAGS,
-      secretFlag(PASSPHRASE, 'the passphrase to seal the wallet with, or of the wallet that is there'),
+      secretFlag(PASSPHRASE, 'the passphrase for the new wallet, or of the existing one'),
       { name: 'storage', value: 'URL', description: `API of a storage node. Default: ${STORAGE}.` },
       { name: 'mempool', value: 'URL', description: `API of a mempool node. Default: ${MEMPOOL}.` },
       CA_FILE_FLAG,
@@ -96,23 +97,25 @@ export const command: Command = {
       {
         name: 'gap',
         value: 'N',
-        description: `Addresses in a row that may never have been paid. Default: ${SEARCH_GAP}.`,
+        description: `Number of unpaid addresses in a row that end the search. Default: ${SEARCH_GAP}.`,
       },
       {
         name: 'anyway',
-        description: 'Searches although a node says that it is not ready: what it lacks is not found.',
+        description: 'Searches even if a node is not ready: what it lacks is not found.',
       },
-      { ...YES_FLAG, description: 'Makes the wallet also when nothing is found.' },
+      { ...YES_FLAG, description: 'Creates the wallet even if nothing is found.' },
       JSON_FLAG,
     ],
     examples: [
       {
-        line: 'tessera wallet restore --data /var/lib/tessera/user --storage https://storage.example --mempool https://mempool.example',
+        line:
+          'tessera wallet restore --data /var/lib/tessera/user --storage https://storage.example --mempool ' +
+          'https://mempool.example',
         does: 'Asks for a new passphrase and for the words.',
       },
       {
         line: 'tessera wallet restore --data /var/lib/tessera/user --passphrase-file /run/secrets/wallet --gap 2000',
-        does: 'Looks again, and further, in the wallet that is there or for words that are typed.',
+        does: 'Searches again, and further, for the existing wallet or for typed words.',
       },
     ],
     exits: {
@@ -172,7 +175,7 @@ async function existing(
 ): Promise<Wanted> {
   const given = args.value('words-file');
   if (given === undefined && EXTRA_WORD_FLAGS.some(({ name }) => args.has(name))) {
-    throw new UsageError(`${file} has its words, and its passphrase word: give --words-file too, to compare them`);
+    throw new UsageError(`${file} has its words, and its BIP39 passphrase: give --words-file too, to compare them`);
   }
   const passphrase = backup?.passphrase ?? (await passphraseOf(args, context));
   const keystore = await Keystore.read({ file, passphrase }, { random: systemRandom, clock: systemClock });
@@ -284,7 +287,7 @@ async function atWork<T>(
 /** Nothing is found of words that are not those of the wallet either, and the wallet of them would be taken for empty. */
 async function confirmEmpty({ height }: ChainSearchResult, context: CliContext): Promise<void> {
   const what =
-    `no address of these words was ever paid, up to block ${height}: one of the words may be wrong, or the passphrase word ` +
+    `no address of these words was ever paid, up to block ${height}: one of the words may be wrong, or the BIP39 passphrase ` +
     'wrong or missing, which gives another wallet';
   if (!isInteractive(context)) {
     throw new TesseraError('invalid_request', `${what}; no wallet was made (--yes makes it)`);

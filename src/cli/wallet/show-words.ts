@@ -35,15 +35,13 @@ export async function showAndConfirm(
   random: Pick<Random, 'bytes'>,
 ): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    context.stderr.write(`Write these words down, in this order, and keep them where nobody finds them.\n`);
-    context.stderr.write(
-      `Whoever knows them has the funds; they bring the wallet back when everything else is lost.\n\n`,
-    );
+    context.stderr.write(`Write these words down, in this order, and keep them in a safe place.\n`);
+    context.stderr.write(`Whoever knows them has the funds. They restore the wallet when everything else is lost.\n\n`);
     context.stderr.write(`${wordTable(words)}\n`);
-    await ask('Press Enter when they are written down; they vanish from the screen then. ', context);
+    await ask('Press Enter when you have written them down; then they disappear from the screen. ', context);
     context.stderr.write(CLEAR);
     if (await knows(words, context, random)) return;
-    context.stderr.write('That is not the word in this place.\n');
+    context.stderr.write('That is not the word at this position.\n');
   }
   throw new UsageError('the words were not repeated: no wallet was made');
 }

@@ -27,24 +27,26 @@ interface Swept {
 export const command: Command = {
   spec: {
     name: 'wallet sweep',
-    summary: 'Moves funds to addresses that the words cover',
+    summary: 'Moves funds to addresses that the words can restore',
     description: [
-      'Works on the folder of a node that does not run, or, with --online, on a running node. Pays all tokens and items at addresses whose keys were imported, or are ' +
-        'older than the words, to new addresses of the same wallet, in transactions of up to 500 inputs. The node sends them ' +
-        'when it runs; they are in its history as merges.',
-      'What is locked, or waits for a block, stays: run it again later. Keep the old keys: somebody may still pay to them.',
+      'Works on the folder of a stopped node, or, with --online, on a running node. The recovery words cannot restore keys that ' +
+        'were imported, or are older than the words. This command pays all tokens and items of such keys to new addresses of ' +
+        'the same wallet, in transactions of up to 500 inputs. The node sends them when it runs; its history shows them as ' +
+        'merges.',
+      'Locked and unconfirmed funds stay: run the command again later. Keep the old keys: somebody may still pay to ' +
+        'them.',
     ],
     flags: [
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet; not needed with --online'),
-      { name: 'online', description: 'Asks the node that runs, over its API.' },
+      { name: 'online', description: 'Uses the running node, over its API.' },
       YES_FLAG,
       JSON_FLAG,
     ],
     examples: [
       { line: 'tessera wallet sweep --data /var/lib/tessera/user', does: 'Asks, then makes the transactions.' },
     ],
-    again: 'run the same command again: what is on its way is not moved twice',
+    again: 'run the same command again: nothing is moved twice',
     exits: {
       ...NODE_EXITS,
       [DECLINED]: 'the answer to the question was no',
@@ -56,7 +58,7 @@ export const command: Command = {
       throw new UsageError('this command asks before it pays, and there is no terminal to ask on: add --yes');
     }
     if (args.has('online')) return sweepOnline(args, context);
-    if (args.value('url') !== undefined) throw new UsageError('--url names a node that runs: add --online');
+    if (args.value('url') !== undefined) throw new UsageError('--url is for a running node: add --online');
     const loaded = folderConfig(args, context);
     const { config } = loaded;
     const keystore = join(config.node.dataDir, KEYSTORE_FILE);
@@ -68,7 +70,7 @@ export const command: Command = {
       : (givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context)));
     const sweep = async (wallet: Wallet): Promise<Swept> => {
       const before = wallet.coverage.uncovered();
-      const question = `${showAmount(before)} and the items beside them are not covered by the words. Move them?`;
+      const question = `${showAmount(before)} and the items beside them cannot be restored by the words. Move them?`;
       if (!args.has('yes')) await confirm(question, context);
       const made = await whileWaiting('signing', wallet.coverage.sweep(), context);
       return { made: made.map(({ hash }) => hash), before, left: wallet.coverage.uncovered() };
@@ -85,7 +87,7 @@ export const command: Command = {
 
 async function sweepOnline(args: ParsedArgs, context: CliContext): Promise<number> {
   const client = connect(args, context);
-  const question = `This moves what the words do not cover in the wallet of ${client.url} to addresses that they do. Go on?`;
+  const question = `This moves what the words cannot restore in the wallet of ${client.url} to addresses that they do. Go on?`;
   if (!args.has('yes')) await confirm(question, context);
   const swept = await client.call(sweepWallet);
   const [moved, left] = [BigInt(swept.tokens), BigInt(swept.tokens_left)];

@@ -16,12 +16,12 @@ import { wordTable } from './show-words.js';
 export const command: Command = {
   spec: {
     name: 'wallet words',
-    summary: 'Shows the words of a wallet',
+    summary: 'Shows the recovery words of a wallet',
     description: [
-      'Reads keystore.json in the data folder of the node, which may run meanwhile, and shows the words from which every ' +
-        'new key of the wallet follows: for a wallet that a node has made at its first start, or that is older than the ' +
-        'words. Whoever sees them can spend everything. Without a terminal it needs --json.',
-      'Keys that were imported, or are older than the words, are not covered by them: keep a backup of these too.',
+      'Reads keystore.json in the data folder of the node, which may be running, and shows the words from which all ' +
+        'new keys of the wallet are derived. Use it for a wallet that a node made at its first start, or that is ' +
+        'older than the words. Whoever sees them can spend everything. Without a terminal it needs --json.',
+      'The words cannot restore keys that were imported, or are older than the words: keep a backup of these too.',
     ],
     flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), JSON_FLAG],
     examples: [{ line: 'tessera wallet words --data /var/lib/tessera/user', does: 'Asks for the passphrase.' }],
@@ -29,7 +29,7 @@ export const command: Command = {
   },
   async run(args, context) {
     if (!args.has('json') && !isShown(context)) {
-      throw new UsageError('words are shown on a terminal, and the error stream is none: add --json');
+      throw new UsageError('words are shown on a terminal only, and the error stream is not a terminal: add --json');
     }
     const { config } = folderConfig(args, context);
     const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
@@ -46,7 +46,7 @@ export const command: Command = {
       return 0;
     }
     context.stderr.write(wordTable(list));
-    if (hasExtraWord) context.stderr.write('They need the passphrase word that was chosen with them.\n');
+    if (hasExtraWord) context.stderr.write('They need the BIP39 passphrase that was chosen with them.\n');
     return 0;
   },
 };

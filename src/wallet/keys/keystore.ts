@@ -195,7 +195,7 @@ export class Keystore {
   }
 
   /**
-   * The words, whose entropy the caller must wipe; a text that is made of them, and the passphrase word, stay in memory until it is
+   * The words, whose entropy the caller must wipe; a text that is made of them, and the BIP39 passphrase, stay in memory until it is
    * used again. Throws `wallet_unreadable` when they are not those of this wallet.
    */
   words(): WalletWords {
@@ -367,7 +367,7 @@ function checksumOf(file: KeystoreFile): string {
   return sha3Hex(`${contextOf(file)}:${file.master_key}${words}`);
 }
 
-/** Length of the entropy (1 byte), the entropy, the passphrase word. */
+/** Length of the entropy (1 byte), the entropy, the BIP39 passphrase. */
 function sealWords(
   { entropy, extraWord }: WalletWords,
   masterKey: Uint8Array,

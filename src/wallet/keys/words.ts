@@ -1,5 +1,5 @@
 /**
- * The words of a wallet (BIP39, English list): 12 or 24 of them, and an optional passphrase word, from which every key of
+ * The words of a wallet (BIP39, English list): 12 or 24 of them, and an optional BIP39 passphrase, from which every key of
  * the wallet is derived. An error names a word by its place, never by itself: messages end up in logs.
  */
 
@@ -21,14 +21,14 @@ const ENTROPY_LENGTHS: Readonly<Record<WordCount, number>> = { 12: 16, 24: 32 };
 const SEED_ROUNDS = 2_048;
 const SEED_LENGTH = 64;
 
-/** Bytes of a passphrase word in UTF-8. */
+/** Bytes of a BIP39 passphrase in UTF-8. */
 const MAX_EXTRA_WORD = 256;
 
 export interface WalletWords {
   /** 16 or 32 bytes: what the words stand for. */
   readonly entropy: Uint8Array;
   /**
-   * The passphrase word of BIP39; empty without one. Another one gives another wallet, and nobody can tell which is right.
+   * The BIP39 passphrase; empty without one. Another one gives another wallet, and nobody can tell which is right.
    */
   readonly extraWord: string;
 }
@@ -75,7 +75,7 @@ export function seedOfWords(words: WalletWords): Promise<Uint8Array> {
 }
 
 function checkExtraWord(word: string): void {
-  if (utf8Length(word) > MAX_EXTRA_WORD) throw invalid(`a passphrase word has at most ${MAX_EXTRA_WORD} bytes`);
+  if (utf8Length(word) > MAX_EXTRA_WORD) throw invalid(`a BIP39 passphrase has at most ${MAX_EXTRA_WORD} bytes`);
 }
 
 function invalid(message: string): TesseraError {

@@ -1,5 +1,5 @@
 /**
- * The words of a wallet, as somebody types them or a file holds them. An input is the number of bytes of the passphrase word,
+ * The words of a wallet, as somebody types them or a file holds them. An input is the number of bytes of the BIP39 passphrase,
  * that word, and the text. Words are taken and mean the same when they are written out again, or they are refused with a
  * message that holds none of them.
  */
@@ -12,7 +12,7 @@ import { type FuzzTarget, mustBe } from '../target.js';
 
 /** All that a refusal may say: of what was typed, numbers only. */
 const REFUSAL =
-  /^(there are 12 or 24 words, not \d+|word \d+ is not in the list of BIP39|the words do not belong together: one of them is wrong, or two have changed places|a passphrase word has at most 256 bytes)$/;
+  /^(there are 12 or 24 words, not \d+|word \d+ is not in the list of BIP39|the words do not belong together: one of them is wrong, or two have changed places|a BIP39 passphrase has at most 256 bytes)$/;
 const EXTRA_WORDS = ['', 'TREZOR', 'é\u0301', 'x'.repeat(200), '  ', '\u0000', '\ud83d\ude00'];
 /** Keys are derived for one in so many: that takes two milliseconds. */
 const DERIVED_ONE_IN = 16;

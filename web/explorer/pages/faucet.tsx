@@ -21,7 +21,7 @@ export function FaucetPage() {
       {isServed === false ? (
         <Notice title="This network has no faucet" kind="warning">
           <p>
-            Networks for trying things out have one: <code>tessera dev</code>.
+            Development networks have one: <code>tessera dev</code>.
           </p>
         </Notice>
       ) : (
@@ -129,7 +129,7 @@ function Accounts() {
   const facts = useResource('dev', (signal) => node.getDevFacts({}, { signal }));
   return (
     <section class="panel" aria-labelledby="accounts">
-      <h2 id="accounts">Accounts whose keys everyone knows</h2>
+      <h2 id="accounts">Accounts with public keys</h2>
       <Loaded resource={facts} what="accounts">
         {({ accounts }) => (
           <ul class="lines">

@@ -74,7 +74,7 @@ function ItemView({ item }: { readonly item: Item }) {
             ) : (
               <>
                 <SafeText text={metadata} />
-                <p class="hint">Written by the creator, and checked by nobody.</p>
+                <p class="hint">Written by the creator, and not verified.</p>
               </>
             )}
           </Fact>
@@ -116,7 +116,7 @@ function ItemList({ item, list }: { readonly item: Item; readonly list: 'holders
           columns={HOLDERS}
           keyOf={({ address }) => address}
           total={Number(holder_count ?? 0)}
-          nothing="Nobody holds it any more."
+          nothing="Nobody holds it now."
         />
       ) : (
         <PagedTable

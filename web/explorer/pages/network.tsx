@@ -51,7 +51,7 @@ export function NetworkPage() {
         </Facts>
       </section>
       <section class="panel" aria-labelledby="peers">
-        <h2 id="peers">Mempool and storage nodes that it is linked with</h2>
+        <h2 id="peers">Linked mempool and storage nodes</h2>
         <Loaded resource={facts} what="peers">
           {({ node_peers }) =>
             node_peers.length === 0 ? (

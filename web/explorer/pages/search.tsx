@@ -47,8 +47,8 @@ export function SearchPage() {
     <Page title="Search">
       {text === '' ? (
         <p>
-          Search for the number of a block, or for a hash, an address or an item: whole, or six characters of its
-          beginning.
+          Search for the number of a block, or for a hash, an address or an item: whole, or at least the first six
+          characters.
         </p>
       ) : (
         <Loaded resource={found} what="results">
@@ -66,13 +66,13 @@ function pathOf({ kind, name }: Found, text: string): string {
 function Results({ text, results }: { readonly text: string; readonly results: readonly Found[] }) {
   if (results.length === 0) {
     return (
-      <Notice title="Nothing has this name" kind="warning">
+      <Notice title="Nothing found" kind="warning">
         <p>
           <SafeLine text={text} limit={256} />
         </p>
         <p>
           Names are numbers of blocks, hashes of blocks (<code>b…</code>) and transactions (<code>g…</code>), items by
-          the transaction that created them, and addresses: whole, or six characters or more of the beginning.
+          the transaction that created them, and addresses: whole, or at least the first six characters.
         </p>
       </Notice>
     );

@@ -136,12 +136,12 @@ function TransactionView({ transaction, height, first, onPart }: TransactionView
         <nav class="neighbours" aria-label="Parts of the transaction">
           {first > 0 && (
             <button type="button" class="button" onClick={() => onPart(Math.max(0, first - LISTED))}>
-              ← Those before
+              ← Previous
             </button>
           )}
           {next !== undefined && (
             <button type="button" class="button" onClick={() => onPart(next)}>
-              The next ones →
+              Next →
             </button>
           )}
         </nav>
@@ -160,7 +160,7 @@ function TradeView({ transaction: { trade, tx_hash } }: { readonly transaction: 
         <Fact name="DRUID">
           <SafeLine text={druid} limit={300} />
         </Fact>
-        <Fact name="Transactions in it">{grouped(participants)}, which happen together or not at all</Fact>
+        <Fact name="Transactions in it">{grouped(participants)}; all of them happen, or none</Fact>
         {partners !== undefined && (
           <Fact name={partners.length === 1 ? 'Partner' : 'Partners'}>
             {partners.length === 0 ? (

@@ -88,7 +88,7 @@ export function CreateItems({ onEnd }: { readonly onEnd: () => void }) {
 function ItemsOrdered({ onEnd }: { readonly onEnd: () => void }) {
   return (
     <>
-      <Notice title="The node has taken it">
+      <Notice title="The node has accepted it">
         <p>
           The items are listed when a block has them; the <a href="/wallet/history">history</a> says how far it is.
         </p>

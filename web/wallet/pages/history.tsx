@@ -14,7 +14,7 @@ export function HistoryPage() {
         list={{ ...list, entries: movements }}
         columns={MOVEMENT_COLUMNS}
         keyOf={movementKey}
-        nothing="Nothing has moved yet."
+        nothing="No payments yet."
       />
     </Page>
   );

@@ -76,13 +76,13 @@ function Latest() {
   return (
     <section class="panel" aria-labelledby="latest">
       <div class="panel-head">
-        <h2 id="latest">Last movements</h2>
+        <h2 id="latest">Latest payments</h2>
         <a href="/wallet/history">History</a>
       </div>
       <Loaded resource={latest} what="movements">
         {({ movements }) =>
           movements.length === 0 ? (
-            <p class="none">Nothing has moved yet.</p>
+            <p class="none">No payments yet.</p>
           ) : (
             <ul class="lines">
               {movements.map((movement) => (

@@ -41,9 +41,7 @@ export function ReceivePage() {
             <p class="address">
               <Hash value={address} isWhole />
             </p>
-            <p class="hint">
-              It stays an address of this wallet for ever. A new one for each payer tells nobody more than needed.
-            </p>
+            <p class="hint">It belongs to this wallet for ever. For privacy, use a new address for each payer.</p>
           </div>
         </section>
       )}
@@ -184,7 +182,7 @@ function Outputs() {
         <h2 id="outputs">Unspent outputs</h2>
         {shown !== changes && (
           <button type="button" class="button small" onClick={() => setShown(changes)}>
-            Read anew
+            Reload
           </button>
         )}
       </div>

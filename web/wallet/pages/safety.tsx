@@ -11,13 +11,13 @@ import { useOrders } from '../use-orders.js';
 
 export function SafetyPage() {
   return (
-    <Page title="Safety">
+    <Page title="Security">
       <Backup />
       <ChangePassphrase />
       <Key />
       <Notice title="The words">
         <p>
-          Twelve or 24 words bring back every key that this wallet makes. No page and no route ever shows them:{' '}
+          Twelve or 24 recovery words restore every key that this wallet makes. No page and no route shows them:{' '}
           <code>tessera wallet words</code> does, on the machine of the node.
         </p>
       </Notice>
@@ -70,13 +70,13 @@ function Backup() {
     const { backup } = await ask((node) => node.backupWallet({ passphrase }));
     setPassphrase('');
     save(backup, `tessera-wallet-backup-${new Date().toISOString().slice(0, 10)}.json`);
-    return 'The backup file was given to the browser. Keep it away from this machine.';
+    return 'The browser has saved the backup file. Keep a copy away from this machine.';
   };
   return (
     <section class="panel" aria-labelledby="backup">
       <h2 id="backup">Backup file</h2>
       <p>
-        Words, keys that they do not cover, and labels, sealed under the passphrase: <code>tessera wallet restore</code>{' '}
+        Recovery words, all other keys, and labels, encrypted under the passphrase: <code>tessera wallet restore</code>{' '}
         takes it. The API key needs the permission <code>export</code>.
       </p>
       <form
@@ -112,7 +112,7 @@ function ChangePassphrase() {
       throw new Error(`${error.message} The passphrase may be changed or not: try both.`, { cause: error });
     }
     for (const set of [setOld, setFresh, setAgain]) set('');
-    return 'Changed. Put the new passphrase where the node finds it at its next start. Older backups open with the old one.';
+    return 'Changed. Give the node the new passphrase for its next start. Older backups open with the old one.';
   };
   const differs = again !== '' && again !== fresh;
   return (
@@ -128,14 +128,14 @@ function ChangePassphrase() {
           void run(change);
         }}
       >
-        <SecretField id="old" label="Passphrase as it is" value={old} onChange={setOld} />
+        <SecretField id="old" label="Current passphrase" value={old} onChange={setOld} />
         <SecretField id="fresh" label="New passphrase" value={fresh} onChange={setFresh} />
         <SecretField
           id="again"
-          label="New passphrase once more"
+          label="Repeat the new passphrase"
           value={again}
           onChange={setAgain}
-          hint={differs ? 'The two are not the same.' : undefined}
+          hint={differs ? 'The two are different.' : undefined}
         />
         <div class="buttons">
           <button type="submit" class="button main" disabled={isBusy || fresh.trim() === '' || fresh !== again}>
@@ -158,10 +158,7 @@ function Key() {
         <p>This node asks for none from this machine.</p>
       ) : (
         <>
-          <p>
-            This page has it, and nothing else does: it is stored nowhere, and gone when the tab is closed or loaded
-            again.
-          </p>
+          <p>Only this page has it. It is not stored, and is gone when the tab is closed or reloaded.</p>
           <p class="buttons shortcuts">
             <button
               type="button"
