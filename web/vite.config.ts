@@ -1,6 +1,6 @@
 /**
- * How the pages are built: one document for each site, and the scripts and styles that they share, under names with a hash of
- * the content, with packed forms beside them. The result goes to `dist/web`, from where a node serves it (src/api/pages).
+ * Build of the pages: one document for each site, and the scripts and styles that they share, under names with a hash of the
+ * content, with packed forms beside them. The result goes to `dist/web`, from where a node serves it (src/api/pages).
  */
 
 import { readFileSync } from 'node:fs';

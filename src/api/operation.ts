@@ -13,7 +13,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT';
 /** The form of errors: problem documents for `v1` and `node`, envelopes for `envelope`. */
 export type Family = 'v1' | 'envelope' | 'node';
 
-/** What can be asked next, with members of the answer as parameters. */
+/** Next operation that can be asked for, with members of the answer as parameters. */
 export interface Link {
   readonly description: string;
   /** Runtime expressions of OpenAPI, by the name of a parameter of the other operation. */
@@ -26,7 +26,7 @@ export interface Success {
   readonly schema?: TSchema;
   /** An example of this answer, where that of the schema is one of another. */
   readonly example?: JsonValue;
-  /** By the id of the operation that can be asked next. */
+  /** Links by the id of the next operation. */
   readonly links?: Readonly<Record<string, Link>>;
   /** Media type, when it is not JSON. */
   readonly media?: string;
@@ -48,15 +48,15 @@ export interface Operation {
   readonly reads?: boolean;
   /** Other methods that do the same, for clients that use them. */
   readonly aliases?: readonly HttpMethod[];
-  /** In OpenAPI form: `/v1/blocks/{num}`. */
+  /** Path in OpenAPI form: `/v1/blocks/{num}`. */
   readonly path: string;
   /** Section of the OpenAPI document. */
   readonly tag: string;
   /** Asks for the header `x-api-key` (decision H3); `optional`: only for some uses, which its route checks itself. */
   readonly apiKey?: boolean | 'optional';
-  /** What a key must be allowed, when its permissions are limited. Every operation that takes a key has one. */
+  /** Permission that a key needs, when its permissions are limited. Every operation that takes a key has one. */
   readonly permission?: ApiPermission;
-  /** Never open to callers from other machines, whatever the configuration says. */
+  /** True if it is never open to callers from other machines, whatever the configuration says. */
   readonly secret?: boolean;
   /** The answer may be long: it is written in slices, and refused with 503 while there are too many of them. */
   readonly long?: boolean;
@@ -71,7 +71,7 @@ export interface Operation {
   readonly query?: TSchema;
   readonly headers?: TSchema;
   readonly body?: RequestBody;
-  /** By status. */
+  /** Answers by status. */
   readonly success: Readonly<Record<number, Success>>;
   /** The answer is a stream of these events, by name, until one side closes it. */
   readonly events?: Readonly<Record<string, TSchema>>;

@@ -1,4 +1,4 @@
-/** What an app is made from: options, plain data in the shape of the configuration, and modules, which do the work. */
+/** Parts of an app: options, plain data in the shape of the configuration, and modules, which do the work. */
 
 import type { FastifyPluginCallback } from 'fastify';
 import type { Clock } from '../lib/clock.js';
@@ -54,7 +54,7 @@ export interface ApiOptions {
     readonly keys: readonly ApiKeyOptions[];
     readonly cors: AllowedOrigins;
     readonly toolingEverywhere: boolean;
-    /** On mempool nodes, `POST /v1/items` needs no key. */
+    /** True if `POST /v1/items` needs no key on mempool nodes. */
     readonly openItemCreation: boolean;
     /** Addresses and networks whose X-Forwarded-For names the client; see `http/client-address.ts`. */
     readonly trustedProxies: readonly string[];
@@ -78,11 +78,11 @@ export interface NodeInfo {
 export interface NodePeer {
   readonly address: string;
   readonly node_type: OperatorType;
-  /** As it said when the link was opened. */
+  /** Version that it named when the link was opened. */
   readonly version?: string;
 }
 
-/** What the routes work with; the services of a role that is not served are missing. */
+/** Services behind the routes; those of a role that is not served are missing. */
 export interface NodeServices {
   readonly mempool?: MempoolService | undefined;
   readonly storage?: StorageService | undefined;
@@ -116,11 +116,11 @@ export interface ApiModules extends NodeServices {
   readonly node: NodeInfo;
   /** Why the node is not ready; empty when it is. */
   readonly readiness: () => readonly string[];
-  /** In dev networks only: what the routes under /v1/dev ask; undefined while the network starts. */
+  /** Service of the routes under /v1/dev, in dev networks only; undefined while the network starts. */
   readonly dev?: (() => DevService | undefined) | undefined;
   /** True where a block number may become that of another block: dev networks revert, and begin anew at the same port. */
   readonly isRevertible?: boolean | undefined;
-  /** In place of its own members: services that come and go, read at each request. */
+  /** Services in place of its own members: they come and go, and are read at each request. */
   readonly services?: NodeServices | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What each role has over HTTP: its operations, its sites, and the plugin that adds its routes, which only its nodes load. */
+/** Roles over HTTP: the operations of each, its sites, and the plugin that adds its routes, which only its nodes load. */
 
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { ApiKeysOptions } from './http/api-key.js';
@@ -21,7 +21,7 @@ import { walletTradeOperations } from './routes/wallet/trade-operations.js';
 
 export interface RoleApi {
   readonly operations: readonly Operation[];
-  /** Of the older routes. */
+  /** Operations of the older routes. */
   readonly envelopes?: readonly EnvelopeOperation[];
   readonly sites?: readonly Site[];
   /** Operations that the options open to callers without a key. */
@@ -30,7 +30,7 @@ export interface RoleApi {
   readonly plugin: () => Promise<ApiPlugin>;
 }
 
-/** Of every role with a wallet. */
+/** Operations of every role with a wallet. */
 const WALLET = [
   createItem,
   ...walletOperations,

@@ -45,7 +45,7 @@ class Services {
     );
   }
 
-  /** How far the index is, whether there is one or not. */
+  /** Status of the index, whether there is one or not. */
   indexStatus(): IndexStatus {
     return this.#modules.chainIndex?.status() ?? { state: 'off', height: null, blocks: 0, problem: null };
   }

@@ -9,7 +9,7 @@ import { TesseraError } from '../lib/errors.js';
 import { U64_MAX } from './constants.js';
 
 const INITIAL_CAPACITY = 4_096;
-/** Up to this length a loop is faster than a native copy. */
+/** Length up to which a loop is faster than a native copy. */
 const LOOP_LIMIT = 96;
 /** UTF-8 bytes that one UTF-16 unit can need. */
 const MAX_UTF8_PER_UNIT = 3;
@@ -155,7 +155,7 @@ export class BincodeReader {
   readonly #buffer: Uint8Array;
   readonly #view: DataView;
   #at = 0;
-  /** Where reading ends: the end of the bytes, or of what `within` allows. */
+  /** End of reading: of the bytes, or of what `within` allows. */
   #end: number;
 
   constructor(bytes: Uint8Array) {

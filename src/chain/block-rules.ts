@@ -1,6 +1,6 @@
 /**
- * What a network lets into one block, and when it begins one: rules of the network in its genesis file
- * (docs/chain.md#genesis), the same on every node for the whole life of the chain.
+ * Limits of a block, and the start of a round: rules of the network in its genesis file (docs/chain.md#genesis), the same on
+ * every node for the whole life of the chain.
  */
 
 import { BLOCK_SIZE_IN_TX, MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_BLOCK_TX_BYTES } from './constants.js';
@@ -15,7 +15,7 @@ const MOST_INTERVAL_MS = 86_400_000;
 /** Signature operations for each transaction of a large block, on average. */
 const OPERATIONS_PER_TRANSACTION = 2;
 
-/** What begins a round: the interval alone, or also a full block that waits. */
+/** Values of `start`: a round begins at the interval alone, or also with a full block that waits. */
 const STARTS = ['full_or_interval', 'interval'] as const;
 
 export interface BlockLimits {
@@ -32,7 +32,7 @@ export interface BlockRules extends BlockLimits {
   readonly start: (typeof STARTS)[number];
 }
 
-/** Those of the existing networks. */
+/** Rules of the existing networks. */
 export const DEFAULT_BLOCK_RULES: BlockRules = {
   transactions: BLOCK_SIZE_IN_TX,
   bytes: MAX_BLOCK_TX_BYTES,

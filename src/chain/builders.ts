@@ -28,7 +28,7 @@ export interface Receiver {
   readonly asset: Asset;
 }
 
-/** What spends an output that was paid to a key. */
+/** Key that spends an output which was paid to it. */
 export interface SigningKey {
   readonly publicKey: Uint8Array;
   readonly seed: Uint8Array;

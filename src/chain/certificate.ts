@@ -15,7 +15,7 @@ export interface Certificate {
   readonly signature: string;
 }
 
-/** Who may make blocks of which chain. */
+/** Producers that may make blocks, and their chain. */
 export interface Producers {
   /** See `chainName`. */
   readonly chain: string;

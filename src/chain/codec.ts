@@ -313,7 +313,7 @@ export function* encodeStringsPieces(texts: readonly string[]): Pieces<Uint8Arra
   return to.toBytes();
 }
 
-/** What `encodeBlock` gives, in pieces. */
+/** Bytes of `encodeBlock`, in pieces. */
 export function* encodeBlockPieces(block: Block): Pieces<Uint8Array> {
   const to = new BincodeWriter();
   writeHeader(to, block.header);

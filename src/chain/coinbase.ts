@@ -10,8 +10,8 @@ import { isCoinbase } from './transaction.js';
 import type { Transaction } from './types.js';
 
 /**
- * What is wrong with the coinbase of block `bNum`, which must pay `reward` raw units. The reference checks shape and amount
- * only. The mempool applies this rule to the proofs of miners, storage to the blocks that it receives.
+ * Fault of the coinbase of block `bNum`, which must pay `reward` raw units. The reference checks shape and amount only. The
+ * mempool applies this rule to the proofs of miners, storage to the blocks that it receives.
  */
 export function coinbaseFault(tx: Transaction, bNum: bigint, reward: bigint): Verdict {
   const [input] = tx.inputs;

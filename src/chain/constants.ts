@@ -4,7 +4,7 @@
 export const DISPLAY_UNIT = 72_072_000n;
 /** The whole supply in raw units: 5 * 10^9 display tokens. Does not fit a double. */
 export const TOTAL_TOKENS = 360_360_000_000_000_000n;
-/** What block 0 of the reference network issues, in raw units. */
+/** Raw units that block 0 of the reference network issues. */
 export const DEFAULT_GENESIS_AMOUNT = 90_090_000_000_000_000n;
 
 /** Largest u64. */
@@ -67,7 +67,7 @@ export const MINING_DIFFICULTY = 1;
 /** Longest nonce of a header in bytes; the shortest has 1. */
 export const MAX_NONCE_LENGTH = 32;
 
-/** What the transactions of a block may spend: also what those before them in the same block have created. */
+/** Outputs that the transactions of a block may spend: also those created before them in the same block. */
 export const SPENDING_ORDER = 'in block order';
 
 /** Single transactions in one block, where the genesis file says no other number (chain/block-rules.ts). */

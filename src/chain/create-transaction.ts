@@ -135,7 +135,7 @@ function parseAddressVersion(value: unknown, place: Place): AddressVersion {
   return addressVersionOf(Number(value));
 }
 
-/** As in the chain's own form; a `Bytes` text must be hex, and an array of bytes becomes hex. */
+/** Parses an entry as in the chain's own form; a `Bytes` text must be hex, and an array of bytes becomes hex. */
 function parseCreateEntry(value: unknown, place: Place): StackEntry {
   if (isObject(value) && Array.isArray(value.Bytes)) {
     return { kind: 'bytes', text: toHex(readBytes(value.Bytes, place, 'Bytes')) };

@@ -35,8 +35,8 @@ export function expectationsAreMet(druid: string, transactions: Iterable<Transac
 }
 
 /**
- * What is wrong with a complete set: every member must state as many participants as there are members, and the
- * expectations must be met (docs/chain.md#druid-sets).
+ * Fault of a complete set: every member must state as many participants as there are members, and the expectations must be
+ * met (docs/chain.md#druid-sets).
  */
 export function druidSetFault(druid: string, transactions: readonly Transaction[]): Verdict {
   const participants = BigInt(transactions.length);

@@ -56,7 +56,7 @@ export interface Genesis {
   readonly walletSeeds: readonly (readonly WalletSeed[])[];
   /** Raw units in the outputs of the genesis transactions: what counts as issued at block 0. */
   readonly initialIssuance: bigint;
-  /** What a block of this network may hold, and when one begins. */
+  /** Limits of a block of this network, and the start of a round. */
   readonly blockRules: BlockRules;
 }
 

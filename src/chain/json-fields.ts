@@ -111,7 +111,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a value is, for error texts. Never shows the value itself, which may be long or secret. */
+/** Kind of a value, for error texts. Never shows the value itself, which may be long or secret. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';

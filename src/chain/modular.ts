@@ -43,7 +43,7 @@ function passesRound(n: bigint, base: bigint, odd: bigint, twos: number): boolea
   return false;
 }
 
-/** For a modulus 2^k - 1, like the network's, folding is twice as fast as division. */
+/** Reduction modulo 2^k - 1, like the network's modulus, by folding, which is twice as fast as division. */
 function reduction(modulus: bigint): (value: bigint) => bigint {
   if ((modulus & (modulus + 1n)) !== 0n) return (value) => value % modulus;
   const bits = BigInt(modulus.toString(2).length);

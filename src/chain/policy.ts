@@ -1,6 +1,6 @@
 /**
- * What the mempool does not admit although the rules of the chain allow it (decision B16). Blocks with such transactions are
- * valid, so that a chain that has some from an earlier time can still be copied.
+ * Policy of the mempool: transactions that it does not admit although the rules of the chain allow them (decision B16).
+ * Blocks with such transactions are valid, so that a chain that has some from an earlier time can still be copied.
  */
 
 import { type Fault, fault, type Verdict } from '../lib/fault.js';

@@ -78,7 +78,7 @@ export function meetsTarget(hash: Uint8Array, target: Uint8Array): boolean {
   return compareBytes(hash, target) <= 0;
 }
 
-/** What is wrong with the proof of work of a header. */
+/** Fault of the proof of work of a header. */
 export function proofOfWorkFault(header: BlockHeader, layout: HeaderLayout = 'current'): Verdict {
   if (header.nonce.length < 1 || header.nonce.length > MAX_NONCE_LENGTH) return INVALID_NONCE;
   const difficulty = layout === 'current' ? header.difficulty : difficultyOfBits(header.bits);
@@ -87,7 +87,7 @@ export function proofOfWorkFault(header: BlockHeader, layout: HeaderLayout = 'cu
   return meetsTarget(headerHash(header, layout), target) ? null : ABOVE_TARGET;
 }
 
-/** What is wrong with the form of a header's target. Whether it is the right one for this height is not checked. */
+/** Fault in the form of a header's target. Its value for this height is not checked. */
 export function difficultyFault({ bNum, difficulty }: BlockHeader, activationHeight: number): Verdict {
   if (Number(bNum) <= activationHeight) {
     if (difficulty.length === 0) return null;
@@ -106,7 +106,7 @@ function refused(what: string): Fault {
   return fault('block_refused', `the proof of work is not valid: ${what}`);
 }
 
-/** In the layout `prime`, `bits` is the compact target and 0 means none (docs/chain.md#header-layouts). */
+/** Target in the layout `prime`: `bits` is the compact target, and 0 means none (docs/chain.md#header-layouts). */
 function difficultyOfBits(bits: bigint): Uint8Array | undefined {
   if (bits === 0n) return new Uint8Array(0);
   return bits > 0xffff_ffffn ? undefined : compactToBytes(Number(bits));

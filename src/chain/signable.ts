@@ -1,6 +1,6 @@
 /**
- * What signatures cover, and the name of a party of a trade (docs/chain.md#signables). Every signable is the lower-case hex
- * text of a SHA3-256; the signature is over its 64 ASCII characters, not over the 32 bytes.
+ * Data that signatures cover, and the name of a party of a trade (docs/chain.md#signables). Every signable is the lower-case
+ * hex text of a SHA3-256; the signature is over its 64 ASCII characters, not over the 32 bytes.
  */
 
 import { sha3Hex, sha3HexAfter } from '../crypto/sha3.js';
@@ -9,7 +9,7 @@ import { outPointJson, txOutJson } from './json.js';
 import { opcodeName } from './script/opcodes.js';
 import type { Asset, OutPoint, StackEntry, TxIn, TxOut } from './types.js';
 
-/** From this many characters of outputs on, copying the state of a hash is cheaper than hashing them again. */
+/** Number of characters of outputs from which on copying the state of a hash is cheaper than hashing them again. */
 const HASHED_ONCE_FROM = 2_048;
 
 /**

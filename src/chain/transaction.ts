@@ -7,7 +7,7 @@ export interface PlacedTxOut {
   readonly txOut: TxOut;
 }
 
-/** What is left of a transaction without the scripts of its inputs, which are most of its memory. */
+/** A transaction without the scripts of its inputs, which are most of its memory. */
 export interface Unscripted extends Omit<Transaction, 'inputs'> {
   readonly inputs: readonly Pick<TxIn, 'previousOut'>[];
 }

@@ -53,7 +53,7 @@ export interface TxOut {
 /** An entry of the chain's set of unspent outputs. */
 export type Utxo = readonly [outPoint: OutPoint, txOut: TxOut];
 
-/** What another transaction with the same DRUID must do: pay `asset` from the inputs named by `from` to `to`. */
+/** Duty of another transaction with the same DRUID: to pay `asset` from the inputs named by `from` to `to`. */
 export interface DruidExpectation {
   readonly from: string;
   readonly to: string;
@@ -103,16 +103,13 @@ export interface Block {
 /** A block with everything in it, as mempool and storage exchange it. */
 export interface FullBlock {
   readonly block: Block;
-  /** In the order of `block.transactions`. */
+  /** The transactions, in the order of `block.transactions`. */
   readonly transactions: readonly Transaction[];
   readonly miningTransaction: Transaction;
 }
 
-/**
- * How a public key becomes an address (docs/chain.md#addresses): null is the current form, 0 the short one, 99999 the
- * temporary one.
- */
+/** Form of an address (docs/chain.md#addresses): null is the current one, 0 the short one, 99999 the temporary one. */
 export type AddressVersion = null | 0 | 99999;
 
-/** What a created item calls itself: `Create` takes the creating transaction's hash, `Default` the shared literal. */
+/** Name of a created item: `Create` takes the creating transaction's hash, `Default` the shared literal. */
 export type GenesisHashSpec = 'Create' | 'Default';

@@ -57,7 +57,7 @@ export function* unicornSeedPieces({ transactions, participants, winners }: Unic
   return BigInt(`0x${txsHash(hashes)}`);
 }
 
-/** What is wrong with a modulus for sloth: it must be a prime, 3 modulo 4, and at least 2^(2 * security). */
+/** Fault of a modulus for sloth: it must be a prime, 3 modulo 4, and at least 2^(2 * security). */
 export function modulusFault(modulus: bigint, security: number): Verdict {
   const invalid = (what: string): Fault => fault('invalid_config', what);
   if (modulus < 1n << BigInt(2 * security)) return invalid(`it must be at least 2^${2 * security} (2 x security)`);

@@ -111,8 +111,8 @@ export function planCreateValidation(tx: Transaction): ValidationPlan<SignatureC
 }
 
 /**
- * What is wrong with an ordinary transaction whatever the state is: all rules of `planValidation` that need no previous
- * output, and none of them twice spent within it (decision B7). Not for coinbases and creations.
+ * Fault of an ordinary transaction in any state: all rules of `planValidation` that need no previous output, and none of them
+ * twice spent within it (decision B7). Not for coinbases and creations.
  */
 export function formFault(tx: Transaction): Verdict {
   if (tx.outputs.some(isInvalidItemOutput)) return INVALID_ITEM_OUTPUT;
@@ -150,7 +150,7 @@ function feesFault(fees: readonly TxOut[]): Verdict {
   return addressesFault(fees, INVALID_FEE_ADDRESS) ?? (fees.some(nameless) ? AMOUNTS_DIFFER : null);
 }
 
-/** What is wrong with a creation apart from its script. */
+/** Fault of a creation apart from its script. */
 function createOutputFault(tx: Transaction, { scriptPublicKey, value }: TxOut): Verdict {
   if (tx.fees.length > 0 || tx.druidInfo !== null) return CREATE_WITH_EXTRAS;
   if (scriptPublicKey === null || !hasValidAddressLength(scriptPublicKey)) return INVALID_OUTPUT_ADDRESS;
@@ -168,8 +168,8 @@ function hasNoPreviousOut({ previousOut }: TxIn): boolean {
 }
 
 /**
- * What remains to be verified of an input, or undefined when it can be neither kind. No script can be both: the address of
- * a key has hex digits only, that of a script begins with `H`.
+ * Check that remains for an input, or undefined when it can be neither kind. No script can be both: the address of a key has
+ * hex digits only, that of a script begins with `H`.
  */
 function inputCheck(script: Script, signable: string, address: string): ScriptCheck | undefined {
   const check = pay2pkhCheck(script, signable, address);

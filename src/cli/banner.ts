@@ -1,4 +1,4 @@
-/** What `tessera dev` prints when its network is up: its URLs, who owns what, and three requests to try. */
+/** The banner of `tessera dev`: the URLs of its network, its accounts, and three requests to try. */
 
 import { DISPLAY_UNIT } from '../chain/constants.js';
 import type { DevAccount, DevAccounts } from '../config/dev-accounts.js';
@@ -8,7 +8,7 @@ import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { showDisplay } from './wallet/amounts.js';
 
 export interface BannerFacts {
-  /** Where the whole network is reached; undefined when that is off. */
+  /** Address of the whole network; undefined when that is off. */
   readonly url?: string | undefined;
   readonly urls: Readonly<Record<NodeRole, string>>;
   readonly accounts: DevAccounts;
@@ -16,7 +16,7 @@ export interface BannerFacts {
   readonly mnemonic: string | null;
   /** The folder of the chain; null when it is removed at the end. */
   readonly dataDir: string | null;
-  /** Where the chain is saved at the end. */
+  /** File in which the chain is saved at the end. */
   readonly stateFile?: string | undefined;
   /** Milliseconds between blocks; undefined when blocks are made on demand. */
   readonly intervalMs: number | undefined;

@@ -15,7 +15,7 @@ const DEFAULT_TIMEOUT = 120;
 const MAX_TIMEOUT = 86_400;
 
 export const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
-/** In the data folder of a node. */
+/** Name of the key file in the data folder of a node. */
 export const API_KEY_FILE = 'api-key';
 
 export const TIMEOUT_FLAG: FlagSpec = {

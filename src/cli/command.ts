@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { didYouMean } from '../config/suggest.js';
 import { type ErrorCode, TesseraError } from '../lib/errors.js';
 
-/** What a shell offers for a value: files, folders, or these words. A word that ends in `=` goes on. */
+/** Completions that a shell offers for a value: files, folders, or these words. A word that ends in `=` goes on. */
 export type Completion = 'files' | 'folders' | readonly string[];
 
 /** A flag: `--name VALUE`, or `--name` alone when it has no value. */
@@ -19,7 +19,7 @@ export interface FlagSpec {
   readonly value?: string;
   /** May be given several times. */
   readonly repeatable?: boolean;
-  /** By default files for FILE and folders for DIR and FOLDER. */
+  /** Completion of the value: by default files for FILE and folders for DIR and FOLDER. */
   readonly completes?: Completion;
   readonly description: string;
 }
@@ -32,7 +32,7 @@ export interface ArgumentSpec {
   readonly required?: boolean;
   /** True when it takes all remaining arguments. */
   readonly rest?: boolean;
-  /** By default files for FILE and folders for DIR. */
+  /** Completion of the value: by default files for FILE and folders for DIR. */
   readonly completes?: Completion;
 }
 
@@ -48,7 +48,7 @@ export interface CommandSpec {
   readonly flags: readonly FlagSpec[];
   /** Command lines that work, with what they do. */
   readonly examples: readonly { readonly line: string; readonly does: string }[];
-  /** How to go on when it is not known whether it was done (status 3): of commands that have a node do something. */
+  /** Advice when the result is not known (status 3), for commands that have a node do something. */
   readonly again?: string;
   /** Exit status → when, beyond 0 (done), 1 (failed) and 2 (wrong command line). */
   readonly exits?: Readonly<Record<number, string>>;
@@ -95,15 +95,15 @@ export interface CliProcess {
   exit(code: number): void;
 }
 
-/** What a command has asked a node to do. */
+/** Watches what a command has asked a node to do. */
 export interface WriteWatch {
-  /** How to go on when it is not known whether it was done. */
+  /** Advice when the result is not known. */
   advice: string;
   /** Waits for the answer of a request that does something. Throws `UnknownOutcome` when SIGINT or SIGTERM comes before it. */
   answer<T>(request: Promise<T>): Promise<T>;
 }
 
-/** What a command has around it. */
+/** Surroundings of a command. */
 export interface CliContext extends CliProcess {
   /** True when a program calls the command, by --json: errors are JSON as well. */
   readonly json?: boolean;

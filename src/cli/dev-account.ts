@@ -13,7 +13,7 @@ export function devAccount(name: string): DevAccount {
   throw new UsageError(`the dev network has accounts 1 to ${accounts.length}, user and miner, not "${name}"`);
 }
 
-/** What to know before something of value is paid to `dev:N`; undefined for other texts. */
+/** Warning before something of value is paid to `dev:N`; undefined for other texts. */
 export function devWarning(text: string): string | undefined {
   if (!text.startsWith(PREFIX)) return undefined;
   return `${text} is an account of tessera dev: everybody has its key, and can take payments to it on any other network`;

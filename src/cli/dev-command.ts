@@ -1,4 +1,4 @@
-/** What the commands for a running dev network have in common: where it is, and what to say when it is none. */
+/** Shared parts of the commands for a running dev network: its address, and the advice when there is none. */
 
 import type { NodeClient } from '../client/client.js';
 import { nodeFetch } from '../client/node-fetch.js';

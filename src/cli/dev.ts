@@ -179,7 +179,7 @@ export interface StartedNetwork extends Service {
   readonly urls: Readonly<Record<NodeRole, string>>;
   /** Base URL of the API of all, once started; undefined when it is off. */
   readonly url?: string | undefined;
-  /** Who owns what in block 0, once started. */
+  /** Owners in block 0, once started. */
   readonly accounts: DevAccounts;
   readonly mnemonic: string | null;
   /** True while its folder has what should be in the state file and is not. */
@@ -263,7 +263,7 @@ function tell(args: ParsedArgs, { stdout }: CliContext, { network, ...facts }: R
   else if (!args.has('quiet')) stdout.write(devBanner(all));
 }
 
-/** Where the network listens; undefined for loopback. Throws `UsageError`. */
+/** Address on which the network listens; undefined for loopback. Throws `UsageError`. */
 function hostFlag(args: ParsedArgs, { env }: CliContext): string | undefined {
   const flag = args.value('host');
   const host = flag ?? env[HOST_ENV];
@@ -292,7 +292,7 @@ function forkFlag(args: ParsedArgs): Pick<DevOptions, 'fork'> {
   return { fork: new URL(fork).origin };
 }
 
-/** What the accounts are made from. Throws `UsageError`. */
+/** Options from which the accounts are made. Throws `UsageError`. */
 function accountFlags(args: ParsedArgs): DevAccountsOptions {
   const balance = args.value('balance');
   const mnemonic = args.value('mnemonic');

@@ -57,7 +57,7 @@ export function commandPage(spec: CommandSpec): string {
   ]);
 }
 
-/** What the page of a command is made from, as one line of JSON. */
+/** The contents of a command's page, as one line of JSON. */
 export function commandJson(spec: CommandSpec): string {
   const commands = spec.commands?.map(({ name, summary }) => ({ name, summary }));
   return `${stringifyExact({ ...spec, ...(commands === undefined ? {} : { commands }), exits: exitsOf(spec) })}\n`;

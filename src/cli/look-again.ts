@@ -28,8 +28,8 @@ const LOOKING: Looking = {
 };
 
 /**
- * What the look gives, once it gives something. Says when nothing answers, and until when it looks. Throws the error of a look that no later
- * one can mend, or of the last one.
+ * Result of the look, once there is one. Says when nothing answers, and until when it looks. Throws the error of a look that
+ * no later one can mend, or of the last one.
  */
 export async function lookUntil<T>(
   look: () => Promise<T | undefined>,
@@ -55,7 +55,7 @@ export async function lookUntil<T>(
   }
 }
 
-/** For an error while what was accepted is waited for; `what` names it. A rejection is known, and stays as it is. */
+/** Turns an error into "unknown" while `what`, which was accepted, is waited for. A rejection is known, and is not changed. */
 export function stillUnknown(error: unknown, what: string): unknown {
   if (isTesseraError(error, 'transaction_rejected')) return error;
   const code = isTesseraError(error) ? error.code : 'internal_error';

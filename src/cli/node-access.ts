@@ -1,6 +1,6 @@
 /**
- * Which node a command talks to, with which API key, and which certificates it trusts: the same for every command
- * (docs/cli.md#which-node).
+ * Choice of the node that a command talks to, of its API key, and of the certificates that it trusts: the same for every
+ * command (docs/cli.md#which-node).
  */
 
 import { existsSync } from 'node:fs';
@@ -54,7 +54,7 @@ export function nodeFlags(roles: readonly NodeRole[], role: string, url: string)
 /** The nodes that can do what is wanted. */
 export interface WantedNode {
   readonly roles: readonly NodeRole[];
-  /** When nothing says otherwise. */
+  /** Role when nothing else names one. */
   readonly fallback: NodeRole;
   /** Why a node of another role cannot be it. */
   readonly refusal: (role: NodeRole) => string;
@@ -78,7 +78,7 @@ export function nodeConfig(args: ParsedArgs, context: CliContext, wanted: Wanted
   throw new UsageError(wanted.refusal(role));
 }
 
-/** Which node of a process with several roles can do it; undefined where there is one node only, or none that can. */
+/** Role in a process of several nodes that can do it; undefined with one node only, or none that can. */
 function oneOf(roles: readonly NodeRole[] = [], { roles: able, fallback }: WantedNode): NodeRole | undefined {
   if (roles.length <= 1) return undefined;
   return [fallback, ...able].find((role) => roles.includes(role) && able.includes(role));
@@ -145,7 +145,7 @@ function checkRuns({ node }: Config): void {
   );
 }
 
-/** Where the API of the configured node is. A node that runs on its folder says so itself. */
+/** URL of the configured node's API. A node that runs on its folder says so itself. */
 function urlOf({ node, api }: Config): string {
   const { url } = runningNode(node.dataDir);
   if (url !== undefined) return reachable(new URL(url));

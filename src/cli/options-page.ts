@@ -12,7 +12,7 @@ import { NODE_ROLES } from '../lib/roles.js';
 import { UsageError } from './command.js';
 import { entries, PROGRAM, page } from './help.js';
 
-/** Longer defaults are cut to this many characters. */
+/** Number of characters at which longer defaults are cut. */
 const MAX_DEFAULT = 40;
 
 /** Every option, or those in the named section or with that path. Throws `UsageError` for another name. */

@@ -18,7 +18,7 @@ const stdout: Output = Object.create(process.stdout, {
   },
 });
 
-/** What is told that nobody reads standard output any more. */
+/** Callbacks for the case that nobody reads standard output any more. */
 const readerGone = new Set<() => void>();
 
 const context: CliProcess = {
@@ -49,7 +49,7 @@ function onBrokenInvariant(kind: string, error: unknown): void {
   process.exit(1);
 }
 
-/** Whoever asked for a result must not take a file without it for one. */
+/** Reports lost output: whoever asked for a result must not take a file without it for one. */
 function outputLost(cause: Error): number {
   const error = new TesseraError('write_failed', `the output cannot be written: ${cause.message}`, { cause });
   printFailure(error, { stderr: process.stderr, json: process.argv.includes('--json') });

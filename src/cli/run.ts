@@ -1,4 +1,4 @@
-/** From the command line to an exit status: finds the command, parses its flags, runs it, and prints errors. */
+/** Main function of the command line: finds the command, parses its flags, runs it, prints errors, and returns the exit status. */
 
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { printableJson, printableLines } from '../lib/printable.js';
@@ -99,7 +99,7 @@ function versionText(json: boolean): string {
   return json ? `${JSON.stringify({ version, node })}\n` : `${PROGRAM} ${version} (node ${node})\n`;
 }
 
-/** Without arguments, a container configured by its environment starts, and a person gets the overview. */
+/** Tells a container, which starts by its environment without arguments, from a person, who gets the overview. */
 function isConfigured({ env }: CliProcess): boolean {
   return env.TESSERA_CONFIG !== undefined || env.TESSERA_NODE__ROLE !== undefined;
 }

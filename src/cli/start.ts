@@ -45,7 +45,7 @@ const spec: CommandSpec = {
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-/** What runs, as this command sees it: a node, or several at one address. */
+/** Running nodes, as this command sees them: a node, or several at one address. */
 interface Running extends Service {
   readonly apiUrl: string;
 }
@@ -143,17 +143,17 @@ function withJsonLog(input: ConfigInput, args: ParsedArgs): ConfigInput {
   return { ...input, flags: [...(input.flags ?? []), { option: 'log.format', value: 'json', flag: '--json' }] };
 }
 
-/** What was made from a configuration, and how it takes over another. */
+/** Service made from a configuration, and its way to take over another configuration. */
 interface Started {
   readonly running: Running;
   apply(loaded: LoadedProcess): Promise<void>;
-  /** Where it is reached. */
+  /** Addresses at which it is reached. */
   addresses(): object;
 }
 
 interface Reloaded extends Pick<Started, 'apply'> {
   readonly logger: NodeLogger;
-  /** Of each node, and then of the address in common. */
+  /** Options of each node, and then of the shared address. */
   readonly options: readonly EffectiveOptions[];
 }
 
@@ -232,7 +232,7 @@ export const command: Command = {
     }),
 };
 
-/** Where a node is reached; one without an address of its own has none for the API. */
+/** Addresses of a node; a node without its own address has none for the API. */
 function addressesOf({ apiUrl, peerAddress, metricsUrl = '' }: StartedNode): object {
   return {
     ...(apiUrl === '' ? {} : { api: apiUrl }),

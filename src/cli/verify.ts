@@ -259,7 +259,7 @@ async function holdAgainst(
   }
 }
 
-/** What a wallet counts as unspent against a mempool node that runs. */
+/** Compares the unspent outputs of a wallet with a running mempool node. */
 async function holdAgainstNode(client: NodeClient, kv: Kv, context: CliContext, signal: AbortSignal): Promise<string> {
   const { holdWalletAgainstNode } = await import('../node/verify/wallet-against-node.js');
   const progress = startProgress('comparing', 'outputs', context, systemClock);

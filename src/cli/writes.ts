@@ -1,4 +1,4 @@
-/** What a command asks a node to do: until an answer says whether it was done, the command has neither succeeded nor failed. */
+/** Tracks requests that make a node act: until an answer says whether it was done, the command has neither succeeded nor failed. */
 
 import { mayHaveActed, UnknownOutcome } from '../client/repeat.js';
 import { createDeferred } from '../lib/deferred.js';
@@ -8,7 +8,7 @@ import { type CliProcess, ExitError, type WriteWatch } from './command.js';
 /** Exit status when it is not known whether it was done. */
 export const UNKNOWN = 3;
 
-/** What can always be done about that. */
+/** Advice that always applies then. */
 export const LOOK_FIRST = 'check what the node has done before you run the command again';
 
 export class Writes implements WriteWatch {
@@ -39,7 +39,7 @@ export class Writes implements WriteWatch {
     }
   }
 
-  /** What a command that has thrown the error ends with: while a request is out, that is no failure. */
+  /** Error with which a command ends: while a request is out, its error is no failure. */
   judged(error: unknown): unknown {
     if (!this.#isOut || error instanceof ExitError) return error;
     const code = isTesseraError(error) ? error.code : 'internal_error';

@@ -17,17 +17,17 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Bytes of the largest answer, unpacked. */
   readonly maxAnswerBytes?: number;
-  /** Instead of that of Node.js: for certificates that it does not trust. */
+  /** Replaces the `fetch` of Node.js, for certificates that it does not trust. */
   readonly fetch?: Fetch | undefined;
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** For envelope routes: makes it safe to repeat the request. */
+  /** Makes it safe to repeat the request, for envelope routes. */
   readonly cacheId?: string;
-  /** For operations that take an `Idempotency-Key`: makes it safe to repeat the request. */
+  /** Makes it safe to repeat the request, for operations that take an `Idempotency-Key`. */
   readonly idempotencyKey?: string | undefined;
-  /** Instead of that of the client. */
+  /** Replaces the time limit of the client. */
   readonly timeoutMs?: number;
 }
 
@@ -107,7 +107,7 @@ export class NodeClient {
   }
 }
 
-/** What the answer may be; undefined is one without a body, of which the status says all. */
+/** Forms that the answer may have; undefined is an answer without a body, whose status says all. */
 function formsOf({ success }: Operation, status: number): readonly (TSchema | undefined)[] {
   const described = success[status];
   return described === undefined ? Object.values(success).flatMap(({ schema }) => schema ?? []) : [described.schema];

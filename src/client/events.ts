@@ -27,7 +27,7 @@ export interface ReceivedEvent {
 export interface EventRequest {
   readonly url: string;
   readonly apiKey?: string | undefined;
-  /** Instead of that of Node.js. */
+  /** Replaces the `fetch` of Node.js. */
   readonly fetch?: Fetch | undefined;
   /** Resume after this event. */
   readonly lastEventId?: string | undefined;
@@ -36,9 +36,7 @@ export interface EventRequest {
   readonly onOpen?: (() => void) | undefined;
 }
 
-/**
- * What a connection yields: an event, or a sign of life (`undefined`). Both carry the id to resume after.
- */
+/** Yield of a connection: an event, or a sign of life (`undefined`). Both carry the id to resume after. */
 export interface EventNews {
   /** The id to resume after. */
   readonly id: string;
@@ -103,7 +101,7 @@ export async function* followEvents(
   }
 }
 
-/** What another attempt may not meet: the node is away, has too much to do, or is broken for now. */
+/** Tells an error that another attempt may not meet: the node is away, has too much to do, or is broken for now. */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof TesseraError)) return false;
   const { status } = error.details;

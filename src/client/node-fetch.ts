@@ -10,7 +10,7 @@ import { Readable } from 'node:stream';
 import type { PeerCertificate } from 'node:tls';
 import type { Fetch } from './transport.js';
 
-/** Either the authorities, in PEM, or the one certificate that a server must have, whatever its name is. */
+/** Trusted certificates: the authorities, in PEM, or the one certificate that a server must have, whatever its name is. */
 export type Trust = { readonly authorities: string } | { readonly certificate: string };
 
 /** Statuses whose answers have no body. */

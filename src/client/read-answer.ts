@@ -23,8 +23,8 @@ export async function readText({ body }: Response, maxBytes: number, signal?: Ab
 }
 
 /**
- * What the stream brings, until it ends or is aborted. The signal of a `fetch` does nothing any more once the garbage
- * collector has taken its request, which nobody holds while the body is read.
+ * Chunks of the stream, until it ends or is aborted. The signal of a `fetch` does nothing any more once the garbage collector
+ * has taken its request, which nobody holds while the body is read.
  */
 export async function* chunksOf(body: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();

@@ -28,7 +28,7 @@ const DEFINITE: ReadonlySet<ErrorCode> = new Set([
   'idempotency_key_reused',
 ]);
 
-/** It is not known whether the node has acted. */
+/** Error of a request when it is not known whether the node has acted. */
 export class UnknownOutcome extends TesseraError {
   constructor(cause: TesseraError) {
     super(cause.code, cause.message, { cause });
@@ -37,8 +37,8 @@ export class UnknownOutcome extends TesseraError {
 
 export interface Repeating {
   /**
-   * What follows a lost answer: `stop` throws it, `repeat` asks again, for what does nothing at the node, and a function is called
-   * once, before the first repetition: it resolves with true when a repetition does nothing more.
+   * Reaction to a lost answer: `stop` throws it, `repeat` asks again, for what does nothing at the node, and a function is
+   * called once, before the first repetition: it resolves with true when a repetition does nothing more.
    */
   readonly afterLoss: 'stop' | 'repeat' | (() => Promise<boolean>);
   /** Repeats also what the node could not look at then; `all`: also what never came to it. */
@@ -100,7 +100,7 @@ export function describesKeys(
   return Array.isArray(parameters) && parameters.some((parameter) => memberOf(parameter, 'name') === text);
 }
 
-/** After a first attempt. The errors of a node say that nothing was done, but for those of a broken one, and one that does not know. */
+/** True if the node may have acted. Its errors say that nothing was done, unless it is broken or does not know. */
 export function mayHaveActed(error: TesseraError): boolean {
   return error instanceof NoAnswer ? error.sent : LOST.has(error.code);
 }
@@ -125,7 +125,7 @@ export function mayAnswerLater(error: TesseraError): boolean {
   return error.code === 'node_unreachable' || error.code === 'mempool_unreachable' || isPassing(error);
 }
 
-/** What the node has asked to wait for, in ms; 0 when it has named no time. */
+/** Time that the node asks to wait, in ms; 0 when it has named no time. */
 export function retryAfterMs({ details }: TesseraError): number {
   return typeof details.retryAfter === 'number' ? 1_000 * details.retryAfter : 0;
 }

@@ -9,7 +9,7 @@ type Statuses = Readonly<Record<string, { readonly status: string }>>;
 export interface Submitting extends Omit<Repeating, 'afterLoss'> {
   /** Sends them once. */
   readonly send: () => Promise<unknown>;
-  /** What the node says of them. */
+  /** Asks the node for the statuses. */
   readonly ask: () => Promise<Statuses>;
 }
 

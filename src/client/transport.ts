@@ -9,7 +9,7 @@ import { type JsonValue, parseExactJson } from '../lib/json.js';
 import { TimeLimit } from '../lib/time-limit.js';
 import { readText } from './read-answer.js';
 
-/** What requests are sent with: `fetch`, or something like it. */
+/** Sender of requests: `fetch`, or something like it. */
 export type Fetch = (url: URL | string, init: RequestInit) => Promise<Response>;
 
 /** The one of the platform, found when it is called: browsers refuse it as a method of something else. */
@@ -56,7 +56,7 @@ export class NoAnswer extends TesseraError {
 
 /** The node refused. Code and message are the node's. */
 export class RefusedCall extends TesseraError {
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
   /** Finds the request in the log of the node. */
   readonly requestId: string | null;
@@ -87,7 +87,7 @@ export interface Outgoing {
   readonly body?: string | undefined;
 }
 
-/** How a request is sent. */
+/** Options of sending a request. */
 export interface Sending {
   readonly fetch: Fetch;
   readonly signal?: AbortSignal | undefined;

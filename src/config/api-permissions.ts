@@ -1,4 +1,4 @@
-/** What an API key may be allowed, by name. */
+/** Permissions of an API key, by name. */
 
 /**
  * - `read`: history, labels and events of the wallet; asking the mempool node for its funds.

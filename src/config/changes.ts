@@ -1,4 +1,4 @@
-/** What a reloaded configuration changes: the options that a running node applies, and those that need a restart. */
+/** Changes of a reloaded configuration: the options that a running node applies, and those that need a restart. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from './load.js';

@@ -28,7 +28,7 @@ export const DEV_AMOUNT = 100_000_000n * DISPLAY_UNIT;
 /** Name of the transaction that holds the funds. */
 export const DEV_GENESIS_TX = GENESIS_TX;
 
-/** What the accounts are made from. */
+/** Options from which the accounts are made. */
 export interface DevAccountsOptions {
   /** Twelve or twenty-four words: account N is the address number N - 1 that a wallet with these words receives at. */
   readonly mnemonic?: string | undefined;
@@ -94,7 +94,7 @@ export function normalMnemonic(text: string): string {
   );
 }
 
-/** Who signs the blocks of the dev network: `network.producer_keys` and `mempool.producer_key` of its files. */
+/** Key that signs the blocks of the dev network: `network.producer_keys` and `mempool.producer_key` of its files. */
 export function devProducer(): KeyPair {
   return keyPairFromSeed(sha3Bytes('tessera dev producer'));
 }

@@ -13,11 +13,11 @@ export interface DevConfigOptions {
   readonly dataDir: string;
   /** Added to the default ports of every role; `any` takes free ports (for tests). Default 0. */
   readonly ports?: number | 'any';
-  /** By default the one that ships, with the default accounts. */
+  /** Genesis file: by default the supplied one, with the default accounts. */
   readonly genesisFile?: string;
   /** Port of the address of the whole network; `off` for none. By default 8080, moved with the others. */
   readonly port?: number | 'off';
-  /** Where the address of the whole network listens, by default on loopback; the nodes stay there. */
+  /** Address on which the whole network listens, by default on loopback; the nodes stay there. */
   readonly host?: string;
   /** Milliseconds between blocks; without it, a block is made when there is something to put into it. */
   readonly intervalMs?: number;

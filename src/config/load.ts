@@ -18,9 +18,9 @@ import { type Environment, type FlagValue, IN_CODE, readEnvLayer, readFileLayer,
 import { isRecord } from './values.js';
 
 export interface ConfigInput {
-  /** From `--role`; beats every other source. Several roles have commas between them. */
+  /** Roles of `--role`, separated by commas; they beat every other source. */
   readonly role?: string;
-  /** From `--config`. Without it and TESSERA_CONFIG the file that ships for the role is read; null reads none. */
+  /** File of `--config`. Without it and TESSERA_CONFIG the supplied file of the role is read; null reads none. */
   readonly file?: string | null;
   readonly env?: Environment;
   readonly flags?: readonly FlagValue[];
@@ -30,7 +30,7 @@ export interface ConfigInput {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Where each option's value came from: path → `default`, `file …`, `env …`, `flag …`. Unset options are absent. */
+  /** Source of each option's value: path → `default`, `file …`, `env …`, `flag …`. Unset options are absent. */
   readonly sources: ReadonlyMap<string, string>;
   /** The same values by path. Secrets are among them: print `describeConfig` instead. */
   readonly values: ReadonlyMap<string, unknown>;
@@ -48,9 +48,9 @@ const SOURCE_OF_PORTS = 'the ports of the process';
 
 /** A process with one node or several. */
 export interface LoadedProcess {
-  /** In the order of the roles. */
+  /** The nodes, in the order of the roles. */
   readonly nodes: readonly [LoadedConfig, ...LoadedConfig[]];
-  /** Of the address that several nodes have in common: its `api`, `envelope`, `log` and the folder above theirs. */
+  /** Configuration of the shared address of several nodes: its `api`, `envelope`, `log` and the folder above theirs. */
   readonly joint: LoadedConfig | undefined;
 }
 

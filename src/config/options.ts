@@ -1,7 +1,7 @@
 /**
- * How an option is described: a TypeBox schema that also says what the option is for, its default, its unit, and whether
- * it is a secret or a path. The loader, the sample file, the help and the redaction all read these marks, so an option is
- * written down once, in `schema.ts`.
+ * Description of an option: a TypeBox schema that also says what the option is for, its default, its unit, and whether it is
+ * a secret or a path. The loader, the sample file, the help and the redaction all read these marks, so an option is written
+ * down once, in `schema.ts`.
  */
 
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
@@ -19,7 +19,7 @@ export interface OptionMarks {
   readonly roleDefaults?: Readonly<Record<NodeRole, unknown>>;
   /** Unit of a number, for people. */
   readonly unit?: string;
-  /** Never printed, and never accepted on the command line, which every user of the machine can read. */
+  /** Marks a secret: never printed, and never accepted on the command line, which every user of the machine can read. */
   readonly secret?: boolean;
   /** A file or folder: relative paths in a config file start at that file's folder. */
   readonly path?: PathBase;
@@ -38,7 +38,7 @@ interface TextMarks extends OptionMarks {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
-  /** What the pattern means, for error messages: "host:port". */
+  /** Meaning of the pattern, for error messages: "host:port". */
   readonly form?: string;
 }
 

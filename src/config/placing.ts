@@ -21,7 +21,7 @@ export interface Place {
 export const JOINT_API_PORT = 8080;
 /** Options that two nodes of one process cannot share; 0 is any free port. */
 const OF_ONE_NODE = ['peers.port', 'peers.advertise', 'metrics.port'] as const;
-/** Where a node that listens on every address is reached. */
+/** Addresses at which a node that listens everywhere is reached. */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 const SOURCE = 'the process';
 /** Name of the process in its log. */
@@ -92,7 +92,7 @@ function placeApi(at: Place, settings: Settings): void {
   }
 }
 
-/** Where a node of the process accepts links; undefined for any free port, which is known when it listens. */
+/** Address on which a node of the process accepts links; undefined for any free port, which is known when it listens. */
 function peerAddress(settings: Settings, role: NodeRole): string | undefined {
   const advertised = settings.get('peers.advertise')?.value;
   // A certificate is for a name.

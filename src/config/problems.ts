@@ -6,9 +6,9 @@ import { TesseraError } from '../lib/errors.js';
 export interface ConfigProblem {
   /** Path of the option: `api.port`. */
   readonly option: string;
-  /** Where the value came from: `default`, `file /etc/tessera.toml`, `env TESSERA_API__PORT`, `flag --set`. */
+  /** Source of the value: `default`, `file /etc/tessera.toml`, `env TESSERA_API__PORT`, `flag --set`. */
   readonly source: string;
-  /** What is wrong and what is allowed. Never holds a secret. */
+  /** Description of the mistake and of allowed values. Never holds a secret. */
   readonly problem: string;
 }
 

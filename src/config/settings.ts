@@ -15,10 +15,10 @@ export interface Setting {
   readonly isOfRole?: boolean;
 }
 
-/** By the path of the option. */
+/** Settings by the path of the option. */
 export type Settings = Map<string, Setting>;
 
-/** What one source says: of every node, and of those of one role. */
+/** Settings of one source: for every node, and for those of one role. */
 export interface Layer {
   readonly common: Settings;
   readonly byRole: ReadonlyMap<NodeRole, Settings>;
@@ -28,7 +28,7 @@ export function emptyLayer(): Layer {
   return { common: new Map(), byRole: new Map(NODE_ROLES.map((role) => [role, new Map()])) };
 }
 
-/** What all sources, later ones winning, say of a node of the role; without a role, what they say of every node. */
+/** Settings for a node of the role from all sources, later ones winning; without a role, those for every node. */
 export function merged(layers: readonly Layer[], role?: NodeRole): Settings {
   const settings: Settings = new Map();
   for (const { common, byRole } of layers) {
@@ -38,7 +38,7 @@ export function merged(layers: readonly Layer[], role?: NodeRole): Settings {
   return settings;
 }
 
-/** Where a value comes from. */
+/** Source of a value. */
 export interface Origin {
   readonly source: string;
   readonly rank: number;

@@ -147,8 +147,8 @@ function isForOption(name: string): boolean {
 }
 
 /**
- * What to say of variables that begin like those of the program and are none; undefined when there are none. They are ignored:
- * Kubernetes sets some for every service named `tessera`.
+ * Warning about variables that begin like those of the program but are not options; undefined when there are none. They are
+ * ignored: Kubernetes sets some for every service named `tessera`.
  */
 export function ignoredVariables(env: Environment): string | undefined {
   const ignored = Object.keys(env).filter(
@@ -162,7 +162,7 @@ export function ignoredVariables(env: Environment): string | undefined {
   return `variables that are not options are ignored: ${ignored.join(', ')}${advice}`;
 }
 
-/** Where a value of every node, or of one role, belongs. */
+/** Place of a value for every node, or for one role. */
 function placeIn(layer: Layer, origin: Origin, role: NodeRole | undefined): [Settings, Origin] {
   const settings = role && layer.byRole.get(role);
   return role && settings ? [settings, ofRole(origin, role)] : [layer.common, origin];

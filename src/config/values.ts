@@ -7,7 +7,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml } from 'smol-toml';
 import { isGroup } from './options.js';
 
-/** Longer values are cut in error messages. */
+/** Length at which values are cut in error messages. */
 const MAX_SHOWN = 80;
 
 /** The value that a text from the environment or the command line stands for; text that does not fit stays text. */
@@ -34,7 +34,7 @@ function listFromText(text: string): unknown {
   }
 }
 
-/** What is wrong with the value, to complete a sentence that begins with the option; undefined when nothing is. */
+/** Fault of the value, which completes a sentence that begins with the option; undefined without one. */
 export function problemOf(schema: TSchema, value: unknown): string | undefined {
   return fits(schema, value) ? undefined : describeMisfit(schema, value);
 }
@@ -117,7 +117,7 @@ function firstMemberProblem(
   return undefined;
 }
 
-/** What a schema allows, in words: `an integer from 0 to 65535`. */
+/** Values that a schema allows, in words: `an integer from 0 to 65535`. */
 export function allowed(schema: TSchema): string {
   if (schema.enum !== undefined) return oneOf(schema.enum);
   if (schema.type === 'boolean') return 'true or false';

@@ -18,7 +18,7 @@ const UNUSED_X = 'A'.repeat(43);
 
 const publicKeys = new LRUCache<string, KeyObject>({ max: KEY_CACHE_SIZE });
 
-/** What is known of libsodium; looked for when the first signature is verified or made. */
+/** State of libsodium, which is looked for when the first signature is verified or made. */
 let sodium: SodiumState | undefined;
 
 function openedSodium(): SodiumState {
@@ -57,7 +57,7 @@ export function publicKeyOf(seed: Uint8Array): Uint8Array {
   return (openedSodium().signer ?? opensslSigner).publicKeyOf(seed);
 }
 
-/** Where libsodium is not used. Its signatures are the same. */
+/** Signer without libsodium. Its signatures are the same. */
 export const opensslSigner: Signer = {
   sign: (seed, message) => new Uint8Array(sign(null, message, importSeed(seed))),
   publicKeyOf: publicKeyByOpenssl,

@@ -5,7 +5,7 @@
  * that are not. test/crypto/sodium.test.ts shows that they are what this says.
  */
 
-/** What all of them sign. */
+/** Message that all of them sign. */
 export const EDGE_MESSAGE = 'tessera edge signature';
 
 export const EDGE_SIGNATURES: readonly string[] = [

@@ -22,7 +22,7 @@ export interface ScryptCost {
   readonly p: number;
 }
 
-/** How a key was derived, as files store it. */
+/** Parameters of a derived key, as files store them. */
 export const ScryptParameters = Type.Object({
   name: Type.Literal('scrypt'),
   n: Type.Integer(),
@@ -40,7 +40,7 @@ export function scryptParameters({ n, r, p }: ScryptCost, salt: Uint8Array): Scr
 /** 128 MiB and about 240 ms of one core. */
 export const DEFAULT_SCRYPT_COST: ScryptCost = { n: 2 ** 17, r: 8, p: 1 };
 
-/** For a blank passphrase, which is the first that anybody tries, at whatever cost. */
+/** Cost for a blank passphrase, which is the first that anybody tries, at whatever cost. */
 export const BLANK_SCRYPT_COST: ScryptCost = { n: 2 ** 10, r: 8, p: 1 };
 
 /** Limits for stored parameters, so that a damaged or planted file cannot exhaust the machine's memory. */

@@ -13,10 +13,10 @@ import { asBuffer, utf8 } from '../lib/bytes.js';
 import { errorMessage } from '../lib/errors.js';
 import { EDGE_MESSAGE, EDGE_SIGNATURES } from './edge-signatures.js';
 
-/** Whether `signature` (64 bytes) is one of `publicKey` (32 bytes) over `message`. */
+/** Verifies `signature` (64 bytes) of `publicKey` (32 bytes) over `message`. */
 export type Verify = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
-/** What is done with a 32-byte seed. */
+/** Operations with a 32-byte seed. */
 export interface Signer {
   /** 64 bytes. */
   sign(seed: Uint8Array, message: Uint8Array): Uint8Array;
@@ -40,7 +40,7 @@ const KEY_LENGTH = 32;
 const SECRET_LENGTH = 64;
 const SIGNATURE_LENGTH = 64;
 
-/** libsodium, when the package is installed, accepts no edge case that `decide` refuses, and makes what it accepts. */
+/** Opens libsodium, if its package is installed. It accepts no edge case that `decide` refuses, and makes what it accepts. */
 export function openSodium(decide: Verify): SodiumState {
   let sodium: Sodium;
   try {

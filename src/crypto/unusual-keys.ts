@@ -56,7 +56,7 @@ type Point = InstanceType<typeof ed25519.Point>;
 /** Multiplies one key: a function of the scalar, which is below the order of the base point. */
 type Multiplier = (scalar: bigint) => Point;
 
-/** By the encoding of the key; undefined for one that is no point. It holds unusual keys only, so it ends at a few dozen. */
+/** Multipliers by the encoding of the key; undefined for a key that is no point. Unusual keys only: a few dozen at most. */
 const multipliers = new Map<string, Multiplier | undefined>();
 const COFACTOR = 8n;
 /** Bits of a window of the table of a key of full order: 1,408 points, half a mebibyte. There are about twenty such keys. */
@@ -70,12 +70,12 @@ const UNUSUAL_KEY_COST = 8;
 /** The same for an R of small order under an ordinary key, for which nothing is kept; measured: 27. */
 const SMALL_ORDER_R_COST = 32;
 
-/** What a signature costs to verify because of itself, in others. */
+/** Extra cost of verifying this signature, in ordinary verifications. */
 export function signatureCost(signature: Uint8Array): number {
   return hasSmallOrderR(signature) ? SMALL_ORDER_R_COST : 1;
 }
 
-/** What a signature under the key costs to verify, in those of other keys. */
+/** Cost of verifying a signature under the key, in those of other keys. */
 export function verificationCost(publicKey: Uint8Array): number {
   return isUnusualKey(publicKey) ? UNUSUAL_KEY_COST : 1;
 }

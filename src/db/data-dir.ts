@@ -36,12 +36,12 @@ const DATABASE_FOLDER = 'db';
 const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
 /**
- * Of databases to which each payment is written. LevelDB merges what it gathers into what it has, again and again: with four times as much
- * at once that took half the processor time (docs/results/catch-up.md).
+ * Options of databases to which each payment is written. LevelDB merges what it gathers into what it has, again and again:
+ * with four times as much at once that took half the processor time (docs/results/catch-up.md).
  */
 const LARGE = { writeBufferBytes: 16 * 1024 * 1024 } as const;
 
-/** What the reader of an error about lost or damaged data can do, by role: the end of its sentence. */
+/** Advice after an error about lost or damaged data, by role: the end of its sentence. */
 const WAY_BACK: Readonly<Record<string, string>> = {
   storage:
     'run tessera rebuild, which keeps the blocks that can be read, or restore the data directory from a backup; what is missing then comes from other storage nodes',

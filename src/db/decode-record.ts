@@ -6,7 +6,7 @@
 import { BincodeReader } from '../chain/bincode.js';
 import { type ErrorCode, TesseraError } from '../lib/errors.js';
 
-/** What `read` makes of all the bytes. Throws `data_corrupt`, or `code`, whatever goes wrong. */
+/** Value that `read` makes of all the bytes. Throws `data_corrupt`, or `code`, whatever goes wrong. */
 export function decodeRecord<T>(
   what: string,
   bytes: Uint8Array,

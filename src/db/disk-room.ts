@@ -1,7 +1,7 @@
 /**
- * How much room the disk under the data directory has. Below a mark the node takes nothing new, while there is still room
- * for what it has begun: a disk that is really full refuses in the middle of things. And databases that could not be written
- * are tried again here, so that a node nobody writes to finds out that its disk is well again (rule P7).
+ * Free space on the disk under the data directory. Below a mark the node takes nothing new, while there is still room for
+ * what it has begun: a disk that is really full refuses in the middle of things. And databases that could not be written are
+ * tried again here, so that a node nobody writes to finds out that its disk is well again (rule P7).
  */
 
 import { statfs } from 'node:fs/promises';
@@ -26,13 +26,13 @@ export interface Room {
   readonly isLow: boolean;
   /** Throws `write_failed` while nothing new is to be written. */
   check(): void;
-  /** There is too little from now on. */
+  /** Fires when there is too little space. */
   readonly ranLow: Signal<void>;
-  /** There is enough again. */
+  /** Fires when there is enough space again. */
   readonly isBack: Signal<void>;
 }
 
-/** For those that write to no disk. */
+/** Room for services that write to no disk. */
 export const endlessRoom: Room = {
   isLow: false,
   check: () => undefined,
@@ -50,7 +50,7 @@ export interface DiskRoomOptions {
 export interface DiskRoomModules {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Those that cannot be written now, and trying them again. */
+  /** Databases that cannot be written now, and the way to try them again. */
   readonly databases: { readonly problems: readonly string[]; recover(): Promise<void> };
 }
 

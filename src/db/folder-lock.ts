@@ -12,7 +12,7 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 
 const LOCK_FOLDER = 'lock';
 const PID_FILE = 'lock.pid';
-/** Where the API of who has the lock listens (`running-node.ts`). */
+/** File with the API address of the lock's holder (`running-node.ts`). */
 export const URL_FILE = 'lock.url';
 const FILE_MODE = 0o600;
 /** Place of the start time in /proc/PID/stat, counted from behind the name of the process. */
@@ -49,7 +49,7 @@ export interface Holder {
   readonly isSure: boolean;
 }
 
-/** As `lockHolder`, at once. */
+/** Same as `lockHolder`, but synchronous. */
 export function holderOf(path: string): Holder | undefined {
   try {
     return aliveProcess(readFileSync(join(path, PID_FILE), 'utf8'));
@@ -67,7 +67,7 @@ function aliveProcess(text: string): Holder | undefined {
   return { pid, isSure: start === noted };
 }
 
-/** When a process was started, in ticks since the start of the system, which is named too; undefined where there is no /proc. */
+/** Start of a process, in ticks since the start of the system, which is named too; undefined without /proc. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,4 +1,4 @@
-/** How much room a folder takes. */
+/** Measures the size of a folder. */
 
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';

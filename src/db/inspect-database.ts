@@ -7,7 +7,7 @@ import { checkFiles } from './level-files/check-files.js';
 import { LookedAtFiles } from './level-files/database-files.js';
 import { readSeal, sealPath } from './seal.js';
 
-/** How many looks are taken: files of a running database come and go. */
+/** Number of looks: files of a running database come and go. */
 const ATTEMPTS = 5;
 
 /**

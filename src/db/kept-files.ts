@@ -28,7 +28,7 @@ const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** Links that are made at once. */
 const AT_ONCE = 64;
-/** What link(2) says where there are none. */
+/** Errors of link(2) on file systems without links. */
 const NO_LINKS: readonly unknown[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 const TABLE = /\.(?:ldb|sst)$/;
 /** Files of LevelDB that hold data. */
@@ -41,7 +41,7 @@ export async function folderOf(path: string): Promise<string> {
   return (await isThere(keptFolder(path))) ? keptFolder(path) : path;
 }
 
-/** Before LevelDB opens the database, whose files have been checked. Undefined when there is none yet. */
+/** Keeps the files before LevelDB opens the database, after they were checked. Undefined when there is no database yet. */
 export async function keepFiles(path: string, name: string): Promise<DatabaseFiles | undefined> {
   const files = new FolderFiles(path);
   const [manifest, manifestFile] = [await readManifest(files), await manifestName(files)];
@@ -61,7 +61,7 @@ export async function keepFiles(path: string, name: string): Promise<DatabaseFil
   return new FolderFiles(keptFolder(path));
 }
 
-/** Once LevelDB holds all of it, before the first write. */
+/** Removes the kept files once LevelDB holds all of them, before the first write. */
 export async function forgetFiles(path: string, name: string): Promise<void> {
   const old = `${keptFolder(path)}.old`;
   await rm(old, { recursive: true, force: true });
@@ -73,9 +73,9 @@ export async function forgetFiles(path: string, name: string): Promise<void> {
 }
 
 /**
- * Before the check of a database: puts its files back as they were, when an opening was interrupted, or has not found in the
- * database all that they hold. Interrupted itself, it is done again by the next opening. `sealed`: the last batch that was
- * acknowledged as synced.
+ * Puts the files of a database back before its check, if an opening was interrupted, or did not find in the database all that
+ * they hold. If it is interrupted itself, the next opening does it again. `sealed`: the last batch that was acknowledged as
+ * synced.
  */
 export async function putBackFiles(path: string, name: string, sealed: Mark | undefined): Promise<void> {
   if (!(await isThere(keptFolder(path)))) return;
@@ -109,7 +109,7 @@ export async function bringBackFiles(path: string): Promise<void> {
   await syncFolder(path);
 }
 
-/** Whether the database has batches that what was kept has not: somebody has put another copy of it there since. */
+/** Tells whether the database has batches that the kept files lack: somebody has put another copy of it there since. */
 async function isOutdated(path: string, name: string, sealed: Mark | undefined): Promise<boolean> {
   const options = { tableBytes: 0, wayBack: '' };
   try {

@@ -29,7 +29,7 @@ export type KvEntry = readonly [key: Uint8Array, value: Uint8Array];
 
 export interface Kv {
   get(key: Uint8Array): Promise<Uint8Array | undefined>;
-  /** In the order of `keys`. */
+  /** Values in the order of `keys`. */
   getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
   batch(): KvBatch;
   /**

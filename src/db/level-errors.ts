@@ -1,4 +1,4 @@
-/** What LevelDB's errors mean here. */
+/** Meaning of LevelDB's errors. */
 
 import { basename } from 'node:path';
 import { errorMessage, TesseraError } from '../lib/errors.js';

@@ -47,7 +47,7 @@ export interface LevelKvOptions {
   readonly writeBufferBytes?: number;
   /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
   readonly checkBytes?: number;
-  /** What somebody who reads an error about damage can do: the end of its sentence. */
+  /** Advice for the reader of an error about damage: the end of its sentence. */
   readonly wayBack?: string;
 }
 
@@ -71,7 +71,7 @@ export class LevelKv implements Kv {
   #level: BinaryLevel | undefined;
   #opening: Promise<BinaryLevel> | undefined;
   #seal: Seal | undefined;
-  /** Of the last batch that was acknowledged, and of the last one that was synced. */
+  /** Marks of the last acknowledged batch, and of the last synced one. */
   #last: Mark;
   #sealed: Mark | undefined;
   /** A write has failed on the open LevelDB: it gets no further writes. */
@@ -151,7 +151,7 @@ export class LevelKv implements Kv {
     return this.#problem;
   }
 
-  /** After a failed write: reopens the database, if the disk allows it. */
+  /** Reopens the database after a failed write, if the disk allows it. */
   async recover(): Promise<void> {
     await this.#writing.run(async () => {
       if (this.#isClosed || this.#problem === null) return;
@@ -279,7 +279,7 @@ export class LevelKv implements Kv {
     return level;
   }
 
-  /** After a failed write: what was not acknowledged must not be there after kill -9 either. */
+  /** Spoils the log after a failed write: what was not acknowledged must not be there after kill -9 either. */
   async #spoil(): Promise<void> {
     this.#isSpoiled = true;
     // If the disk refuses this too, a torn record stays, which the next opening cuts off.
@@ -320,7 +320,7 @@ async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryL
   return level;
 }
 
-/** What `put` and `del` of a batch hand encoded bytes to: what abstract-level has databases implement. */
+/** Receiver of encoded bytes of `put` and `del` in a batch: abstract-level has databases implement it. */
 interface EncodedBatch {
   _put(key: Uint8Array, record: Uint8Array): void;
   _del(key: Uint8Array): void;

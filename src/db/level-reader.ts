@@ -106,7 +106,7 @@ class Cursor {
     this.#iterator = undefined;
   }
 
-  /** What is left of the range, in case it must be opened again. */
+  /** Remembers the rest of the range, in case it must be opened again. */
   #advance(chunk: readonly Entry[]): void {
     const last = chunk.at(-1)?.[0];
     if (last === undefined) return;

@@ -15,7 +15,7 @@ import { writeFileDurable } from './write-file-durable.js';
  */
 export const DATA_FORMAT = 2;
 
-/** Its name in the data directory. */
+/** Name of the marker in the data directory. */
 export const MARKER_FILE = 'tessera.json';
 const MARKER_MODE = 0o600;
 

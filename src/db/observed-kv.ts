@@ -11,7 +11,7 @@ interface Observable {
 }
 
 export interface WriteMeasures {
-  /** Of writes that wait for the disk. */
+  /** Times of writes that wait for the disk. */
   readonly synced: Observable;
   readonly unsynced: Observable;
   readonly clock: Clock;

@@ -44,7 +44,7 @@ export async function makePrivate(path: string): Promise<void> {
   }
 }
 
-/** As `tighten`. A file on a mount of its own that is read-only, such as the secret of a container, stays as it is. */
+/** Does for a file what `tighten` does. A file on a read-only mount, such as the secret of a container, is not changed. */
 async function tightenFile(path: string): Promise<void> {
   await tighten(path, FILE_MODE).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EROFS')) throw error;

@@ -13,9 +13,9 @@ import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
 const NOTE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
-/** What the seal of a database is called in the folder that it was put aside in. */
+/** Name of a database's seal in the folder that it was put aside in. */
 export const SEAL_ASIDE = 'seal';
-/** How the names of folders begin that are being removed. */
+/** Prefix of folders that are being removed. */
 const REMOVED = 'removed-';
 
 const notePath = (path: string, name: string): string => join(path, `damaged-${name}`);

@@ -1,6 +1,6 @@
 /**
- * What a value looks like inside a store: the value and the CRC-32 of key and value. A record that was moved to another
- * key, cut or changed by one bit does not check. Also the batch of pending writes.
+ * Form of a value inside a store: the value and the CRC-32 of key and value. A record that was moved to another key, cut or
+ * changed by one bit does not check. Also the batch of pending writes.
  */
 
 import { crc32 } from 'node:zlib';
@@ -89,7 +89,7 @@ const LARGEST_CHUNK = 256 * 1024;
 /** Keys and records of some writes in a row, one behind the other. */
 class Chunk {
   readonly #bytes: Buffer;
-  /** Of each write: where its key ends, and its record. A deletion has none, so that both are the same. */
+  /** Ends of each write: of its key, and of its record. A deletion has no record, so that both are the same. */
   readonly #ends: number[] = [];
   #taken = 0;
 
@@ -129,7 +129,7 @@ class Chunk {
     this.#ends.push(this.#key(key));
   }
 
-  /** As views of its memory. */
+  /** Writes, as views of its memory. */
   *writes(): Generator<PendingWrite, void, undefined> {
     let begin = 0;
     for (let i = 0; i < this.#ends.length; i += 2) {

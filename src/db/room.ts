@@ -1,4 +1,4 @@
-/** Whether the disk takes writes again, after it has refused one. */
+/** Tells whether the disk takes writes again, after it has refused one. */
 
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * What a database that was put aside has held, and which of its files are damaged. It is found out before anything is
- * changed there, and kept in the folder: a repair that was interrupted must not take what it has moved for lost.
+ * Facts about a database that was put aside: what it held, and which of its files are damaged. They are found before anything
+ * is changed there, and kept in the folder: a repair that was interrupted must not take what it has moved for lost.
  */
 
 import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ const PIECE_BYTES = 4096;
 const SalvageFacts = Type.Object({
   /** Number of writes that were acknowledged, as the seal says; 0 when there is none of this database. */
   acknowledged: Type.Integer({ minimum: 0 }),
-  /** How many of them, the last ones, are in no file; null when it cannot be told which is the last one that is there. */
+  /** Number of the last ones that are in no file; null when it cannot be told which is the last one that is there. */
   lost: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
   /** Bytes of its tables and logs. */
   bytes: Type.Integer({ minimum: 0 }),
@@ -41,7 +41,7 @@ export interface Examined {
   readonly damaged: readonly string[];
 }
 
-/** What an earlier examination has found; undefined before the first one. */
+/** Facts of an earlier examination; undefined before the first one. */
 export async function readFacts(path: string): Promise<SalvageFacts | undefined> {
   try {
     const content: unknown = JSON.parse(await readFile(join(path, FACTS_FILE), 'utf8'));
@@ -91,7 +91,7 @@ export async function examine(path: string, read = readWhatCan): Promise<Examine
   return { facts: { acknowledged, lost: isKnown ? Math.max(0, acknowledged - last) : null, bytes }, damaged };
 }
 
-/** Whether a mark is of the database of that seal: a file of another one may have been put there. */
+/** Tells whether a mark is of the database of that seal: a file of another database may have been put there. */
 function isOf(sealed: Mark | undefined, mark: Mark | undefined): mark is Mark {
   return mark !== undefined && (sealed === undefined || isSameDatabase(mark, sealed));
 }

@@ -31,9 +31,9 @@ import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
 /** A file out of LevelDB's sight: its own name and a number, for LevelDB may use the name again. */
 const ASIDE = /^(\d+\.(?:ldb|sst|log))\.\d+\.damaged$/;
-/** Where LevelDB's repair puts what it does not use. */
+/** Folder where LevelDB's repair puts what it does not use. */
 const LOST_FOLDER = 'lost';
-/** In the folder, once it has been repaired. */
+/** Marker in the folder, once it has been repaired. */
 const REPAIRED_FILE = 'repaired';
 const FILE_MODE = 0o600;
 /** Bytes of records in one write. */

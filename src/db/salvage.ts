@@ -1,5 +1,5 @@
 /**
- * What can still be read of a damaged database that was put aside. Its folder is repaired first (`salvage-repair.ts`), and
+ * Reads what is left of a damaged database that was put aside. Its folder is repaired first (`salvage-repair.ts`), and
  * once more when it cannot be opened later.
  *
  * The result is the state of no moment: a deletion may be lost, and an older value may have come back. So it is good only
@@ -30,7 +30,7 @@ interface Opened {
 
 export class Salvage implements Pick<Kv, 'get' | 'getMany' | 'entries' | 'close'> {
   readonly path: string;
-  /** What the database has held. */
+  /** Facts about the database. */
   readonly facts: SalvageFacts;
   readonly #level: BinaryLevel | undefined;
   readonly #reader: LevelReader;

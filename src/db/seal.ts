@@ -1,5 +1,5 @@
 /**
- * How a store knows what it must hold. Every batch carries a mark: the identity of the database, the number of the batch,
+ * Seals tell a store what it must hold. Every batch carries a mark: the identity of the database, the number of the batch,
  * and a digest of all batches up to it. A file beside the database, the seal, names the last batch that was acknowledged
  * as synced. A start compares the two (`level-files/check-files.ts`).
  *
@@ -31,13 +31,13 @@ const FILE_MODE = 0o600;
 const SYNC_EVERY = 256;
 
 export interface Mark {
-  /** Which database: 16 random bytes. */
+  /** Identity of the database: 16 random bytes. */
   readonly id: Uint8Array;
   /** 1 for the first batch, then without gaps. */
   readonly number: number;
-  /** Of all batches up to this one, in order. */
+  /** Digest of all batches up to this one, in order. */
   readonly digest: number;
-  /** Whether the batch was to be synced. */
+  /** True if the batch was to be synced. */
   readonly isSynced: boolean;
 }
 
@@ -71,7 +71,7 @@ export function isSameDatabase(a: Mark, b: Mark): boolean {
   return equalBytes(a.id, b.id);
 }
 
-/** Where the seal of the database in the folder `path` is. */
+/** Path of the seal of the database in the folder `path`. */
 export const sealPath = (path: string): string => `${path}.seal`;
 
 /** The mark that a seal file names; undefined when there is no file or nothing in it checks. */

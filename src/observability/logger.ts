@@ -19,7 +19,7 @@ export interface LoggerOptions {
 }
 
 export interface LoggerModules {
-  /** Where lines go; standard output when absent. */
+  /** Target of lines; standard output when absent. */
   readonly out?: LineTarget & { readonly isTTY?: boolean };
 }
 
@@ -36,10 +36,10 @@ export interface InfoLines {
   write(text: string, count: number): void;
 }
 
-/** What a logger and all that is made of it have in common. */
+/** Parts that a logger shares with all loggers made of it. */
 interface Shared {
   readonly root: Pino;
-  /** pino keeps a level for each child; this list lets one call change them all. */
+  /** All loggers: pino keeps a level for each child, and this list lets one call change them all. */
   readonly all: Pino[];
   readonly base: { readonly node?: string };
   /** Takes JSON lines as they are; undefined where lines are made readable for people. */
@@ -54,9 +54,9 @@ export class NodeLogger implements Logger {
   readonly #pino: Pino;
   readonly #component: string | undefined;
   readonly #lines: LineCounts = { debug: 0, info: 0, warn: 0, error: 0 };
-  /** Its own counts and those of the loggers that it was made of. */
+  /** Counts of this logger and of those that it was made of. */
   readonly #counts: readonly LineCounts[];
-  /** For callers that make many lines and write them together; undefined where lines are made readable for people. */
+  /** Info lines for callers that make many and write them together; undefined where lines are made readable for people. */
   readonly infoLines: InfoLines | undefined;
 
   static create(options: LoggerOptions, modules: LoggerModules = {}): NodeLogger {

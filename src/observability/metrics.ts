@@ -24,7 +24,7 @@ export interface HistogramHandle {
   observe(value: number): void;
 }
 
-/** What services see. The same arguments give the same handle; a caller in a hot path keeps it. */
+/** Metrics as services see them. The same arguments give the same handle; a caller in a hot path keeps it. */
 export interface Metrics {
   counter<N extends MetricName<'counter'>>(name: N, ...labels: LabelValues<N>): CounterHandle;
   gauge<N extends MetricName<'gauge'>>(name: N, ...labels: LabelValues<N>): GaugeHandle;
@@ -47,7 +47,7 @@ export class MetricsRegistry implements Metrics {
   readonly #families = new Map<string, (labels: readonly string[]) => Partial<Handle>>();
   readonly #updates = new Set<() => void | Promise<void>>();
 
-  /** With a role, those that its nodes serve; the others count nothing. */
+  /** Makes the metrics that nodes of the role serve; others count nothing. Without a role it makes all. */
   constructor(role?: NodeRole) {
     for (const [name, definition] of Object.entries(CATALOGUE)) {
       if (role !== undefined && !rolesOf(name).includes(role)) continue;

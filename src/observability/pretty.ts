@@ -2,7 +2,7 @@
 
 import { printable } from '../lib/printable.js';
 
-/** Where lines go; process.stdout is one. */
+/** Target of lines; process.stdout is one. */
 export interface LineTarget {
   write(line: string): unknown;
 }

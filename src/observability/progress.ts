@@ -1,5 +1,5 @@
 /**
- * How far a long task is: a bar with rate and time left on a terminal, a line every few seconds elsewhere, and the same as
+ * Progress of a long task: a bar with rate and time left on a terminal, a line every few seconds elsewhere, and the same as
  * words and as a share for health and metrics. Updating it costs no more than reading the clock.
  */
 
@@ -13,9 +13,9 @@ const BAR_WIDTH = 24;
 const CLEAR_LINE = '\r\u001b[K';
 
 export interface ProgressOptions {
-  /** What is being done: `reading blocks`. */
+  /** Name of the task: `reading blocks`. */
   readonly task: string;
-  /** What is counted, in the plural. */
+  /** Things that are counted, in the plural. */
   readonly unit: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What may appear in a log line. Secrets are kept out twice: by type (byte arrays, which is what keys are, show only their
- * length) and by name (members that hold a passphrase, key or token). Errors become plain data with their code.
+ * Redaction of log lines. Secrets are kept out twice: by type (byte arrays, which is what keys are, show only their length)
+ * and by name (members that hold a passphrase, key or token). Errors become plain data with their code.
  */
 
 import { isTesseraError } from '../lib/errors.js';

@@ -1,4 +1,4 @@
-/** How an operation of the library becomes requests: which node is asked, what is sent, and when it is sent again. */
+/** Turns an operation of the library into requests: chooses the node, builds the request, and sends it again when needed. */
 
 import { describesKeys, KEYED_ATTEMPT, type Repeating, repeat } from '../client/repeat.js';
 import { exchange, type Fetch, MAX_ANSWER_BYTES, notANode, platformFetch, TIMEOUT_MS } from '../client/transport.js';
@@ -13,12 +13,12 @@ import { type ExactPlaces, withBigints } from './exact.js';
 /** Milliseconds in which a request is repeated. */
 const RETRY_FOR = 30_000;
 
-/** What the client knows of an operation. */
+/** Facts about an operation that the client knows. */
 export interface OperationRow {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly roles: readonly NodeRole[];
-  /** What is not in the path goes into the body. */
+  /** True if arguments that are not in the path go into the body. */
   readonly body?: boolean;
   /** Changes nothing. */
   readonly reads?: boolean;
@@ -28,7 +28,7 @@ export interface OperationRow {
   readonly empty?: boolean;
   /** Statuses besides 2xx that are answers. */
   readonly also?: readonly number[];
-  /** Where the answer has integers of 64 bits. */
+  /** Places of 64-bit integers in the answer. */
   readonly exact?: ExactPlaces;
 }
 
@@ -38,22 +38,22 @@ export type NodeAddresses = string | { readonly [Role in NodeRole]?: string | re
 export interface ClientOptions {
   /** `http://127.0.0.1:8080`: a node, or all of a network at one address; or the addresses of its nodes by role. */
   readonly url: NodeAddresses;
-  /** For protected operations; sent to no others. By role where the nodes have different ones. */
+  /** API key for protected operations; sent to no others. By role where the nodes have different ones. */
   readonly apiKey?: string | { readonly [Role in NodeRole]?: string } | undefined;
   /** Time limit of one attempt in ms, 0 for none. Default: 30 s, and 90 s for what pays. */
   readonly timeoutMs?: number | undefined;
   /** Milliseconds in which a request is repeated; 0 for one attempt. Default: 30 s. */
   readonly retryForMs?: number | undefined;
-  /** Instead of the platform's. */
+  /** Replaces the platform's `fetch`. */
   readonly fetch?: Fetch | undefined;
 }
 
 export interface CallOptions {
   /** Cancels the call, which throws its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Instead of that of the client. */
+  /** Replaces the time limit of the client. */
   readonly timeoutMs?: number | undefined;
-  /** Instead of that of the client. */
+  /** Replaces the retry time of the client. */
   readonly retryForMs?: number | undefined;
   /**
    * The name of what is to be done once, 1 to 255 printable characters of ASCII, for operations that take one: with the same name it

@@ -46,7 +46,7 @@ export interface WaitOptions extends Pick<CallOptions, 'signal'> {
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a client does besides the operations. */
+/** Methods of a client besides the operations. */
 interface Conveniences {
   /**
    * The events of a node as they come, for ever: a lost connection is opened again, and goes on after the last event.

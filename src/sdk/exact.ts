@@ -1,6 +1,6 @@
 /** Integers of 64 bits in answers: bigints, whatever their size, so that a program that works with small ones works with all. */
 
-/** Where they are: here, or in members; `*` is every other member or element. */
+/** Places of exact integers: here, or in members; `*` is every other member or element. */
 export type ExactPlaces = 1 | { readonly [member: string]: ExactPlaces };
 
 /** The value with bigints in these places. It is changed, not copied. */

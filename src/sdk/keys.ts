@@ -9,7 +9,7 @@ import type { Random } from '../lib/random.js';
 import { type Account, DerivedKeys } from '../wallet/keys/derived-keys.js';
 import { newWords, parseWords, type WordCount, wordsText } from '../wallet/keys/words.js';
 
-/** That of browsers, which Node.js has too. */
+/** Random source of browsers, which Node.js has too. */
 const random: Random = { bytes: (length) => crypto.getRandomValues(new Uint8Array(length)) };
 
 export interface MnemonicOptions {

@@ -31,16 +31,16 @@ export interface Amount {
   readonly item?: string | undefined;
 }
 
-/** What can be spent, and with what. */
+/** Outputs that can be spent, and keys to spend them with. */
 export interface Funds {
   /**
-   * As `unspentOutputs` gives them, without those that a payment under way spends. What they hold is believed here: of one that
+   * Outputs as `unspentOutputs` gives them, without those that a payment under way spends. Their amounts are believed here: if an output
    * holds more, whoever gets the payment can take the rest as a fee, which no signature covers. `proveOutputs` proves it.
    */
   readonly unspent: readonly UnspentOutput[];
   /** Keys of their addresses. Outputs of other addresses are left alone. */
   readonly keys: Iterable<KeyPair>;
-  /** Where what is over goes. Default: the address of the first output that is spent. */
+  /** Address for the change. Default: the address of the first output that is spent. */
   readonly changeAddress?: string | undefined;
 }
 
@@ -58,11 +58,11 @@ export interface PaymentOptions extends Funds, Amount {
 /** A transaction that is ready to be sent, and what it does to the own outputs. */
 export interface SignedTransaction {
   readonly transaction: Transaction;
-  /** Its name: `g` and 31 hex digits. */
+  /** Hash of the transaction: `g` and 31 hex digits. */
   readonly hash: string;
-  /** What it spends. */
+  /** Outputs that it spends. */
   readonly spent: readonly UnspentOutput[];
-  /** What is over, spendable in the same block; null when nothing is. */
+  /** Change, spendable in the same block; null when there is none. */
   readonly change: UnspentOutput | null;
 }
 
@@ -123,7 +123,7 @@ export function assetOf({ amount, item }: Amount): Asset {
 }
 
 export interface ItemOptions {
-  /** How many, at least 1. */
+  /** Number of items, at least 1. */
   readonly amount: bigint;
   /** Text for everybody, at most 800 bytes of UTF-8. Neither signed nor to be trusted. */
   readonly metadata?: string | null | undefined;
@@ -177,8 +177,8 @@ export function parseTransaction(value: unknown): Transaction {
 }
 
 /**
- * What is wrong with a payment that spends these outputs, by the rules of the chain: sums, addresses, signatures; null when nothing
- * is. Whether they are unspent, nodes know.
+ * Fault of a payment that spends these outputs, by the rules of the chain: sums, addresses, signatures; null when nothing is.
+ * Whether they are unspent, nodes know.
  */
 export function transactionFault(transaction: Transaction, spent: readonly UnspentOutput[]): Verdict {
   const known = new Map(spent.map((one) => [outPointKey(one.outPoint), one]));

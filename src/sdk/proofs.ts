@@ -23,10 +23,10 @@ const PER_ANSWER = 8;
 const WAIT_MS = 10_000;
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 250;
-/** What a transaction is called by its hash; those of the genesis file have other names. */
+/** Form of a transaction's hash; those of the genesis file have other names. */
 const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
 
-/** What a client must have. The storage node that it asks need not be trusted. */
+/** Methods that a client must have. The storage node that it asks need not be trusted. */
 export type ProvingClient = Pick<Operations, 'queryBlockchainEntries'>;
 
 export interface ProofOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
@@ -84,7 +84,7 @@ async function fetchMakers(
   }
 }
 
-/** Those that an answer has: a node may send anything. */
+/** Transactions that an answer has: a node may send anything. */
 function readTransactions(entries: unknown): Transaction[] {
   if (!Array.isArray(entries)) return [];
   return entries.slice(0, PER_ANSWER).flatMap((entry: unknown) => {

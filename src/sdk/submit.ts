@@ -12,7 +12,7 @@ import { toCreateTransaction } from './payments.js';
 /** Milliseconds in which they are sent again. */
 const RETRY_FOR = 30_000;
 
-/** What a client must have. */
+/** Methods that a client must have. */
 export type SubmittingClient = Pick<Operations, 'createTransactions' | 'queryTransactionStatus'>;
 
 /**

@@ -30,12 +30,12 @@ import { checkCompletionTime, checkExchange, checkOffer, checkTime } from '../wa
 import { type Amount, assetOf, buildSpending, type Funds, type SignedTransaction } from './payments.js';
 
 const NONCE_LENGTH = 16;
-/** Of a network that has not been told another. */
+/** Minimum of a network that has not been told another. */
 const MIN_OUTPUT = 1n;
 
-/** What both parties must know of the network. */
+/** Facts about the network that both parties must know. */
 export interface TradeNetwork {
-  /** Its name: `network` of `getDebug`, or as its operators say; both parties must mean the same. */
+  /** Name of the network: `network` of `getDebug`, or as its operators say; both parties must mean the same. */
   readonly network: string;
   /** Milliseconds since the Unix epoch; the clock of this machine by default. */
   readonly now?: number | undefined;
@@ -65,7 +65,7 @@ export function readTradeDocument(value: unknown): TradeDocument {
   return readDocument(value);
 }
 
-/** What each party of an offer gives. */
+/** Assets that each party of an offer gives. */
 export function termsOf({ give, want }: Offer): { readonly makerGives: Amount; readonly takerGives: Amount } {
   return { makerGives: amountOf(give), takerGives: amountOf(want) };
 }
@@ -75,10 +75,10 @@ export interface AcceptOptions extends TradeNetwork, Funds {
   readonly key: KeyPair;
 }
 
-/** What the taker sends back, and what it keeps to itself until the confirmation comes. */
+/** Acceptance that the taker sends back, and the half that it keeps to itself until the confirmation comes. */
 export interface AcceptedOffer {
   readonly acceptance: Acceptance;
-  /** For `completeTrade`, and for no one else. Do not spend its outputs until the trade is done, or given up. */
+  /** Half for `completeTrade`, and for no one else. Do not spend its outputs until the trade is done, or given up. */
   readonly half: SignedTransaction;
 }
 
@@ -103,7 +103,7 @@ export interface ConfirmOptions extends Funds {
   readonly now?: number | undefined;
 }
 
-/** What the maker sends back, and its half, to be sent to a node. */
+/** Confirmation that the maker sends back, and its half, to be sent to a node. */
 export interface ConfirmedTrade {
   readonly confirmation: Confirmation;
   readonly half: SignedTransaction;

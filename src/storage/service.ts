@@ -1,4 +1,4 @@
-/** What the archive offers to the rest of the node. */
+/** Service of the archive for the rest of the node. */
 
 import type { Block, Transaction } from '../chain/types.js';
 
@@ -46,7 +46,7 @@ export interface ItemInfo {
 }
 
 export interface StorageService {
-  /** By block hash, transaction hash or one of the named keys of decision V9. */
+  /** Entry by block hash, transaction hash or one of the named keys of decision V9. */
   entry(key: string): Promise<StoredEntry | undefined>;
   blockAt(num: number): Promise<StoredBlock | undefined>;
   latest(): Promise<LatestBlock | undefined>;

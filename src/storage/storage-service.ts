@@ -25,15 +25,15 @@ const FAR_BEHIND = 16;
 
 export interface StorageServiceOptions {
   readonly catchUp?: Omit<CatchUpOptions, 'producers'>;
-  /** Who signs blocks; undefined in a network that names none. */
+  /** Signers of blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
 }
 
 export interface StorageServiceModules {
   readonly archive: Archive;
-  /** While a damaged archive is made whole; it is stopped with this service. */
+  /** Healing of a damaged archive while it lasts; it is stopped with this service. */
   readonly healing?: Healing | undefined;
-  /** Not started yet: the service sets its handlers when it is made. */
+  /** Network that is not started yet: the service sets its handlers when it is made. */
   readonly network: Pick<PeerNetwork, 'handle' | 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -139,7 +139,7 @@ export class RunningStorageService implements StorageService, Service {
     return this.#catchUp.progress;
   }
 
-  /** There is nothing more to fetch for now. */
+  /** Fires when there is nothing more to fetch for now. */
   get caughtUp(): Signal<CatchUpProgress> {
     return this.#catchUp.idle;
   }
@@ -150,8 +150,8 @@ export class RunningStorageService implements StorageService, Service {
   }
 
   /**
-   * What is not here yet may have been here before, and be on other nodes: while the archive is healed or loaded, its absence
-   * is no answer. This and the next three throw `archive_incomplete` then.
+   * Reads an entry. While the archive is healed or loaded, absence is no answer, because other nodes may have it. This and
+   * the next three throw `archive_incomplete` then.
    */
   async entry(key: string): ReturnType<StorageService['entry']> {
     const parsed = parseEntryKey(key);

@@ -20,12 +20,12 @@ import type {
 export type { DevAccount, DevNetworkOptions } from './messages.js';
 
 const PROGRAM = fileURLToPath(workerUrl('network-process'));
-/** What the faucet pays without an amount: 1,000 display units. */
+/** Amount that the faucet pays by default: 1,000 display units. */
 const FAUCET_AMOUNT = 72_072_000_000n;
 /** Characters of the process's last words that an error repeats. */
 const LAST_WORDS = 4_000;
 
-/** What a network refused, with the code that the API has for it. */
+/** Refusal of a network, with the code that the API has for it. */
 export class DevNetworkError extends Error {
   override readonly name = 'DevNetworkError';
   readonly code: string;

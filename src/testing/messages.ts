@@ -1,6 +1,6 @@
-/** What passes between a test runner and the process of its dev network. */
+/** Messages between a test runner and the process of its dev network. */
 
-/** How to start a dev network. Without options it has ten accounts, makes blocks on demand, and is removed at its end. */
+/** Options of a dev network. Without options it has ten accounts, makes blocks on demand, and is removed at its end. */
 export interface DevNetworkOptions {
   /** Number of accounts; 10 by default. */
   readonly accounts?: number;
@@ -35,7 +35,7 @@ export interface DevAccount {
   readonly tokens: bigint;
 }
 
-/** What is known of a network when it is up. */
+/** Facts about a network that is up. */
 export interface NetworkFacts {
   readonly url: string;
   readonly urls: Readonly<Record<'mempool' | 'storage' | 'miner' | 'user', string>>;
@@ -55,12 +55,12 @@ export interface Commands {
 }
 export type CommandName = keyof Commands;
 
-/** From the runner. */
+/** Message from the runner. */
 export type Request =
   | { readonly start: DevNetworkOptions }
   | { readonly id: number; readonly command: CommandName; readonly args: readonly unknown[] };
 
-/** To the runner. */
+/** Message to the runner. */
 export type Answer =
   | { readonly ready: NetworkFacts }
   | { readonly id: number; readonly result: unknown }

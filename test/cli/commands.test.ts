@@ -189,7 +189,7 @@ describe('dev', () => {
     [['--balance', '0'], 'AMOUNT must be from 1'],
     [['--balance', '480000001'], '10 accounts with 34594560072072000 raw units are more than can be issued'],
     [['-m', 'test test'], '12 or 24 words, not 2'],
-    [['-m', `${WORDS} `.replace('junk', 'test')], 'no mnemonic'],
+    [['-m', `${WORDS} `.replace('junk', 'test')], 'not a mnemonic'],
     [['-b', '-1'], '--block-time must be seconds'],
     [['-b', '1', '-i', '1000'], 'give one of them'],
     [['--data', 'a', '--state', 'b'], 'give one'],

@@ -155,7 +155,7 @@ describe('environment', () => {
     };
     expect(problemsOf(user({ env: links }))).toEqual([]);
     expect(ignoredVariables(links)).toBe(
-      'variables that are no options are ignored: TESSERA_PORT, TESSERA_SERVICE_HOST, TESSERA_PORT_3001_TCP',
+      'variables that are not options are ignored: TESSERA_PORT, TESSERA_SERVICE_HOST, TESSERA_PORT_3001_TCP',
     );
     expect(ignoredVariables({ TESSERA_API_PORT: '3001' })).toContain('; did you mean TESSERA_API__PORT?');
     const known = { TESSERA_CONFIG: 'a', TESSERA_CA_FILE: 'b', TESSERA_API__PORT: '1', PATH: 'c' };

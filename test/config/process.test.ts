@@ -189,7 +189,7 @@ describe('which node is meant', () => {
       { option: 'node.role', problem: expect.stringContaining('--role mempool|storage') },
     ]);
     const user = problemsOf(() => loadConfig({ file: network(), role: 'user' }));
-    expect(user[0]?.problem).toBe('user is none of the roles of this process, which are mempool, storage');
+    expect(user[0]?.problem).toBe('user is not a role of this process; its roles are mempool, storage');
   });
 
   it.each([

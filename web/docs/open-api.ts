@@ -1,4 +1,4 @@
-/** What the page reads of an OpenAPI document. Integers in it are exact (`src/lib/json.ts`). */
+/** Parts of an OpenAPI document that the page reads. Integers in it are exact (`src/lib/json.ts`). */
 
 export interface Schema {
   readonly $ref?: string;
@@ -72,7 +72,7 @@ export function sectionsOf({ tags, paths }: OpenApi): readonly Section[] {
   }));
 }
 
-/** What a reference of this document stands for; anything else is itself. */
+/** Target of a reference in this document; anything else is itself. */
 export function resolved<T>(document: OpenApi, value: Referred<T>): T {
   const reference = (value as { readonly $ref?: unknown }).$ref;
   if (typeof reference !== 'string') return value as T;
@@ -98,7 +98,7 @@ export function bodyExampleOf({ requestBody }: Operation): unknown {
   return Object.values(requestBody?.content ?? {})[0]?.example;
 }
 
-/** Whether it asks for an API key: always, in some uses or where the node says so, or never. */
+/** Need for an API key: always, in some uses or where the node says so, or never. */
 export function keyOf({ security = [] }: Operation): 'needed' | 'optional' | 'none' {
   if (security.length === 0) return 'none';
   return security.some((requirement) => Object.keys(requirement).length === 0) ? 'optional' : 'needed';

@@ -11,7 +11,7 @@ export interface OperationEntryProps {
   readonly document: OpenApi;
   readonly route: Route;
   readonly apiKey: string;
-  /** It opens, and comes into view. */
+  /** True if it opens and comes into view. */
   readonly isChosen: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { Parameter, Route } from './open-api.js';
 const MAX_SHOWN = 1_000_000;
 
 export interface Filled {
-  /** By place and name, `query.address`; lists are separated by commas. */
+  /** Values by place and name, `query.address`; lists are separated by commas. */
   readonly values: Readonly<Record<string, string>>;
   readonly body: string;
   readonly apiKey: string;

@@ -20,7 +20,7 @@ export function SchemaView({ document, schema }: SchemaViewProps) {
   );
 }
 
-/** What is inside is made when it is opened: schemas may refer to themselves. */
+/** Folded part, made when it is opened: schemas may refer to themselves. */
 function Folded({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -87,7 +87,7 @@ function isSchema(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** In a few words, with its limits. */
+/** Type in a few words, with its limits. */
 function typeOf(schema: Schema): string {
   const name = nameOf(schema);
   if (name !== undefined) return name;

@@ -8,7 +8,7 @@ const HASHES = 1n << 256n;
 const FIXED = 256;
 const MANTISSA_BYTES = 3;
 
-/** How many hashes a block takes on the average (docs/chain.md#proof-of-work). `difficulty` is the compact target in hex. */
+/** Number of hashes that a block takes on average (docs/chain.md#proof-of-work). `difficulty` is the compact target in hex. */
 export function expectedHashes(difficulty: string): number {
   if (difficulty === '') return FIXED;
   const compact = Number.parseInt(difficulty, 16);
@@ -39,7 +39,7 @@ export function throughput(newestFirst: readonly Block[]): number | undefined {
   return transactions / seconds;
 }
 
-/** Without the coinbase. */
+/** Number of transactions without the coinbase. */
 export const payments = ({ transactions }: Block): number => Math.max(0, Number(transactions) - 1);
 
 export function median(values: readonly number[]): number | undefined {
@@ -78,7 +78,7 @@ export function byteSize(size: bigint): string {
   return bytes < 1_048_576 ? `${(bytes / 1_024).toPrecision(3)} KiB` : `${(bytes / 1_048_576).toPrecision(3)} MiB`;
 }
 
-/** Where the next part of a transaction begins, behind the list that ends first; undefined at the end of both. */
+/** Start of the next part of a transaction, behind the list that ends first; undefined at the end of both. */
 export function nextPart({ first_input, inputs, input_count, first_output, outputs, output_count }: Transaction) {
   const ends = [
     [Number(first_input) + inputs.length, Number(input_count)],

@@ -74,7 +74,7 @@ export function LatestTransactions({
   );
 }
 
-/** How many that wait are remembered. */
+/** Number of waiting transactions that are remembered. */
 const REMEMBERED = 100;
 /** Events are taken together for so long, in ms: thousands may come in a second. */
 const GATHER_MS = 250;

@@ -1,4 +1,4 @@
-/** What is not there, or not there yet: said so, and looked for again with every block. */
+/** Notice for something that is missing, or not there yet: it is looked for again with every block. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -14,7 +14,7 @@ export interface MissingProps {
   readonly code: ErrorCode;
   /** `block 7`. */
   readonly what: string;
-  /** What else there is to say. */
+  /** Further text. */
   readonly more?: ComponentChildren;
   readonly children: ComponentChildren;
 }

@@ -63,7 +63,7 @@ export function Asset({ value, creator }: { readonly value: AssetView; readonly 
   );
 }
 
-/** What a page cannot show without an index, and how it can. */
+/** Notice about a list that needs an index, and how to get it. */
 export function NeedsIndex({ what }: { readonly what: string }) {
   const { index } = useChain();
   if (index?.state === 'building') {

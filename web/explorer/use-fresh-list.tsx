@@ -1,4 +1,4 @@
-/** When a list under the reader's eyes gets older than the chain: at its top it is read anew, further down the reader is asked. */
+/** Refreshes a list that is older than the chain: at its top it is read again, further down the reader is asked. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';

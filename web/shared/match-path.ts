@@ -1,4 +1,4 @@
-/** Which page a path is: patterns as the server has them (src/api/pages/page-paths.ts). */
+/** Matches a path to a page: patterns as the server has them (src/api/pages/page-paths.ts). */
 
 export type PathParams = Readonly<Record<string, string>>;
 

@@ -13,7 +13,7 @@ export interface Place {
 
 const PlaceContext = createContext<Place>({ path: '/', query: new URLSearchParams() });
 
-/** Where the page is. */
+/** Place of the page. */
 export function usePlace(): Place {
   return useContext(PlaceContext);
 }
@@ -73,10 +73,10 @@ function followLink(event: MouseEvent, isOurs: (path: string) => boolean): void 
   scrollTo(0, 0);
 }
 
-/** How long to wait for a page to become as long as it was, in frames. */
+/** Number of frames to wait for a page to become as long as it was. */
 const SCROLL_FRAMES = 60;
 
-/** What was there may be loading still, so it tries again for a second. */
+/** Restores the scroll position. The content may still be loading, so it tries again for a second. */
 function restoreScroll(top: number, frames = SCROLL_FRAMES): void {
   requestAnimationFrame(() => {
     scrollTo(0, top);

@@ -15,7 +15,7 @@ export interface StreamListener {
 
 export type Topics = NonNullable<NonNullable<Parameters<TesseraClient['events']>[0]>['topics']>;
 
-/** After a refusal. A node takes wrong keys from an address twenty times a minute only. */
+/** Time to wait after a refusal. A node takes wrong keys from an address twenty times a minute only. */
 const REFUSED_WAIT_MS = 60_000;
 
 /** Follows the events until the signal ends it. */

@@ -1,4 +1,4 @@
-/** What the node of this page is and serves (`GET /v1/debug`): pages show what it has, and say what it has not. */
+/** Facts about the node of this page (`GET /v1/debug`): pages show what it has, and say what it has not. */
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** What a page reads from the node: loaded, kept while it is read again, and read again when the node is back. */
+/** Resource that a page reads from the node: loaded, kept while it is read again, and read again when the node is back. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isTesseraError } from '../../src/sdk/client.js';

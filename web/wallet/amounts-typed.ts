@@ -7,7 +7,7 @@ export type Unit = 'tokens' | 'raw';
 /** The most that a payment can have. */
 const MAX_PAID = 2n ** 63n - 1n;
 
-/** How many whole things a text names; undefined when it is no number from 1 to the most that can be paid. */
+/** Whole number in a text; undefined when it is no number from 1 to the most that can be paid. */
 export function parseWhole(text: string): bigint | undefined {
   const [, digits] = /^\s*(\d{1,20})\s*$/.exec(text) ?? [];
   return digits === undefined ? undefined : payable(BigInt(digits));
@@ -24,7 +24,7 @@ function payable(value: bigint | undefined): bigint | undefined {
 
 export type Payee = { readonly kind: 'address' | 'ip'; readonly address: string };
 
-/** As `isPayableAddress` of src/chain/address.ts: an address has no check sum, and one digit less pays nobody. */
+/** Pattern of `isPayableAddress` in src/chain/address.ts: an address has no check sum, and one digit less pays nobody. */
 const PAYABLE_ADDRESS = /^(?:[0-9a-f]{64}|[0-9a-f]{32}|H[0-9a-f]{63})$/;
 
 /** Whom a text names: a payment address, or `host:port` of a node; undefined when neither. */

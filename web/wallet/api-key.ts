@@ -3,7 +3,7 @@
  * tab too, to a file in clear, and bring it back with a tab that was closed.
  */
 
-/** Of a generated key; those that people choose may be longer. */
+/** Length that a key may have; keys that people choose may be longer than generated ones. */
 const MAX_LENGTH = 1_024;
 
 /** Why a text can be no API key; undefined when it can. What a header cannot hold would look like a node that is down. */

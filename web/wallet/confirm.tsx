@@ -81,7 +81,7 @@ export function Confirm<T>({ order, onBack, onDone }: ConfirmProps<T>) {
   );
 }
 
-/** What there is to say of an order that was sent. */
+/** Text about an order that was sent. */
 export function Said({ state: { order, step, message, code } }: { readonly state: OrderState }) {
   const { refusal, permission } = ORDER_WORDS[order.path];
   if (step === 'sending') return <p>Asking the node…</p>;

@@ -25,7 +25,7 @@ export function keptOrders(storage: TabStorage | undefined = tabStorage()): read
   }
 }
 
-/** In place of those that are kept. */
+/** Stores these orders in place of those that are kept. */
 export function keepOrders(orders: readonly Order[], storage: TabStorage | undefined = tabStorage()): void {
   try {
     if (orders.length === 0) storage?.removeItem(NAME);
@@ -35,7 +35,7 @@ export function keepOrders(orders: readonly Order[], storage: TabStorage | undef
   }
 }
 
-/** What each path needs in its body, so that it can be shown. */
+/** Fields that each path needs in its body, so that it can be shown. */
 const FIELDS: Readonly<Record<OrderPath, Readonly<Record<string, 'text' | 'whole'>>>> = {
   '/v1/payments': { kind: 'text', address: 'text', amount: 'whole' },
   '/v1/item-payments': { kind: 'text', address: 'text', genesis_hash: 'text', amount: 'whole' },

@@ -1,4 +1,4 @@
-/** Before the wallet is open: asks for the API key, once. */
+/** Form of a locked wallet: asks for the API key, once. */
 
 import { useState } from 'preact/hooks';
 import { Notice } from '../shared/components/notice.js';
@@ -65,7 +65,7 @@ export function Locked() {
   );
 }
 
-/** Over http to another machine everything can be read on the way. */
+/** Warning about http to another machine, where everything can be read on the way. */
 export function Insecure() {
   return (
     <Notice title="This connection is not encrypted" kind="warning">

@@ -23,14 +23,14 @@ const FEW = 25;
 /** The node sends no more at once. */
 const MOST = 1_000;
 
-/** How many of the newest to read again, so that those are among them whose state may have changed. */
+/** Number of the newest to read again, so that those are among them whose state may have changed. */
 export function countToRead({ movements, next }: MovementLog): number {
   if (next === undefined) return PAGE;
   const last = movements.slice(0, MOST).findLastIndex(({ state }) => state === 'queued' || state === 'sent');
   return Math.min(MOST, last + 1 + FEW);
 }
 
-/** With the newest page as it is now. When more have come since than a page holds, it begins anew with that page. */
+/** Adds the newest page. When more have come since than a page holds, the log starts again with that page. */
 export function withNewest(log: MovementLog, { movements, next }: MovementsResponse): MovementLog {
   const oldest = movements.at(-1);
   const known = log.movements[0];
@@ -40,7 +40,7 @@ export function withNewest(log: MovementLog, { movements, next }: MovementsRespo
   return { movements: [...movements, ...older], next: older.length > 0 ? log.next : next };
 }
 
-/** With the page that `log.next` names; a page that is not the next one changes nothing. */
+/** Adds the page that `log.next` names; any other page changes nothing. */
 export function withOlder(log: MovementLog, cursor: bigint, { movements, next }: MovementsResponse): MovementLog {
   return cursor === log.next ? { movements: [...log.movements, ...movements], next } : log;
 }

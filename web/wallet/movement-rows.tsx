@@ -67,7 +67,7 @@ function Change({ movement }: { readonly movement: Movement }) {
   );
 }
 
-/** When it was, or why it was rejected. */
+/** Time of the movement, or the reason of its rejection. */
 function Time({ movement: { block_time, seen_at, reason } }: { readonly movement: Movement }) {
   if (reason !== null) {
     return (
@@ -97,7 +97,7 @@ export const MOVEMENT_COLUMNS: readonly Column<Movement>[] = [
   { head: 'Change', width: '14rem', cell: (movement) => <Change movement={movement} />, isNumber: true },
 ];
 
-/** What a row is named by. */
+/** Key of a row. */
 export const movementKey = ({ number }: Movement): string => String(number);
 
 /** One movement in a line, for short lists. */

@@ -17,7 +17,7 @@ export interface OrderState {
   readonly message: string;
   /** The code of a refusal; empty when it is none. */
   readonly code: string;
-  /** Of an order that is done. */
+  /** Answer to an order that is done. */
   readonly answer?: unknown;
   /** True while a page shows it. */
   readonly isShown: boolean;
@@ -42,7 +42,7 @@ const SAME: ReadonlySet<Step> = new Set(['sending', 'repeating', 'unanswered']);
 
 export class OrderDesk {
   readonly #modules: DeskModules;
-  /** By idempotency key. */
+  /** Entries by idempotency key. */
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<() => void>();
 
@@ -77,7 +77,7 @@ export class OrderDesk {
     return order;
   }
 
-  /** While it is shown, the page that shows it says what there is to say. The returned function ends it. */
+  /** Marks an order as shown: its page then says what there is to say. The returned function ends it. */
   show({ idempotencyKey }: Order): () => void {
     const entry = this.#entries.get(idempotencyKey);
     if (entry === undefined) return () => undefined;

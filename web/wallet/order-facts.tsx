@@ -1,4 +1,4 @@
-/** What an order is, read from what is sent: nobody confirms anything but that. */
+/** Facts of an order, read from what is sent: nobody confirms anything but that. */
 
 import { grouped } from '../shared/amounts.js';
 import { Amount } from '../shared/components/amount.js';
@@ -14,9 +14,9 @@ interface OrderWords {
   /** The button. */
   readonly verb: string;
   readonly asksPassphrase: boolean;
-  /** What the API key needs for it. */
+  /** Permission that the API key needs. */
   readonly permission: string;
-  /** What a refusal means. */
+  /** Meaning of a refusal. */
   readonly refusal: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the owner has confirmed, done once: an order gets its idempotency key when its form is confirmed, and is sent under
- * that key however often somebody clicks and however many answers are lost (docs/wallet.md#paid-exactly-once).
+ * Orders that the owner has confirmed are done once: an order gets its idempotency key when its form is confirmed, and is
+ * sent under that key however often somebody clicks and however many answers are lost (docs/wallet.md#paid-exactly-once).
  */
 
 import { isDefinite, isPassing, mayHaveActed } from '../../src/client/repeat.js';
@@ -21,7 +21,7 @@ export type OrderPath = (typeof ORDER_PATHS)[number];
 
 export interface Order {
   readonly path: OrderPath;
-  /** Without the passphrase, which no order keeps. */
+  /** Body without the passphrase, which no order keeps. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string;
   /** Milliseconds since the Unix epoch. */
@@ -32,15 +32,15 @@ export type Outcome<T> =
   | { readonly kind: 'done'; readonly answer: T }
   /** Nothing was done, and the same order may be sent again. */
   | { readonly kind: 'refused'; readonly message: string; readonly code: string }
-  /** It may be done: only the same order may be sent again. The message is what the node has said since, or empty. */
+  /** State that may be done: only the same order may be sent again. The message is what the node has said since, or empty. */
   | { readonly kind: 'unanswered'; readonly message: string }
-  /** So old that the node may have forgotten its key: it must not be sent again. */
+  /** State too old to be sent again: the node may have forgotten its key. */
   | { readonly kind: 'stale' };
 
 const KEY_BYTES = 16;
 /** A node keeps a key for 24 hours at least. */
 const MAX_AGE_MS = 20 * 3_600_000;
-/** By so much the clock of this machine may be set back; beyond it nobody can tell how old an order is. */
+/** Time by which the clock of this machine may be set back; beyond it nobody can tell how old an order is. */
 const MAX_SET_BACK_MS = 60_000;
 /** About two minutes, as the command line has it. */
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000] as const;
@@ -91,7 +91,7 @@ export class OrderSender<T> {
     this.#isLost = isLost;
   }
 
-  /** While it runs, and after it is done, another call has the same outcome and sends nothing. */
+  /** Sends the order once. While it runs, and after it is done, another call has the same outcome and sends nothing. */
   submit(passphrase: string | undefined): Promise<Outcome<T>> {
     this.#running ??= this.#submit(passphrase).then(
       (outcome) => {

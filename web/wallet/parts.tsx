@@ -29,7 +29,7 @@ export function StateTag({ state }: { readonly state: Movement['state'] }) {
   );
 }
 
-/** What the owner should know of such addresses; nothing when there are none. */
+/** Warning to the owner of such addresses; nothing when there are none. */
 export function TemporaryAddresses({ addresses }: { readonly addresses: readonly string[] | undefined }) {
   const warning = temporaryAddressWarning(addresses);
   if (warning === undefined) return null;
@@ -75,7 +75,7 @@ export function BlockName({ number }: { readonly number: bigint }) {
   );
 }
 
-/** How many items of a class. */
+/** Number of items of a class. */
 export function ItemCount({ count, genesis }: { readonly count: number | bigint; readonly genesis: string }) {
   return (
     <span class="item-count">
@@ -86,7 +86,7 @@ export function ItemCount({ count, genesis }: { readonly count: number | bigint;
 
 interface FieldProps {
   readonly label: string;
-  /** Below the field: what was understood, or what is wrong. */
+  /** Text below the field: what was understood, or what is wrong. */
   readonly hint?: ComponentChildren;
   readonly id: string;
   readonly children: ComponentChildren;

@@ -5,7 +5,7 @@ import { Notice } from '../shared/components/notice.js';
 import { BlockName, StateTag, TransactionName } from './parts.js';
 import { useLatest } from './use-wallet.js';
 
-/** Among so many newest movements it is looked for. */
+/** Number of newest movements among which it is looked for. */
 const LOOKED_AT = 200;
 /** No event says that a mempool node has taken a payment. */
 const AGAIN_MS = 2_000;

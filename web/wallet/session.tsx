@@ -1,5 +1,5 @@
 /**
- * Whether this page may use the wallet: with the API key that was typed, or without one where the node asks for none. The key
+ * Session of this page with the wallet: with the API key that was typed, or without one where the node asks for none. The key
  * is in memory only, tried at once, and forgotten when the node refuses it, when the owner says so, and with the page.
  */
 
@@ -108,7 +108,7 @@ function isRefusedKey(error: unknown): error is Error {
 }
 
 interface Tried extends State {
-  /** When to ask again, while nobody can tell. */
+  /** Time until the next attempt, while nobody can tell. */
   readonly waitMs?: number;
 }
 

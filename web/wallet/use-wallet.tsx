@@ -1,4 +1,4 @@
-/** What the pages read of the wallet: through the session, and again whenever an event says that it has changed. */
+/** Resources of the wallet that the pages read: through the session, and again whenever an event says that it has changed. */
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useState } from 'preact/hooks';

@@ -60,7 +60,7 @@ class OwnNames {
 export interface AccessOptions {
   readonly keys: ApiKeys;
   readonly clock: Clock;
-  /** Of a node that asks for no key: the origins that may read it. */
+  /** Origins that may read a node that asks for no key. */
   readonly openTo: AllowedOrigins | undefined;
 }
 
@@ -98,7 +98,7 @@ export const access = fp<AccessOptions>((app, { keys, clock, openTo }, done) => 
   done();
 });
 
-/** What a key is asked of, by the connection itself: a client behind a proxy is never on this machine. */
+/** Caller of a request, by the connection itself: a client behind a proxy is never on this machine. */
 function callerOf({ headers, method, socket }: FastifyRequest): Caller {
   const apiKey = headers['x-api-key'];
   const fetchSite = headers['sec-fetch-site'];

@@ -1,4 +1,4 @@
-/** What each address has done in its current window of time, and when that is forgotten. An IPv6 /64 is one address. */
+/** Tally of what each address has done in its current window of time, and when that is forgotten. An IPv6 /64 is one address. */
 
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.js';
@@ -9,7 +9,7 @@ const MAX_ADDRESSES = 10_000;
 
 interface Entry {
   amount: number;
-  /** When it is forgotten, by `clock.monotonic()`. */
+  /** Time when it is forgotten, by `clock.monotonic()`. */
   readonly until: number;
 }
 

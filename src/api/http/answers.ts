@@ -10,8 +10,8 @@ import type { LazyList, LazyMap } from './lazy-list.js';
 import { LongAnswers } from './long-answers.js';
 
 /**
- * What a handler may return for a value: for an object with free keys also a map, which keeps its order; `LazyMap` and
- * `LazyList` make their entries as they are written.
+ * Value that a handler may return: for an object with free keys also a map, which keeps its order; `LazyMap` and `LazyList`
+ * make their entries as they are written.
  */
 export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined
   ? T
@@ -24,7 +24,9 @@ export type Answerable<T> = T extends string | number | bigint | boolean | null 
           | { readonly [key: string]: Answerable<T[keyof T]> }
       : { readonly [K in keyof T]: Answerable<T[K]> };
 
-/** With an `etag`, the name of the content, a client that has it gets 304. `immutable` content never changes. */
+/**
+ * Options of a stored answer. With an `etag`, the name of the content, a client that has it gets 304. `immutable` content never changes.
+ */
 export interface StoredOptions {
   readonly etag?: string;
   readonly immutable?: boolean;

@@ -29,7 +29,7 @@ export interface ApiKeyOptions {
   readonly sha256?: string | undefined;
   /** `POST /v1/payments`, or `* /v1/wallet/keypairs` for every method. Without a list the key opens all routes. */
   readonly routes?: readonly string[] | undefined;
-  /** Without a list the key has all permissions. */
+  /** Permissions of the key; without a list it has all. */
   readonly permissions?: readonly ApiPermission[] | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface ApiKeysOptions {
   readonly keys: readonly ApiKeyOptions[];
   /** Operations that are open although they ask for a key, by id. */
   readonly open?: readonly string[];
-  /** Whose pages may change something where no key is asked for; none of elsewhere by default. */
+  /** Origins whose pages may change something where no key is asked for; none of elsewhere by default. */
   readonly cors?: AllowedOrigins;
 }
 

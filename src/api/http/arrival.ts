@@ -10,14 +10,14 @@ import type { Operation } from '../operation.js';
 import { setCommonHeaders } from './request-id.js';
 import type { RequestLog } from './request-log.js';
 
-/** How many requests of a connection may wait for the answers before them. */
+/** Number of requests of a connection that may wait for the answers before them. */
 const MAX_AHEAD = 64;
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The operation of the route; null when there is no such route. */
     operation: Operation | null;
-    /** What it is answered with; the end of it ends the work on the request's body. */
+    /** Response to it; the end of the response ends the work on the request's body. */
     response: ServerResponse | null;
   }
 }

@@ -18,7 +18,7 @@ const IPV4_AND_PORT = /^([\d.]+):\d+$/;
 /** The /64 of ::1. IPv4 addresses in IPv6 form are in it too. */
 const LOOPBACK_GROUP = addressGroup('::1');
 
-/** Never loopback when the address was forwarded, so that no client of a proxy is exempt from limits. */
+/** Address of a client; never loopback when it was forwarded, so that no client of a proxy is exempt from limits. */
 export function clientAddress({ ips, socket }: Pick<FastifyRequest, 'ips' | 'socket'>): string {
   // Fastify lists the peer first and the client last, and nothing without the option.
   const forwarded = ips !== undefined && ips.length > 1 ? ips.at(-1) : undefined;

@@ -60,8 +60,8 @@ export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: C
 }
 
 /**
- * When the app closes, connections without a request (browsers keep some in reserve) are closed at once, since Node would
- * wait for them. Pending answers get some time.
+ * Closes connections without a request (browsers keep some in reserve) when the app closes, since Node would wait for them.
+ * Pending answers get some time.
  */
 export function closeInTime(app: FastifyInstance, clock: Clock): void {
   const { server } = app;

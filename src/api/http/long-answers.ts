@@ -19,7 +19,7 @@ const MAX_MAKING = 8;
 const MAX_UNSENT_BYTES = 256 * 1024 * 1024;
 /** Time limit for a reader to take a long answer, in ms. */
 const SEND_MS = 120_000;
-/** How many levels of lists and objects are written part by part; what is deeper is small. */
+/** Number of levels of lists and objects that are written part by part; deeper ones are small. */
 const LEVELS = 5;
 
 /** An answer that is known to be long before it is made: it is admitted first, and made in a turn of its own. */

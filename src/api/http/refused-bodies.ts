@@ -16,7 +16,7 @@ import { clientAddress } from './client-address.js';
 /** Bytes of refused bodies that an address may send in a window: some 0.8 seconds of a processor. */
 const MAX_REFUSED_BYTES = 16 * 1024 * 1024;
 const WINDOW_MS = 60_000;
-/** What a small body counts as: a request costs something whatever is in it. */
+/** Bytes that a small body counts as: a request costs something whatever is in it. */
 const LEAST_BYTES = 4 * 1024;
 
 /** Verdicts on what a body says, whatever the node is doing. */
@@ -61,7 +61,7 @@ class RefusedBodies {
     request.bodyBytes = Math.max(bytes, LEAST_BYTES);
   }
 
-  /** To be called when a request is answered with an error. */
+  /** Counts a request that is answered with an error. */
   refused(request: FastifyRequest, code: ErrorCode): void {
     const { bodyBytes } = request;
     if (bodyBytes === 0 || !REFUSALS.has(code)) return;

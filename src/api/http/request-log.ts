@@ -26,7 +26,7 @@ declare module 'fastify' {
     readonly requestLog: RequestLog;
   }
   interface FastifyRequest {
-    /** When it arrived, by `clock.monotonic()`; 0 for one with an unreadable path, which no hook sees. */
+    /** Time of arrival, by `clock.monotonic()`; 0 for a request with an unreadable path, which no hook sees. */
     arrivedAt: number;
     /** The error code for a request without a route. */
     routingError: string | null;
@@ -42,7 +42,7 @@ const FLUSH_AT = 16_384;
 /** Maximum time that a line waits, in ms. */
 const FLUSH_MS = 200;
 const MS_PER_SECOND = 1_000;
-/** pino's number for `info`. */
+/** Level `info` as pino's number. */
 const INFO = 30;
 /** Called every few seconds by load balancers; their lines would hide the others. */
 const HEALTH_CHECKS: ReadonlySet<string> = new Set(['getLiveness', 'getReadiness']);
@@ -52,10 +52,10 @@ const FAILED = 1_000;
 const LINE_START = `{"level":${INFO},"time":`;
 const LINE_END = ',"msg":"request"}\n';
 
-/** What the answers of an operation with one status have in common. */
+/** Shared text of the answers of an operation with one status. */
 interface Answered {
   readonly durations: HistogramHandle;
-  /** What stands in a line between the request id and the duration. */
+  /** Words of a line between the request id and the duration. */
   readonly words: string;
   readonly isHealthCheck: boolean;
 }
@@ -64,7 +64,7 @@ export interface RequestLogModules {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Without it each line goes to the logger. */
+  /** Sink of the lines; without it each line goes to the logger. */
   readonly sink?: LineSink | undefined;
 }
 
@@ -74,9 +74,9 @@ export class RequestLog {
   readonly #metrics: Metrics;
   readonly #sink: LineSink | undefined;
   readonly #inFlight: GaugeHandle;
-  /** By operation, then status. There are few of both, and making them costs more than using them. */
+  /** Answers by operation, then status. There are few of both, and making them costs more than using them. */
   readonly #answers = new Map<string, Answered[]>();
-  /** What stands in a line between the time and the request id. */
+  /** Members of a line between the time and the request id. */
   readonly #members: string;
   #waiting = '';
   #lines = 0;
@@ -91,14 +91,14 @@ export class RequestLog {
     this.#inFlight = metrics.gauge('tessera_http_requests_in_flight');
   }
 
-  /** To be called when a request arrives. */
+  /** Notes a request that arrives. */
   arrives(request: FastifyRequest): void {
     request.arrivedAt = this.#clock.monotonic();
   }
 
   /**
-   * To be called at a request's turn on its connection: it is under way until its answer is out or the connection is closed. One
-   * listener for all of that, since each is a good part of what is ours in a cheap request.
+   * Follows a request from its turn on its connection: it is under way until its answer is out or the connection is closed.
+   * One listener for all of that, since each is a good part of what is ours in a cheap request.
    */
   follow(request: FastifyRequest, reply: FastifyReply): void {
     const { raw } = reply;

@@ -40,7 +40,7 @@ export type OperationRequest<O extends Operation> = FastifyRequest<
   TypeBoxTypeProvider
 >;
 
-/** What a handler returns: the body of the answer, now or planned, or the reply when it has sent the answer itself. */
+/** Answer of a handler: the body, now or planned, or the reply when it has sent the answer itself. */
 export type Answer<O extends Operation> = Answerable<Result<O>> | PlannedAnswer<Answerable<Result<O>>> | FastifyReply;
 
 export type Handler<O extends Operation> = (

@@ -1,4 +1,4 @@
-/** What all routes of an app share: hooks from the first byte of a request to its answer, in the order in which they run. */
+/** Hooks that all routes of an app share, from the first byte of a request to its answer, in the order in which they run. */
 
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import rateLimit from '@fastify/rate-limit';
@@ -86,7 +86,7 @@ export async function addShared(
   await app.register(answers, { clock });
 }
 
-/** As the plugin takes it. */
+/** Origins in the form of the plugin. */
 function originsOf(cors: Exclude<AllowedOrigins, 'off'>): NonNullable<FastifyCorsOptions['origin']> {
   if (cors === 'all') return '*';
   if (cors !== 'loopback') return [...cors];

@@ -14,7 +14,7 @@ type RequestPart = 'body' | 'query' | 'path';
 /** True, or the error `invalid_request` with the place of the fault. Texts are coerced in place. */
 type Validate = (value: unknown) => true | { readonly error: Error };
 
-/** How long the lists of a body, and those of a query, may be. */
+/** Limits of the lists of a body, and those of a query. */
 interface ListLimits {
   readonly batch: number;
   readonly queryValues: number;
@@ -38,7 +38,7 @@ const ANNOTATIONS = new Set([
   'x-document-of',
 ]);
 
-/** These are checked by `chain/create-transaction.ts`, which accepts every spelling and is much faster. */
+/** Schemas that `chain/create-transaction.ts` checks, which accepts every spelling and is much faster. */
 const CHECKED_ELSEWHERE = new Set(['CreateTransaction']);
 
 const DECIMAL = /^\d{1,20}$/;
@@ -53,7 +53,7 @@ export class Validators {
   readonly #bodies = new CompiledForms(false);
   readonly #texts = new CompiledForms(true);
 
-  /** For `setValidatorCompiler`. A form is compiled when its route is added: no request waits for that. */
+  /** Compiler for `setValidatorCompiler`. A form is compiled when its route is added: no request waits for that. */
   compiler(limits: ListLimits) {
     return ({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }): Validate => {
       const part = PARTS[httpPart ?? 'body'] ?? 'body';
@@ -86,7 +86,7 @@ class CompiledForms {
   }
 }
 
-/** Those of all apps of a process, whose forms are the same. */
+/** Validators of all apps of a process, whose forms are the same. */
 export const sharedValidators = new Validators();
 
 /** The text of a schema: equal for equal ones. */

@@ -1,6 +1,6 @@
 /**
- * Which web pages may use a node that asks for no key (`api.auth = "open"`). A browser sends what any page tells it to, with
- * no preflight as long as the request is a simple one, and to a name that its owner has pointed at loopback (DNS rebinding).
+ * Web pages that may use a node without API keys (`api.auth = "open"`). A browser sends what any page tells it to, with no
+ * preflight as long as the request is a simple one, and to a name that its owner has pointed at loopback (DNS rebinding).
  * Other programs send neither `Origin` nor `Sec-Fetch-Site`, and may use any name for the node.
  */
 
@@ -10,7 +10,7 @@ import { isLoopback } from '../../lib/ip-address.js';
 /** Names that no public DNS knows (RFC 6761, and the choice of ICANN for private use). */
 const UNREGISTRABLE = /\.(?:localhost|internal)$/;
 
-/** What a request says about the page that it comes from. */
+/** Facts of a request about the page that it comes from. */
 export interface PageFacts {
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -20,7 +20,7 @@ export interface PageFacts {
   readonly preflighted: boolean;
 }
 
-/** As `api.cors`. */
+/** Origins in the form of `api.cors`. */
 export type AllowedOrigins = 'off' | 'loopback' | 'all' | readonly string[];
 
 /** Headers that a page of another origin sends after a preflight only, besides the media type of JSON. */

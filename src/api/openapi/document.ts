@@ -37,13 +37,13 @@ const SECURITY_SCHEMES = {
   api_key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key from the operator of the node.' },
 };
 
-/** Without `roles` it is the document of the whole API. */
+/** Options of a document; without `roles` it is the document of the whole API. */
 export interface DocumentOptions extends SchemaSetOptions {
   /** Operations, by their ids, that this node may do without an API key. */
   readonly open?: 'all' | readonly string[] | undefined;
 }
 
-/** What the entries of operations are made with. */
+/** Parts for making the entries of operations. */
 interface Parts {
   readonly schemas: SchemaSet;
   readonly errors: ErrorResponses;
@@ -96,7 +96,7 @@ function pathsOf(operations: readonly Operation[], roles: readonly NodeRole[] | 
   return paths;
 }
 
-/** Only nodes with a wallet keep Idempotency-Keys. */
+/** True for nodes that keep Idempotency-Keys: only those with a wallet. */
 function keepsKeys(roles: readonly NodeRole[] = NODE_ROLES): boolean {
   return roles.some(hasWallet);
 }

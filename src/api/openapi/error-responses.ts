@@ -41,7 +41,7 @@ export class ErrorResponses {
     return new Map([...responses].sort(([a], [b]) => Number(a) - Number(b)));
   }
 
-  /** What `of` has referred to so far. */
+  /** Components that `of` has referred to so far. */
   components(): JsonObject {
     return { responses: sorted(this.#responses), examples: sorted(this.#examples) };
   }

@@ -13,9 +13,9 @@ export interface SchemaSetOptions {
 
 /** Words for our own validators and for this file that are not keywords of JSON Schema. */
 const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault', 'x-document', 'x-document-of']);
-/** Their members are schemas by names that are free. */
+/** Members whose members are schemas by free names. */
 const OF_SCHEMAS = new Set(['properties', '$defs']);
-/** Their values are no schemas. */
+/** Members whose values are not schemas. */
 const VALUES = new Set(['examples', 'default', 'const', 'enum', 'discriminator', 'required']);
 
 export class SchemaSet {
@@ -60,7 +60,7 @@ export class SchemaSet {
     return copy;
   }
 
-  /** With what is true of requests although another part of the node checks it, everywhere or on nodes of one role. */
+  /** Adds descriptions of what another part of the node checks, everywhere or on nodes of one role. */
   #described(schema: JsonObject): JsonObject {
     const general = schema['x-document'];
     const byRole = schema['x-document-of'];

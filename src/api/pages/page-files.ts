@@ -38,7 +38,7 @@ export interface PageFile {
 
 export class PageFiles {
   readonly #documents: ReadonlyMap<Site, PageFile>;
-  /** By path, `/assets/…`: their names hold a hash of the content. */
+  /** Assets by path, `/assets/…`: their names hold a hash of the content. */
   readonly assets: ReadonlyMap<string, PageFile>;
 
   private constructor(documents: ReadonlyMap<Site, PageFile>, assets: ReadonlyMap<string, PageFile>) {

@@ -1,7 +1,7 @@
 /**
- * Which paths are pages, by site. The server answers them with the document of the site, and the router in the browser
- * (`web/`) shows the page. It is a list, not a fallback: every other path stays what it is without pages, a 404 or a route.
- * In the form of Fastify: `:name` is one segment, `*` the rest.
+ * Paths of pages, by site. The server answers them with the document of the site, and the router in the browser (`web/`)
+ * shows the page. It is a list, not a fallback: every other path stays what it is without pages, a 404 or a route. In the
+ * form of Fastify: `:name` is one segment, `*` the rest.
  */
 
 /** The explorer shows the chain, the wallet that of the node, and the docs its API; those are served with the API itself. */

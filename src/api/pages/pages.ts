@@ -41,7 +41,7 @@ export interface PageRoutes {
   readonly files: PageFiles;
 }
 
-/** In logs and metrics, where routes of the API have the name of their operation. */
+/** Name of a page in logs and metrics, where routes of the API have the name of their operation. */
 const PAGE = 'getPage';
 const ROOT = '/';
 

@@ -1,6 +1,6 @@
 /**
- * What each opcode does to the machine (docs/chain.md#opcodes). An operation returns false when the script fails; the stack
- * does not matter then. Binary operations pop the top as their second operand.
+ * Effects of the opcodes (docs/chain.md#opcodes). An operation returns false when the script fails; the stack does not matter
+ * then. Binary operations pop the top as their second operand.
  */
 
 import { U64_MAX } from '../constants.js';

@@ -3,7 +3,7 @@
 import type { Completion } from '../command.js';
 import { type CompletedCommand, type CompletedFlag, PROGRAMS } from './table.js';
 
-/** What completes a value: bash code that fills COMPREPLY. */
+/** Bash code that completes a value: it fills COMPREPLY. */
 function reply(completes: Completion | undefined): string {
   if (completes === undefined) return ':';
   if (completes === 'files') return '_tessera_files -f';

@@ -24,7 +24,7 @@ export interface CompletedArgument {
 
 /** A command, or a group of commands. */
 export interface CompletedCommand {
-  /** What comes after the program: '', `wallet`, `wallet pay`. */
+  /** The words after the program: '', `wallet`, `wallet pay`. */
   readonly words: string;
   /** The commands of a group; without commands it does something itself. */
   readonly commands: readonly { readonly name: string; readonly summary: string }[];
@@ -35,7 +35,7 @@ export interface CompletedCommand {
 /** The names under which the program is installed. */
 export const PROGRAMS = [PROGRAM, 'tessera-node'] as const;
 
-/** What the name of a value says. */
+/** Completions by the name of a value. */
 const BY_VALUE: Readonly<Record<string, Completion>> = { FILE: 'files', DIR: 'folders', FOLDER: 'folders' };
 
 const HELP: FlagSpec = { name: 'help', short: 'h', description: 'Prints the page of the command.' };

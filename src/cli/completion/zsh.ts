@@ -8,7 +8,7 @@ const functionOf = (words: string): string => `_tessera${words === '' ? '' : `_$
 /** A text in single quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** In a specification brackets and colons end a part. */
+/** Escapes brackets and colons, which end a part of a specification. */
 const plain = (text: string): string => text.replaceAll(/[\\[\]:]/g, (character) => `\\${character}`);
 
 function action(completes: Completion | undefined): string {

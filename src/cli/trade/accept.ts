@@ -64,7 +64,7 @@ async function received(id: string, client: NodeClient) {
   return (await client.call(getTrade, { params: { trade_id: id } })).offer;
 }
 
-/** What an offer says; the node checks it. */
+/** Question about an offer; the node checks the offer itself. */
 function question({ give, want }: Record<string, unknown>): string {
   return `Give ${printable(JSON.stringify(want))} for ${printable(JSON.stringify(give))}?`;
 }

@@ -1,4 +1,4 @@
-/** How trades are read from the command line, and shown. */
+/** Reads trades from the command line, and shows them. */
 
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -48,7 +48,7 @@ export async function readDocumentFile(file: string): Promise<Record<string, str
   throw new UsageError(`${file} holds no document of a trade`);
 }
 
-/** Where the document for the other party goes: the file of --out, which is made before anything is done, or standard output. */
+/** Destination of the document for the other party: the file of --out, which is made before anything is done, or standard output. */
 export interface HandOver {
   /** Writes the document; null when there is none for the other party. */
   give(document: object | null): Promise<void>;
@@ -92,7 +92,7 @@ export function showAsset(asset: Asset): string {
   return `${asset.amount} item${BigInt(asset.amount) === 1n ? '' : 's'} ${printable(asset.genesis_hash ?? '')}`;
 }
 
-/** Of Unix seconds; those that no date has are shown as they are. */
+/** Shows Unix seconds; values beyond any date are shown unchanged. */
 function showTime(seconds: Trade['expires_at']): string {
   const date = new Date(Number(seconds) * 1_000);
   return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString();

@@ -80,7 +80,7 @@ export const command: Command = {
   },
 };
 
-/** What is to be paid, and of what. */
+/** Payments to make, and the outputs to make them from. */
 export interface Orders {
   readonly outputs: readonly TxOut[];
   readonly total: bigint;

@@ -38,7 +38,7 @@ import { nameOfAsset, unspentFault } from '../../wallet/coins/unspent.js';
 
 const KIND = 'tessera-transaction';
 const FORMAT = 2;
-/** Without the transactions that made the outputs. */
+/** Format of a file without the transactions that made the outputs. */
 const FORMAT_WITHOUT_PROOFS = 1;
 /** More inputs than a transaction of the largest size has. */
 const MAX_INPUTS = 2_000;
@@ -60,7 +60,7 @@ export interface DraftInput {
 export interface Draft {
   readonly inputs: readonly DraftInput[];
   readonly outputs: readonly TxOut[];
-  /** By hash: the transactions that made what the inputs spend, as far as the file has them. */
+  /** Transactions that made the inputs, by hash, as far as the file has them. */
   readonly previous: ReadonlyMap<string, Transaction>;
 }
 
@@ -110,7 +110,7 @@ export function parseDraft(text: string, name: string): Draft {
   }
 }
 
-/** Those that the inputs spend from. */
+/** Parses the transactions that the inputs spend from. */
 function parsePrevious(value: unknown, inputs: readonly DraftInput[]): Map<string, Transaction> {
   const wanted = new Set(inputs.map(({ outPoint }) => outPoint.tHash));
   const all = readArray(value, rootPlace('previous_transactions'), (text, place): [string, Transaction] => {
@@ -145,7 +145,7 @@ function parseSignature(value: unknown, place: Place): InputSignature {
   };
 }
 
-/** What no node would admit, or nobody can have meant. */
+/** Fault of a draft that no node would admit, or nobody can have meant. */
 export function draftFault({ inputs, outputs, previous }: Draft): Verdict {
   if (inputs.length === 0 || outputs.length === 0) return broken('it needs an input and an output');
   if (inputs.length > MAX_INPUTS) return broken(`it has ${inputs.length} inputs; at most ${MAX_INPUTS} fit`);
@@ -194,7 +194,7 @@ interface Sums {
   readonly paid: bigint;
 }
 
-/** By `raw units`, or `items of …`. */
+/** Sums by `raw units`, or `items of …`. */
 function sumsOf({ inputs, outputs }: Pick<Draft, 'inputs' | 'outputs'>): ReadonlyMap<string, Sums> {
   const sums = new Map<string, Sums>();
   const add = (value: Asset, spent: bigint, paid: bigint): void => {
@@ -207,7 +207,7 @@ function sumsOf({ inputs, outputs }: Pick<Draft, 'inputs' | 'outputs'>): Readonl
   return sums;
 }
 
-/** Whether the signature is right; one that is wrong, or of another key, is a fault. */
+/** Fault of a signature that is wrong, or of another key. */
 export function signatureFault({ inputs, outputs }: Draft): Verdict {
   const preimage = outputsPreimage(outputs);
   for (const { outPoint, address, signature } of inputs) {

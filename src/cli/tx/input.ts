@@ -21,7 +21,7 @@ export async function readInput(file: string, context: CliContext): Promise<stri
   }
 }
 
-/** How messages name it. */
+/** Name of the file in messages. */
 export function nameOf(file: string): string {
   return file === STDIN ? 'the standard input' : file;
 }

@@ -24,7 +24,7 @@ const PER_ANSWER = 8;
 /** Milliseconds in which a block that was just made comes to the storage node, and between two looks. */
 const STORED_WITHIN = 10_000;
 const LOOK_EVERY = 250;
-/** What a transaction is called by its hash; outputs of block 0 have other names. */
+/** Form of a transaction's hash; outputs of block 0 have other names. */
 const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
 
 export const STORAGE_FLAG: FlagSpec = {
@@ -77,7 +77,7 @@ export async function withProofs(draft: Draft, args: ParsedArgs, context: CliCon
   );
 }
 
-/** Where to ask, in this order. With a listing in place of a node, only a node that is named. */
+/** Storage nodes to ask, in this order. With a listing instead of a node, only a named node. */
 function storageNodes(args: ParsedArgs, context: CliContext): readonly NodeClient[] {
   const named = args.value(STORAGE_FLAG.name);
   if (named !== undefined) return [publicClient(checkUrl(named, STORAGE_FLAG.name), args, context)];
@@ -110,7 +110,7 @@ async function takeFrom(client: NodeClient, hashes: readonly string[], to: Map<s
   }
 }
 
-/** Whatever is none is left out: what counts is the hash. */
+/** Transactions in an answer. Everything else is left out: the hash decides. */
 function transactionsIn(answer: unknown): readonly Transaction[] {
   if (!Array.isArray(answer)) return [];
   return answer.flatMap((entry: unknown) => {

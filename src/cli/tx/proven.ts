@@ -1,6 +1,5 @@
 /**
- * Which inputs of a transaction file have an amount that is proven, without a network
- * (docs/cli.md#signing-without-a-node).
+ * Finds the inputs of a transaction file whose amount is proven, without a network (docs/cli.md#signing-without-a-node).
  */
 
 import type { Genesis } from '../../chain/genesis.js';
@@ -48,7 +47,7 @@ function publishedAddresses(): ReadonlySet<string> {
   return new Set([...accounts, user, miner].map(({ address }) => address));
 }
 
-/** That of the flag, else of a configuration that is named: a file that merely lies there may have come with the transaction. */
+/** Genesis file of the flag, or of a named configuration: a file that merely lies there may have come with the transaction. */
 async function namedGenesis(args: ParsedArgs, context: CliContext): Promise<Genesis | undefined> {
   const file = args.value(GENESIS_FLAG.name);
   if (file !== undefined) return readGenesis(file);

@@ -53,7 +53,7 @@ export function waitForBlock(
   }, context);
 }
 
-/** What the node says of each now; undefined where it does not say. */
+/** Status of each transaction at the node; undefined where the node does not say. */
 export async function statusesNow(
   hashes: readonly string[],
   client: Pick<NodeClient, 'call'>,

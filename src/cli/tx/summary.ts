@@ -1,4 +1,4 @@
-/** What a transaction does, for the person who signs or sends it. */
+/** Shows what a transaction does, for the person who signs or sends it. */
 
 import { BURN_ADDRESS } from '../../chain/address.js';
 import { transactionHash } from '../../chain/hash.js';

@@ -1,4 +1,4 @@
-/** What is unspent at some addresses: as a mempool node says, or a listing that one has given before. */
+/** Unspent outputs of some addresses, from a mempool node or from an earlier listing of one. */
 
 import { queryBalances } from '../../api/routes/mempool/operations.js';
 import { isPayableAddress } from '../../chain/address.js';
@@ -10,7 +10,7 @@ import { type CliContext, type ParsedArgs, UsageError } from '../command.js';
 import { nameOf, readInput } from './input.js';
 import { connectToMempool } from './mempool-node.js';
 
-/** Those of the addresses; of a listing all, when no address is named. Throws `UsageError`, `malformed_transaction`. */
+/** Unspent outputs of the addresses; of a listing all, when no address is named. Throws `UsageError`, `malformed_transaction`. */
 export async function readUnspent(
   addresses: readonly string[],
   args: ParsedArgs,
@@ -25,7 +25,7 @@ export async function readUnspent(
   return unspentOf(addresses, connectToMempool(args, context));
 }
 
-/** As the node says; what it says of other addresses is left out. */
+/** Unspent outputs as the node names them; those of other addresses are left out. */
 export async function unspentOf(addresses: readonly string[], client: NodeClient): Promise<readonly Unspent[]> {
   const answer: unknown = await client.call(queryBalances, { body: { addresses: [...addresses] } });
   return listingOf(answer).filter(({ address }) => addresses.includes(address));
@@ -40,7 +40,7 @@ function parseListing(text: string, name: string): Unspent[] {
   }
 }
 
-/** What is listed at addresses that can be paid. */
+/** Outputs listed at addresses that can be paid. */
 function listingOf(answer: unknown): Unspent[] {
   return unspentIn(answer).filter(({ address }) => isPayableAddress(address));
 }

@@ -18,8 +18,8 @@ export interface ChainBlocksModules extends Patience {
 }
 
 /**
- * From the first block that the wallet has not seen up to `end`. Those of one request are durable before the next, so a run that
- * was cut off goes on there. Throws what the node answers, and `protocol_violation` when its blocks are not a chain.
+ * Reads blocks, from the first that the wallet has not seen up to `end`. The blocks of one request are durable before the next, so a run
+ * that was cut off goes on there. Throws what the node answers, and `protocol_violation` when its blocks are not a chain.
  */
 export async function takeBlocks(wallet: Wallet, end: number, modules: ChainBlocksModules): Promise<void> {
   const first = wallet.chain.height + 1;

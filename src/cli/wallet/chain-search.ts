@@ -17,11 +17,11 @@ export const BLOCKS = 50;
 export const TRANSACTIONS = 200;
 const ADDRESSES = 500;
 /**
- * How often the mempool node alone may lead further: it knows a few blocks that storage does not have yet. One that names
- * outputs at every address it is asked for would be asked for ever.
+ * Rounds in which the mempool node alone may lead further: it knows a few blocks that storage does not have yet. A node that
+ * names outputs at every address it is asked for would be asked for ever.
  */
 const MAX_ROUNDS = 50;
-/** How often the chain is read: each time because an address was found that was not expected by then. */
+/** Maximum number of readings of the chain: each finds an address that was not expected by then. */
 const MAX_PASSES = 1_000;
 
 export interface ChainSearchModules extends Patience {
@@ -32,7 +32,7 @@ export interface ChainSearchModules extends Patience {
   readonly signal: AbortSignal;
 }
 
-/** What the words hold, in raw units; items by genesis hash. */
+/** Balance of the words, in raw units; items by genesis hash. */
 export interface FoundBalance {
   readonly tokens: bigint;
   readonly items: ReadonlyMap<string, bigint>;

@@ -6,7 +6,7 @@ import type { CliContext, ParsedArgs } from '../command.js';
 import { checkUrl, isNodeOf } from '../node-access.js';
 import { walletConfig } from './connection.js';
 
-/** Where the passphrase of the wallet comes from; undefined when no source gives it. */
+/** Source of the wallet's passphrase; undefined when no source gives it. */
 export function passphraseSource({ sources }: Pick<LoadedConfig, 'sources'>): string | undefined {
   const source = sources.get('wallet.passphrase');
   return source === 'default' ? undefined : source;

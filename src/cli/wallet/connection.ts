@@ -1,4 +1,4 @@
-/** What the wallet commands share: the flags that name a node with a wallet, and a client for it. */
+/** Shared parts of the wallet commands: the flags that name a node with a wallet, and a client for it. */
 
 import type { LoadedConfig } from '../../config/load.js';
 import { WALLET_ROLES } from '../../lib/roles.js';

@@ -31,7 +31,7 @@ export const DEV_ACCOUNT_FLAG: FlagSpec = {
     'default: the one on this machine.',
 };
 
-/** What is to be paid, as `wallet pay` has read it. */
+/** Payment as `wallet pay` has read it. */
 interface DevOrder {
   readonly address: string;
   readonly amount: bigint;

@@ -94,7 +94,7 @@ function wordCount(args: ParsedArgs): WordCount {
   return count;
 }
 
-/** Before the wallet is made: who does not write the words down gets none. */
+/** Shows the words before the wallet is made: who does not write them down gets none. */
 async function show(words: WalletWords, args: ParsedArgs, context: CliContext): Promise<void> {
   if (args.has('json')) return;
   const list = wordsText(words).split(' ');

@@ -1,6 +1,5 @@
 /**
- * What the commands share that work on the folder of a node which does not run: its configuration, its passphrase, its
- * wallet.
+ * Shared parts of the commands that work on the folder of a stopped node: its configuration, its passphrase, its wallet.
  */
 
 import { rm } from 'node:fs/promises';
@@ -75,11 +74,11 @@ export async function extraWord(args: ParsedArgs, context: CliContext): Promise<
   return args.has('extra-word') ? askNewSecret(EXTRA_WORD.question, context) : '';
 }
 
-/** What opens the wallet in a folder, or makes it of these words. */
+/** Secrets that open the wallet in a folder, or make it of these words. */
 export interface WalletSeal {
   readonly passphrase: string;
   readonly words?: WalletWords | undefined;
-  /** They were made for this wallet. */
+  /** Set when the words were made for this wallet. */
   readonly areWordsNew?: true;
 }
 

@@ -6,7 +6,7 @@
 import { NoAnswer } from '../../client/transport.js';
 import { isTesseraError } from '../../lib/errors.js';
 
-/** How often one request fails before the whole reading does. */
+/** Failures of one request before the whole reading fails. */
 const ATTEMPTS = 9;
 /** Milliseconds until a request is repeated: the first pause, doubled each time, and the longest. */
 const FIRST_PAUSE = 500;
@@ -26,7 +26,7 @@ export interface Patience {
 export class PatientReader {
   readonly #most: number;
   readonly #patience: Patience;
-  /** How many are asked for at once. */
+  /** Number of items in one request. */
   #size: number;
 
   /** `most`: how many may be asked for at once. */

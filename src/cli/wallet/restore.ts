@@ -37,7 +37,7 @@ const MAX_GAP = 10_000;
 const STORAGE = 'http://127.0.0.1:3001';
 const MEMPOOL = 'http://127.0.0.1:3003';
 
-/** What takes long, and what is left of it when it is interrupted. */
+/** A long task, and the advice when it is interrupted. */
 interface Work {
   readonly title: string;
   readonly left: string;
@@ -227,7 +227,7 @@ function readNamed(file: string): string {
   }
 }
 
-/** Until they are words. */
+/** Asks for words until they are valid. */
 async function askWords(extra: string, context: CliContext): Promise<WalletWords> {
   for (;;) {
     const typed = await askSecret('The words, in their order (they are not shown): ', context);

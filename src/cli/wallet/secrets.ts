@@ -1,4 +1,4 @@
-/** Where commands get passphrases: from a file, the environment, or a person at a terminal, never from an argument. */
+/** Gets passphrases for commands: from a file, the environment, or a person at a terminal, never from an argument. */
 
 import { errorMessage } from '../../lib/errors.js';
 import { MAX_SECRET_FILE, readBoundedText } from '../../lib/read-bounded.js';
@@ -16,7 +16,7 @@ export interface SecretSource {
   readonly flag: string;
   readonly env: string;
   readonly question: string;
-  /** What the configuration of the node gives. */
+  /** Passphrase in the configuration of the node. */
   readonly configured?: (args: ParsedArgs, context: CliContext) => string | undefined;
 }
 

@@ -24,7 +24,7 @@ export async function settled(
   }, context);
 }
 
-/** Where it was before, or else from the newest on: its number in the history does not change. */
+/** Looks at the movement's old place, or else from the newest on: its number in the history does not change. */
 async function look(
   hash: string,
   client: Pick<NodeClient, 'call'>,

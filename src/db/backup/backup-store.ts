@@ -48,7 +48,7 @@ export interface BackupStoreOptions {
   readonly networkName: string;
   /** Asked for when the folder's backups are sealed, or to be sealed from now on. */
   readonly passphrase: (what: { readonly isNew: boolean }) => Promise<string>;
-  /** Whether a folder that is made now keeps its backups sealed. */
+  /** True if a new folder keeps its backups sealed. */
   readonly isSealed: boolean;
   /** Cost of a new seal; tests only. */
   readonly scryptCost?: ScryptCost;
@@ -136,7 +136,7 @@ export class BackupStore {
     return { name, isNew: true };
   }
 
-  /** Whether a content of that name and length is kept. */
+  /** Tells whether a content of that name and length is kept. */
   async has(name: string, bytes: number): Promise<boolean> {
     const stats = await stat(this.#file(name)).catch(ifMissing);
     return stats !== undefined && stats.size === bytes + this.#envelope.overhead;
@@ -163,7 +163,7 @@ export class BackupStore {
     return decodeListing(await this.read(await this.#listingName(backup)), `the backup ${backup}`);
   }
 
-  /** From now on the backup exists, even after a power loss. */
+  /** Adds a backup: from now on it exists, even after a power loss. */
   async add(backup: string, listing: Uint8Array): Promise<void> {
     const { name } = await this.put(listing);
     for (const folder of this.#unsynced) await syncFolder(folder);
@@ -229,7 +229,7 @@ export class BackupStore {
   }
 }
 
-/** What the file of a backup says. */
+/** Contents of a backup's file. */
 function pointerTo(listing: string): string {
   return `${listing}\n`;
 }
@@ -242,7 +242,7 @@ async function refuseOthers(path: string): Promise<void> {
   throw invalid(`${path} holds other things than backups: name a new folder`);
 }
 
-/** What an interrupted backup was writing. */
+/** Removes what an interrupted backup was writing. */
 async function removeTemporary(path: string): Promise<void> {
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   for (const entry of entries) {

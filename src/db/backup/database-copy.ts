@@ -22,7 +22,7 @@ import type { BackupStore } from './backup-store.js';
 import type { BackedUpFile } from './listing.js';
 
 const DATABASES = 'db';
-/** How many states of a database are tried until all files of one are there. Each try copies what the one before missed. */
+/** Number of states of a database that are tried until all files of one are there. Each try copies what the one before missed. */
 const MAX_PASSES = 100;
 
 export interface DatabaseCopyModules {
@@ -37,7 +37,7 @@ export interface DatabaseCopyModules {
 }
 
 interface SmallFile {
-  /** Below the folder of databases. */
+  /** Path below the folder of databases. */
   readonly path: string;
   readonly bytes: Buffer;
 }

@@ -1,6 +1,6 @@
 /**
- * How the content of files is kept in a folder of backups: as it is, or sealed under a key that the passphrase opens. Either
- * way a content has a name that follows from its bytes, so that it is kept once and known when it is damaged.
+ * Form of files in a folder of backups: plain, or sealed under a key that the passphrase opens. Either way a content has a
+ * name that follows from its bytes, so that it is kept once and known when it is damaged.
  */
 
 import { createHash, createHmac } from 'node:crypto';
@@ -23,7 +23,7 @@ const HASH = 'sha256';
 
 const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 });
 
-/** What a folder of sealed backups says about its key. */
+/** Facts about the key of a folder of sealed backups. */
 export const SealedKey = Type.Object({
   kdf: ScryptParameters,
   key: Hex,
@@ -34,7 +34,7 @@ export interface Envelope {
   /** 64 hex digits that follow from the content. */
   nameOf(content: Uint8Array): string;
   wrap(name: string, content: Uint8Array): Uint8Array;
-  /** What was wrapped; undefined when the bytes are damaged or belong to another folder. */
+  /** Unwrapped content; undefined when the bytes are damaged or belong to another folder. */
   unwrap(name: string, stored: Buffer): Buffer | undefined;
   /** Bytes that are stored beside the content. */
   readonly overhead: number;

@@ -1,4 +1,4 @@
-/** What one backup holds: the files of a data folder with the names of their contents. */
+/** Listing of one backup: the files of a data folder with the names of their contents. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -13,11 +13,11 @@ const PATH = '^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*){0,2}$';
 export const CONTENT_NAME = '^[0-9a-f]{64}$';
 
 const BackedUpFile = Type.Object({
-  /** Below the data folder, with slashes. */
+  /** Path below the data folder, with slashes. */
   path: Type.String({ pattern: PATH, maxLength: 255 }),
   bytes: Type.Integer({ minimum: 0 }),
   content: Type.String({ pattern: CONTENT_NAME }),
-  /** When the node's file was last changed, in nanoseconds: a table that has not changed is not read again. */
+  /** Time of the last change of the node's file, in nanoseconds: an unchanged table is not read again. */
   changed: Type.String({ pattern: '^[0-9]{1,20}$' }),
 });
 export type BackedUpFile = Static<typeof BackedUpFile>;

@@ -36,7 +36,7 @@ export interface TakenBackup {
   readonly name: string;
   readonly files: number;
   readonly bytes: number;
-  /** What earlier backups did not hold. */
+  /** Number of files that earlier backups did not hold. */
   readonly newFiles: number;
   readonly newBytes: number;
 }

@@ -23,7 +23,7 @@ export interface CheckOptions {
   readonly sealed: Mark | undefined;
   /** Cuts off every batch after this one: those behind a write that failed. */
   readonly lastAcknowledged?: number;
-  /** What the reader of an error can do. */
+  /** Advice in the error. */
   readonly wayBack: string;
 }
 
@@ -219,7 +219,7 @@ interface Stop {
   readonly why: LogFault['kind'] | 'foreign' | 'gap' | 'refused';
   /** Marks of the batches after it; undefined for one without. */
   readonly later: (Mark | undefined)[];
-  /** How long each log from here on may be. */
+  /** Greatest length of each log from here on. */
   readonly files: { readonly file: string; readonly length: number; readonly size: number }[];
 }
 
@@ -233,7 +233,7 @@ interface Batch {
 class BatchChain {
   /** Undefined before the first batch that has a mark. */
   last: Mark | undefined;
-  /** Whether the digest at the seal's batch is the seal's; undefined while that batch was not seen. */
+  /** True if the digest at the seal's batch is the seal's; undefined while that batch was not seen. */
   digestAtSeal: boolean | undefined;
   readonly #sealed: Mark | undefined;
 

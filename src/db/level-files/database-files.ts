@@ -1,4 +1,4 @@
-/** Where the files of a database are read from: its folder, or a backup of it. */
+/** Source of the files of a database: its folder, or a backup of it. */
 
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -14,19 +14,19 @@ const FULL = 1;
 const FIRST = 2;
 /** Type 3 is a middle fragment. */
 const LAST = 4;
-/** This many zero bytes at the end of a file mean that its end was never written: the smallest unit of a disk. */
+/** Number of zero bytes at the end of a file which mean that its end was never written: the smallest unit of a disk. */
 const UNWRITTEN = 512;
 
 export interface LogRecord {
   readonly data: Uint8Array;
-  /** Where its first fragment begins in the file, and where its last one ends. */
+  /** Start of its first fragment in the file, and end of its last one. */
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Where the usable part of a log ends. `cut`: the file ends inside a record, as after a crash. `unwritten`: it ends in
- * zeros, as after a power loss. `damaged`: bytes are there, and wrong.
+ * End of the usable part of a log. `cut`: the file ends inside a record, as after a crash. `unwritten`: it ends in zeros, as
+ * after a power loss. `damaged`: bytes are there, and wrong.
  */
 export interface LogFault {
   readonly kind: 'cut' | 'unwritten' | 'damaged';
@@ -59,7 +59,7 @@ export function readLog(file: Buffer): LogContent {
 
 class LogScan {
   readonly #file: Buffer;
-  /** Where the next fragment is looked for. */
+  /** Position where the next fragment is looked for. */
   at = 0;
   /** A fragment failed its check, or did not follow the one before it. */
   isBroken = false;
@@ -90,7 +90,7 @@ class LogScan {
     }
   }
 
-  /** After a fault: goes to the next place where a record may begin; false at the end of the file. */
+  /** Goes to the next place after a fault where a record may begin; false at the end of the file. */
   resync(): boolean {
     if (!this.isBroken) return false;
     this.isBroken = false;

@@ -1,5 +1,5 @@
 /**
- * What LevelDB says about its own files. CURRENT names the MANIFEST, a log of edits; together they give the tables that
+ * Reads what LevelDB says about its own files. CURRENT names the MANIFEST, a log of edits; together they give the tables that
  * must be there with their sizes and first and last keys, and the number of the oldest log that must be there.
  */
 

@@ -1,4 +1,4 @@
-/** What can be said about a transaction in a block without knowing what it spends; one function for mempool and storage. */
+/** Checks of a transaction in a block that need no knowledge of what it spends; one function for mempool and storage. */
 
 import { MAX_TRANSACTION_BYTES } from '../../chain/constants.js';
 import { isCoinbase, isCreate } from '../../chain/transaction.js';
@@ -10,7 +10,7 @@ const ISSUES = fault('transaction_rejected', 'Only a miner can make a coinbase t
 
 const TOO_LONG = fault('transaction_rejected', `Transaction has more than ${MAX_TRANSACTION_BYTES} bytes`);
 
-/** What is wrong with a transaction of `bytes` bytes that somebody has submitted, apart from its scripts (decision B6). */
+/** Fault of a submitted transaction of `bytes` bytes, apart from its scripts (decision B6). */
 export function submittedFormFault(tx: Transaction, bytes: number): Verdict {
   if (bytes > MAX_TRANSACTION_BYTES) return TOO_LONG;
   if (isCoinbase(tx)) return ISSUES;

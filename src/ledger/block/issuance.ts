@@ -1,4 +1,4 @@
-/** What a block may create out of nothing: the transactions of the genesis file, the reward, issuances that fall due. */
+/** Issuance in a block: the transactions of the genesis file, the reward, issuances that fall due. */
 
 import { encodeTransaction } from '../../chain/codec.js';
 import { blockReward, coinbaseFault } from '../../chain/coinbase.js';

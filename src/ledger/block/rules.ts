@@ -9,16 +9,16 @@ import { TesseraError } from '../../lib/errors.js';
 import { type Fault, fault } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
 
-/** What the network's configuration says about its chain. */
+/** Rules of the chain from the network's configuration. */
 export interface ChainRules {
-  /** Who signs blocks; undefined in a network that names none. */
+  /** Signers of blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
   readonly genesis: Pick<Genesis, 'transactions' | 'issuances' | 'blockRules'>;
   /** Blocks after this one carry a difficulty target. */
   readonly activationHeight: number;
 }
 
-/** Where the chain stands. */
+/** Last block of the chain. */
 export interface ChainTip {
   /** Number of the block that comes next. */
   readonly next: number;
@@ -48,7 +48,7 @@ export type BlockRule =
   | 'amounts'
   | 'scripts';
 
-/** What is wrong with a block, and by which rule. */
+/** Fault of a block, with the rule that it breaks. */
 export interface BlockFault extends Fault {
   readonly rule: BlockRule;
 }

@@ -1,6 +1,6 @@
 /**
- * What the transactions of a block spend: every input exists, after the block before or by an earlier transaction of this
- * one, and is spent once, its locktime has passed, sums are equal, and every script and signature holds
+ * Checks what the transactions of a block spend: every input exists, after the block before or by an earlier transaction of
+ * this one, and is spent once, its locktime has passed, sums are equal, and every script and signature holds
  * (docs/chain.md#validation). The cheap part runs on the main thread in slices; the scripts run beside it while the next
  * transactions are planned.
  */
@@ -26,11 +26,11 @@ import type { VerifiedTransaction } from './verified-block.js';
 /** Outputs, or hashes, that are asked for at a time. */
 export const LOOKUP_CHUNK = 500;
 
-/** What is known of the chain after the last block. */
+/** State of the chain after the last block. */
 export interface LedgerView {
-  /** Those of the hashes that are names of transactions in the chain. */
+  /** Hashes among these that are names of transactions in the chain. */
   knownHashes(hashes: readonly string[]): Promise<readonly string[]>;
-  /** In the order asked; undefined for what is not unspent. */
+  /** Outputs in the order asked; undefined for those that are spent or unknown. */
   unspent(outPoints: readonly OutPoint[]): Promise<readonly (TxOut | undefined)[]>;
 }
 
@@ -69,7 +69,7 @@ export async function doubleSpendFault(
   return null;
 }
 
-/** What is wrong with a transaction that may not spend what it spends; null when all may. */
+/** Fault of a transaction that may not spend its inputs; null when all may. */
 export async function spendingFault(
   transactions: readonly VerifiedTransaction[],
   height: number,
@@ -98,7 +98,7 @@ export async function spendingFault(
 }
 
 /**
- * What the next transaction of a block may spend: what is unspent before the block, and what the ones before it have made.
+ * Outputs that the next transaction of a block may spend: the unspent ones before the block, and those made by earlier transactions.
  */
 class SpendableOutputs {
   readonly #found = new Map<string, TxOut>();
@@ -108,7 +108,7 @@ class SpendableOutputs {
 
   private constructor() {}
 
-  /** With nothing yet of the block itself. */
+  /** Reads the outputs before the block, with nothing yet of the block itself. */
   static async read(
     transactions: readonly VerifiedTransaction[],
     ledger: LedgerView,

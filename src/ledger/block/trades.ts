@@ -6,8 +6,8 @@ import { type BlockFault, blockFault } from './rules.js';
 import type { VerifiedTransaction } from './verified-block.js';
 
 /**
- * Whoever makes the blocks could otherwise let one half of a trade happen without the other. The members of a set stand
- * side by side, so that two sets under one name are told apart.
+ * Fault of an incomplete trade: whoever makes the blocks could otherwise let one half of a trade happen without the other.
+ * The members of a set stand side by side, so that two sets under one name are told apart.
  */
 export function* tradesFault(transactions: readonly VerifiedTransaction[]): Pieces<BlockFault | null> {
   for (let at = 0; at < transactions.length; ) {

@@ -16,25 +16,25 @@ export interface VerifiedTransaction {
   readonly transaction: Transaction;
 }
 
-/** What a block changes. An output that one of its transactions creates and a later one spends is in neither list. */
+/** Changes of a block. An output that one of its transactions creates and a later one spends is in neither list. */
 export interface OutputChanges {
-  /** What it removes from the unspent outputs. */
+  /** Outputs that it removes from the unspent ones. */
   readonly spent: readonly OutPoint[];
-  /** What it adds to them. */
+  /** Outputs that it adds to them. */
   readonly created: readonly PlacedTxOut[];
 }
 
 export interface VerifiedBlock extends OutputChanges {
   readonly hash: string;
   readonly height: number;
-  /** In block order, the coinbase last. */
+  /** Transactions in block order, the coinbase last. */
   readonly transactions: readonly VerifiedTransaction[];
   /** Raw units issued with this block. */
   readonly issued: bigint;
 }
 
 /**
- * What the transactions of a block change together, applied one after the other. An input that names what no earlier one has
+ * Changes by the transactions of a block together, applied one after the other. An input that names what no earlier one has
  * created is among the spent: it is in the chain before the block, or the block is not valid.
  */
 export function* changesBy(
@@ -42,7 +42,7 @@ export function* changesBy(
 ): Pieces<OutputChanges> {
   const earlier = new Set<string>();
   const spent: OutPoint[] = [];
-  /** What is spent of transactions of the block, by key. */
+  /** Outputs of transactions of the block that the block spends, by key. */
   const inner = new Map<string, OutPoint>();
   const parents = new Set<string>();
   for (const { hash, transaction } of transactions) {

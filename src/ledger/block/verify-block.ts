@@ -44,7 +44,7 @@ import { changesBy, type VerifiedBlock, type VerifiedTransaction } from './verif
 export interface BlockVerifierModules {
   readonly ledger: LedgerView;
   readonly scripts: ScriptVerifier;
-  /** What need not be verified again; nothing by default. */
+  /** Tells what need not be verified again; nothing by default. */
   readonly isVerified?: IsVerified;
   readonly clock: Clock;
 }
@@ -149,7 +149,7 @@ function nameFault(index: number, name: string | undefined, { hash }: VerifiedTr
 }
 
 /**
- * What can be told without knowing what is spent, by the mempool's own rules (decision B6). Issuances are judged elsewhere.
+ * Fault that shows without knowing what is spent, by the mempool's own rules (decision B6). Issuances are judged elsewhere.
  */
 function formFault({ hash, bytes, transaction }: VerifiedTransaction): BlockFault | null {
   if (isCoinbase(transaction)) return null;

@@ -117,14 +117,14 @@ export class AddressLists {
     if (((c[b + KINDS] as number) & ADDRESS_KIND) === KIND_ODD) this.#oddTexts.release(c[b + ADDRESS] as number);
   }
 
-  /** Whether an output has an address. */
+  /** True if an output has an address. */
   has(slot: number): boolean {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
     return ((c[b + KINDS] as number) & ADDRESS_KIND) !== KIND_ODD || c[b + ADDRESS] !== 0;
   }
 
-  /** Whether the address of an output is kept as text. */
+  /** True if the address of an output is kept as text. */
   isOdd(slot: number): boolean {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);

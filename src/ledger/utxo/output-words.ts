@@ -24,14 +24,14 @@ export const OUT_WORDS = 18;
 /** Words of an output that mean the same in every table: those before `NEXT`. */
 export const ROW_WORDS = ADDRESS + ADDRESS_WORDS;
 
-/** In KINDS, how the address is packed: 64 hex digits, 32 of them, `H` and 63 of them, or another way. */
+/** Bits of KINDS that say how the address is packed: 64 hex digits, 32 of them, `H` and 63 of them, or another way. */
 export const ADDRESS_KIND = 0x3;
 export const KIND_HEX64 = 0;
 export const KIND_HEX32 = 1;
 export const KIND_P2SH = 2;
 /** The first word of the address is the number of a text; 0 where there is no address. */
 export const KIND_ODD = 3;
-/** In KINDS, instead of 0: the first word of the hash is the number of a text, or the slot is free. */
+/** Bits of KINDS, instead of 0: the first word of the hash is the number of a text, or the slot is free. */
 export const HASH_KIND = 0xc;
 export const ODD_HASH = 0x8;
 export const FREE = 0x4;
@@ -40,7 +40,7 @@ export const ITEM_FLAG = 0x8000_0000;
 export const CLAIMED_FLAG = 0x4000_0000;
 export const SLOT_MASK = 0x3fff_ffff;
 
-/** In LOCKTIME: the value does not fit it, and is kept elsewhere. */
+/** Value of LOCKTIME: the locktime does not fit it, and is kept elsewhere. */
 export const LARGE_LOCKTIME = 0xffff_ffff;
 
 /**

@@ -10,13 +10,13 @@ import { hexOf } from './hex-words.js';
 import type { Holding, Holdings } from './holdings.js';
 import { AMOUNT_HIGH, AMOUNT_LOW, HASH_WORDS, N } from './output-words.js';
 
-/** What an item has beside its amount. */
+/** Data of an item besides its amount. */
 export interface ItemRest {
   readonly genesisHash: string | null;
   readonly metadata: string | null;
 }
 
-/** What does not fit the words of an output. */
+/** Parts that do not fit the words of an output. */
 interface Rest {
   /** The transaction hash, when it is not `g` and 31 hex digits. */
   readonly hash: string | undefined;
@@ -62,7 +62,7 @@ export class OutputsCopy implements Holdings {
     this.#high += words[base + AMOUNT_HIGH] as number;
   }
 
-  /** In the order of hash and index. A heap gives the next one when it is asked for, so no step of the loop is long. */
+  /** Outputs in the order of hash and index. A heap gives the next one when it is asked for, so no step of the loop is long. */
   *[Symbol.iterator](): Generator<Holding> {
     const heap = Uint32Array.from({ length: this.count }, (_, index) => index);
     for (let i = (this.count >>> 1) - 1; i >= 0; i--) this.#sink(heap, i, this.count);

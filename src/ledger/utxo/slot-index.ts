@@ -106,7 +106,7 @@ export class SlotIndex {
     }
   }
 
-  /** For each hash the first slot that may be the one looked for, 0 where there is none; `find` decides. */
+  /** Finds for each hash the first slot that may be the one looked for, 0 where there is none; `find` decides. */
   candidates(hashes: Int32Array, count: number, slots: Uint32Array): void {
     this.approach(hashes, count, slots);
     for (let k = 0; k < count; k++) {
@@ -215,7 +215,7 @@ function entryOf({ slotMask }: Bucket, hash: number, slot: number): number {
   return (slot | ((hash << TAG_SHIFT) & ~slotMask)) >>> 0;
 }
 
-/** Where the slot stands; throws when it is not in the bucket, which is a broken invariant of the caller. */
+/** Place of the slot; throws when it is not in the bucket, which is a broken invariant of the caller. */
 function placeOf(bucket: Bucket, hash: number, slot: number): number {
   const { places } = bucket;
   const entry = entryOf(bucket, hash, slot);

@@ -65,7 +65,7 @@ export class SlotStore {
     return this.#used;
   }
 
-  /** What was ever written to. */
+  /** Bytes that were ever written to. */
   get bytes(): number {
     return this.#used * this.#words * 4;
   }

@@ -9,7 +9,7 @@ import { SlotIndex } from './slot-index.js';
 export class TextPool {
   readonly #hash: KeyedHash;
   readonly #index: SlotIndex;
-  /** By number, from 1 on. */
+  /** Texts by number, from 1 on. */
   readonly #texts: (string | undefined)[] = [undefined];
   readonly #uses: number[] = [0];
   readonly #free: number[] = [];

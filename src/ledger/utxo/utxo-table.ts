@@ -47,7 +47,7 @@ export class UtxoTable {
   readonly #oddHashes: TextPool;
   /** The class of an output's item, by the output's slot; its number in `#classes`. */
   readonly #items = new SlotMap<number>();
-  /** What items have beside their amounts, as JSON: one text for all outputs of a class. */
+  /** Data of items besides their amounts, as JSON: one text for all outputs of a class. */
   readonly #classes: TextPool;
   readonly #locktimes = new SlotMap<bigint>();
   readonly #hash: KeyedHash;
@@ -205,7 +205,7 @@ export class UtxoTable {
     return { tHash, n: (c[b + N] as number) | 0 };
   }
 
-  /** Whether a transaction of the pool spends the output. */
+  /** True if a transaction of the pool spends the output. */
   isClaimed(slot: number): boolean {
     return ((this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number) & CLAIMED_FLAG) !== 0;
   }
@@ -266,7 +266,7 @@ export class UtxoTable {
     return this.#outs.end;
   }
 
-  /** Of a slot from 1 up to `slotEnd`. */
+  /** True if a slot from 1 up to `slotEnd` is in use. */
   isInUse(slot: number): boolean {
     return ((this.#outs.chunk(slot)[this.#outs.base(slot) + KINDS] as number) & HASH_KIND) !== FREE;
   }
@@ -409,7 +409,7 @@ export class UtxoTable {
   }
 }
 
-/** Whether the hash of an output is kept as text. */
+/** True if the hash of an output is kept as text. */
 function isOdd(c: Uint32Array, b: number): boolean {
   return ((c[b + KINDS] as number) & HASH_KIND) === ODD_HASH;
 }

@@ -47,7 +47,7 @@ interface Job {
 interface Task {
   readonly check: ScriptCheck;
   readonly job: Job;
-  /** What its verdict is remembered by: all that it depends on. */
+  /** Name under which its verdict is remembered: all that it depends on. */
   readonly name: string;
 }
 
@@ -64,7 +64,7 @@ export class Verifier {
   /** Threads whose last batch was one of scripts: signatures are next. */
   readonly #ranScripts = new WeakSet<VerifyThread>();
   readonly #ran = { worker: 0, main: 0 };
-  /** By kind, so that signatures, which are many and cheap, keep no script from being remembered; then by name. */
+  /** Verdicts by kind, so that signatures, which are many and cheap, keep no script from being remembered; then by name. */
   readonly #verdicts = {
     signature: new RecentMap<boolean>(REMEMBERED),
     script: new RecentMap<boolean>(REMEMBERED),
@@ -233,7 +233,7 @@ function nameOf(check: ScriptCheck): string {
   return toLatin1(concatBytes(check.signature, check.publicKey, utf8(check.message)));
 }
 
-/** What may take milliseconds: a script, or a signature that is not verified as all others are. */
+/** True for checks that may take milliseconds: a script, or a signature that is not verified as all others are. */
 function isDear(check: ScriptCheck): boolean {
   return check.kind === 'script' || signatureCost(check.signature) > 1 || verificationCost(check.publicKey) > 1;
 }

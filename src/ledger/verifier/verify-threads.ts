@@ -19,7 +19,7 @@ const MAX_REPLACE_AFTER_MS = 60_000;
 export interface VerifyThreadsModules {
   readonly clock?: Clock;
   readonly logger?: Logger;
-  /** What the threads run; for tests. */
+  /** Program of the threads; for tests. */
   readonly program?: URL;
 }
 
@@ -73,7 +73,7 @@ export class VerifyThreads {
     this.#events = events;
   }
 
-  /** Those that take work. */
+  /** Threads that take work. */
   get ready(): ReadonlySet<VerifyThread> {
     return this.#ready;
   }

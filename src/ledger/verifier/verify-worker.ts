@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 import { runEncodedChecks } from './verify-batch.js';
 
-/** What a thread says: once, that it has loaded; then the outcomes of each batch. */
+/** Reports of a thread: once, that it has loaded; then the outcomes of each batch. */
 export type VerifyReport =
   | { readonly ready: true }
   | { readonly id: number; readonly outcomes: Uint8Array<ArrayBuffer> };

@@ -66,11 +66,11 @@ export interface BlockName {
 }
 
 export interface StoredBlockName extends BlockName {
-  /** Without the coinbase. */
+  /** Number of transactions, without the coinbase. */
   readonly transactions: number;
 }
 
-/** What is read when an archive opens. */
+/** Parts that an archive reads when it opens. */
 interface OpenParts {
   readonly reader: ArchiveReader;
   readonly last: BlockRecord | undefined;
@@ -81,7 +81,7 @@ interface OpenParts {
 export class Archive implements StorageService {
   /** Records by their names, for the index of the chain. */
   readonly lookups: ArchiveLookups;
-  /** What verifies its blocks. */
+  /** Verifier of its blocks. */
   readonly scripts: ScriptVerifier;
   readonly #rules: ChainRules;
   readonly #kv: Kv;
@@ -165,7 +165,7 @@ export class Archive implements StorageService {
     return this.#blockWritten;
   }
 
-  /** What a call met that is damaged, or that the disk does not give back: the node must stop (rule P3). */
+  /** Damage, or an error of the disk, that a call has met: the node must stop (rule P3). */
   get failed(): Signal<TesseraError> {
     return this.#failed;
   }
@@ -209,7 +209,7 @@ export class Archive implements StorageService {
     return this.#guard(() => this.#certificates.at(height));
   }
 
-  /** What the mempool has said about the round of the last block. */
+  /** Facts from the mempool about the round of the last block. */
   roundFacts(): Promise<RoundFactsBody | undefined> {
     return this.#guard(async () => {
       const record = await this.#kv.get(ROUND_KEY);

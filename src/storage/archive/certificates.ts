@@ -43,7 +43,7 @@ export class Certificates {
     return this.#isEmpty;
   }
 
-  /** That of the last stored block. */
+  /** Certificate of the last stored block. */
   get last(): Certificate | undefined {
     return this.#last;
   }
@@ -55,8 +55,8 @@ export class Certificates {
   }
 
   /**
-   * What is worth keeping of a certificate that came with a block: one by a producer of this network. Throws `block_refused`
-   * when it bears a producer's name but not that producer's signature.
+   * The certificate that came with a block, if it is by a producer of this network. Throws `block_refused` when it bears a
+   * producer's name but not that producer's signature.
    */
   keepable(place: BlockPlace, certificate: Certificate | undefined): Certificate | undefined {
     if (this.#producers === undefined || !isNamed(this.#producers, certificate)) return undefined;

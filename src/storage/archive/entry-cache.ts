@@ -1,6 +1,6 @@
 /**
- * What clients read, rendered once and kept in memory up to a number of bytes; counts whether reads were answered from
- * memory or from disk.
+ * Cache of answers for clients, rendered once and kept in memory up to a number of bytes; counts whether reads were answered
+ * from memory or from disk.
  */
 
 import { LRUCache } from 'lru-cache';

@@ -1,4 +1,4 @@
-/** Which items a block creates, by genesis hash (decision V21). */
+/** Items that a block creates, by genesis hash (decision V21). */
 
 import { isCreate } from '../../chain/transaction.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';

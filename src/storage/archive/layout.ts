@@ -30,10 +30,10 @@ export const blockKey = (hash: string): Uint8Array => textKey('b', hash);
 export const blockAtKey = (height: number): Uint8Array => u64Key('n', height);
 /** Transactions whose hashes are in one record. */
 export const NAMES_EACH = 32;
-/** Of the record that has the hash of this transaction. */
+/** Key of the record that has the hash of this transaction. */
 export const namesKey = (height: number, txNum: number): Uint8Array =>
   u64u32Key('x', height, txNum - (txNum % NAMES_EACH));
-/** In data format 1. */
+/** Key of an index record, in data format 1. */
 export const indexKey = (height: number, txNum: number): Uint8Array => u64u32Key('i', height, txNum);
 export const transactionKey = (hash: string): Uint8Array => textKey('t', hash);
 export const itemKey = (genesisHash: string): Uint8Array => textKey('g', genesisHash);
@@ -43,7 +43,7 @@ export const LAST_KEY = prefixKey('l');
 export const HEIGHTS = prefixRange('h');
 export const BLOCKS = prefixRange('n');
 export const NAMES = prefixRange('x');
-/** In data format 1. */
+/** Range of index records, in data format 1. */
 export const INDEXED = prefixRange('i');
 export const CERTIFICATES = prefixRange('c');
 export const UNSPENT = prefixRange('u');
@@ -71,7 +71,7 @@ const INDEXED_BLOCK = /^nIndexedBlockHashKey_([0-9a-f]{16})$/;
 const INDEXED_TRANSACTION = /^nIndexedTxHashKey_([0-9a-f]{16})_([0-9a-f]{8})$/;
 const BLOCK_HASH = /^b[0-9a-f]{64}$/;
 
-/** What a key that a client asks for means. */
+/** Meaning of a key that a client asks for. */
 export type EntryKey =
   | { readonly kind: 'last' }
   | { readonly kind: 'block-height'; readonly height: number }

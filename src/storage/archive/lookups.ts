@@ -41,14 +41,14 @@ export class ArchiveLookups {
   }
 
   /**
-   * In the order of the hashes; undefined for what is not stored. A few at a time: they are decoded without a pause, or with `turns`
-   * each in a turn of its own.
+   * Transactions in the order of the hashes; undefined for those not stored. Ask for a few at a time: they are decoded
+   * without a pause, or with `turns` each in a turn of its own.
    */
   transactions(hashes: readonly string[], turns?: DecodingTurns): Promise<(TransactionRecord | undefined)[]> {
     return this.#guard(() => this.#reader.transactions(hashes, turns));
   }
 
-  /** How an item was created. */
+  /** Record of an item's creation. */
   item(genesisHash: string): Promise<ItemRecord | undefined> {
     return this.#guard(() => this.#reader.item(genesisHash));
   }

@@ -32,7 +32,7 @@ import {
 /** Transactions that one read of the database takes. */
 const READ_CHUNK = 500;
 
-/** Where the records are: the archive's database, or what can be read of a damaged one. */
+/** Source of the records: the archive's database, or what can be read of a damaged one. */
 export type ArchiveRecords = Pick<Kv, 'get' | 'getMany' | 'entries'>;
 
 /** Turns of the event loop, such as `TimeSlices`, for the decoding of so many bytes. */
@@ -162,7 +162,7 @@ export class ArchiveReader {
     return joinFullBlock(record.bytes, all, mining);
   }
 
-  /** Those of the hashes that are names of stored transactions. */
+  /** Hashes among these that are names of stored transactions. */
   async storedTransactions(hashes: readonly string[]): Promise<string[]> {
     const records = await this.#kv.getMany(hashes.map(transactionKey));
     return hashes.filter((_, i) => records[i] !== undefined);
@@ -173,7 +173,7 @@ export class ArchiveReader {
     this.#genesisNames = names;
   }
 
-  /** In the order of the hashes; undefined for what is not stored. With `turns` each is decoded in a turn of its own. */
+  /** Transactions in the order of the hashes; undefined for those not stored. With `turns` each is decoded in a turn of its own. */
   async transactions(hashes: readonly string[], turns?: DecodingTurns): Promise<(TransactionRecord | undefined)[]> {
     const names = await this.namesOfGenesis();
     const found: (TransactionRecord | undefined)[] = [];

@@ -1,5 +1,5 @@
 /**
- * What the archive's records hold, as bytes. The canonical content is the chain's own encoding, and on every read it is
+ * Records of the archive, as bytes. The canonical content is the chain's own encoding, and on every read it is
  * hashed again: a record that does not hash to its key is `data_corrupt` (rule P3), whatever its checksum says.
  *
  *   block         issued (u64 le, raw units, this block included) ‖ bincode Block
@@ -162,7 +162,7 @@ export function encodeRoundFacts(height: number, facts: RoundFactsBody): Uint8Ar
   return utf8(JSON.stringify({ height, facts }));
 }
 
-/** What is known of the round of block `height`; undefined when the record is of another block. */
+/** Facts about the round of block `height`; undefined when the record is of another block. */
 export function readRoundFacts(record: Uint8Array, height: number): RoundFactsBody | undefined {
   const read = checked('round of the last block', () => {
     const content: unknown = JSON.parse(fromUtf8(record));
@@ -171,7 +171,7 @@ export function readRoundFacts(record: Uint8Array, height: number): RoundFactsBo
   return read.height === height ? read.facts : undefined;
 }
 
-/** What `read` returns; when it returns undefined or throws, the record is damaged. */
+/** Result of `read`; when it returns undefined or throws, the record is damaged. */
 function checked<T>(what: string, read: () => T | undefined): T {
   let cause: unknown;
   try {

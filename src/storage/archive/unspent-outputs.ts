@@ -1,7 +1,7 @@
 /**
- * What is unspent after the last block, by storage's own account: kept in the archive's database and changed in the batch
- * that stores the block, so that the two never disagree. Nothing of it is held in memory. An archive of a version that had
- * no such account gets one from its blocks, in steps that a kill does not undo.
+ * Unspent outputs after the last block, by storage's own account: they are kept in the archive's database and changed in the
+ * batch that stores the block, so that the two never disagree. Nothing of it is held in memory. An archive of a version that
+ * had no such account gets one from its blocks, in steps that a kill does not undo.
  */
 
 import { decodeTxOut, encodeTxOut } from '../../chain/codec.js';
@@ -19,7 +19,7 @@ import { damaged, encodeLast, readLast } from './records.js';
 const DEFAULT_STEP_CHANGES = 10_000;
 
 export interface UnspentOutputsOptions {
-  /** How many changes are gathered before a write while the account is built from blocks. */
+  /** Number of changes that are gathered before a write while the account is built from blocks. */
   readonly stepChanges?: number;
 }
 
@@ -66,7 +66,7 @@ export class UnspentOutputs {
     return this.#next;
   }
 
-  /** In the order asked; undefined for what is not unspent. */
+  /** Outputs in the order asked; undefined for those that are spent or unknown. */
   async get(outPoints: readonly OutPoint[]): Promise<(TxOut | undefined)[]> {
     const records = await this.#kv.getMany(outPoints.map(unspentKey));
     return records.map((record) => record && decodeTxOut(record));

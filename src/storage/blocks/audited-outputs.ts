@@ -1,7 +1,7 @@
 /**
- * What was unspent before each block of an audit. An audit from block 0 keeps count in memory, about 100 bytes an output,
- * and holds the archive's own account against it at the end. One that begins later takes the outputs from the transactions
- * that made them, and cannot see that an output is spent by two blocks.
+ * Unspent outputs before each block of an audit. An audit from block 0 keeps count in memory, about 100 bytes an output, and
+ * holds the archive's own account against it at the end. One that begins later takes the outputs from the transactions that
+ * made them, and cannot see that an output is spent by two blocks.
  */
 
 import { decodeTxOut, encodeTxOut } from '../../chain/codec.js';

@@ -1,6 +1,6 @@
 /**
- * What a storage node answers to other nodes: it takes signed blocks from the mempool of its operator, hands headers and
- * blocks to any storage node, and says how far it is. A block is confirmed only when it is on disk (rule P1).
+ * Answers of a storage node to other nodes: it takes signed blocks from the mempool of its operator, hands headers and blocks
+ * to any storage node, and says how far it is. A block is confirmed only when it is on disk (rule P1).
  */
 
 import { type BlockPlace, blockCertificateFault, type Certificate, type Producers } from '../../chain/certificate.js';
@@ -30,7 +30,7 @@ const MAX_REASON_LENGTH = 1_000;
 
 export interface BlockReceiverModules {
   readonly archive: Archive;
-  /** Who must have signed a block; undefined in a network that names none. */
+  /** Keys that must have signed a block; undefined in a network that names no producers. */
   readonly producers: Producers | undefined;
   readonly network: Pick<PeerNetwork, 'handle'>;
   readonly clock: Clock;

@@ -45,18 +45,18 @@ const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
 const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set(['data_corrupt', 'database_failed', 'write_failed']);
 const DEFAULT_RETRY_MS = 5_000;
 export interface CatchUpOptions {
-  /** Who signs blocks; undefined in a network that names none. */
+  /** Signers of blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
-  /** How long a peer may take to answer. */
+  /** Time that a peer may take to answer. */
   readonly requestTimeoutMs?: number;
-  /** After a failure, peers are asked for their tips again after this time. */
+  /** Time after a failure until peers are asked for their tips again. */
   readonly retryMs?: number;
   readonly blocksPerRequest?: number;
 }
 
 export interface CatchUpModules {
   readonly archive: Archive;
-  /** What a damaged archive still holds: that need not be fetched. */
+  /** Blocks that a damaged archive still holds: they need not be fetched. */
   readonly healing?: Pick<Healing, 'takeOrRetry' | 'missingFrom' | 'isCertified'> | undefined;
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
@@ -71,7 +71,7 @@ export interface CatchUpProgress {
   readonly target: number;
 }
 
-/** What came with a block. */
+/** Data that came with a block. */
 interface FetchedWith {
   readonly certificate: Certificate | undefined;
   readonly proof: ProvenHashes | undefined;
@@ -92,7 +92,7 @@ export class CatchUp {
   readonly #retryMs: number;
   readonly #blocksPerRequest: number;
   readonly #doubts: PeerDoubts;
-  /** How many blocks each linked storage node says it has. */
+  /** Number of blocks that each linked storage node says it has. */
   readonly #tips = new Map<Link, number>();
   readonly #progress = new SignalSource<CatchUpProgress>();
   readonly #idle = new SignalSource<CatchUpProgress>();
@@ -132,7 +132,7 @@ export class CatchUp {
     );
   }
 
-  /** How far it is while blocks are being fetched; undefined when there is nothing to do. */
+  /** Progress while blocks are being fetched; undefined when there is nothing to do. */
   get current(): CatchUpProgress | undefined {
     // A peer that has broken its word before is still asked, but this node does not wait for it.
     const counts = this.#asked === undefined || !this.#doubts.has(this.#asked);
@@ -143,7 +143,7 @@ export class CatchUp {
     return this.#progress;
   }
 
-  /** There is nothing more to fetch for now. */
+  /** Fires when there is nothing more to fetch for now. */
   get idle(): Signal<CatchUpProgress> {
     return this.#idle;
   }
@@ -254,7 +254,7 @@ export class CatchUp {
     return link.request('blocks.get', { from, count }, options);
   }
 
-  /** While blocks are stored the next ones are on their way: of both, the slower one is what takes time, and not their sum. */
+  /** Asks for the next blocks while the last ones are stored: the slower of both takes the time, and not their sum. */
   #askAhead(from: number, current: Link): void {
     if (this.#ahead !== undefined) return;
     const mayGive = (link: Link): boolean => link !== current || this.#givers.has(link);
@@ -321,7 +321,7 @@ export class CatchUp {
     return decoded;
   }
 
-  /** What proves the next blocks; undefined where they need no proof. Throws an error that says what the peer did wrong. */
+  /** Proof of the next blocks; undefined where they need none. Throws an error that says what the peer did wrong. */
   async #prove(link: Link, from: number): Promise<ProvenHashes | undefined> {
     if (this.#producers === undefined) return undefined;
     if (this.#proven?.at(from) !== undefined) return this.#proven;

@@ -1,8 +1,8 @@
 /**
- * Where the mempool nodes of this operator stand. What one knows to be stored is a mark that an archive must reach: one that
- * was restored from an older copy learns this at the first link, not at the next block. And a mempool node that is behind
- * fetches from here what it lacks. Until both stand at the same block, this node is not ready, and says at which they are.
- * Of several mempool nodes the one that knows most counts: another one may be cut off from their journal.
+ * Tips of the mempool nodes of this operator. An archive must reach what a mempool node knows to be stored: an archive
+ * restored from an older copy learns this at the first link, not at the next block. And a mempool node that is behind fetches
+ * from here what it lacks. Until both stand at the same block, this node is not ready, and says at which they are. Of several
+ * mempool nodes the one that knows most counts: another one may be cut off from their journal.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -15,7 +15,7 @@ import type { Archive } from '../archive/archive.js';
 
 type Tip = Pick<MessageBody<'chain.tip'>, 'next' | 'hash'>;
 
-/** What a linked mempool node has last said or shown, compared with what was stored here then. */
+/** Last statement of a linked mempool node, compared with what was stored here then. */
 interface Word {
   readonly next: number;
   readonly isBehind: boolean;
@@ -48,7 +48,7 @@ export class MempoolTips {
   #behind: number | undefined;
   #otherChain: string | null = null;
   #retry: Timer | undefined;
-  /** Which problem was said last, and when, by the monotonic clock; undefined when there was none since. */
+  /** Problem that was last logged, and its time, by the monotonic clock; undefined when there was none since. */
   #said: { readonly kind: string; readonly at: number } | undefined;
 
   constructor(modules: MempoolTipsModules) {
@@ -57,7 +57,7 @@ export class MempoolTips {
     setMaxListeners(0, this.#stopping.signal);
   }
 
-  /** What is wrong with this archive or the mempool node; null when nothing is. */
+  /** Problem of this archive or the mempool node; null without one. */
   get problem(): string | null {
     if (this.#otherChain !== null) return this.#otherChain;
     const { nextHeight } = this.#modules.archive;
@@ -135,7 +135,7 @@ export class MempoolTips {
     if (problem !== null || isBehind) this.#askAgain();
   }
 
-  /** Without any mempool node the last judgement stays, but that they are behind: it needs one that fetches. */
+  /** Judges anew. Without any mempool node the last judgement stays, but that they are behind: it needs one that fetches. */
   #judge(): void {
     const words = [...this.#words.values()];
     this.#behind = undefined;

@@ -1,6 +1,6 @@
 /**
- * Which storage nodes are not believed for now: those that said they have more blocks and did not give them, or gave blocks
- * that are not valid here. By node key, so that a new link of the same node changes nothing.
+ * Storage nodes that are not believed for now: they said they have more blocks and did not give them, or gave blocks that are
+ * not valid here. By node key, so that a new link of the same node changes nothing.
  */
 
 import type { Clock } from '../../lib/clock.js';
@@ -40,13 +40,13 @@ export class PeerDoubts {
     return this.#clock.monotonic() < (this.#doubts.get(nodeKey)?.until ?? 0);
   }
 
-  /** It did not give what it said it has. */
+  /** Notes a peer that did not give what it said it has. */
   addBrokenWord(peer: Peer): void {
     const failures = this.#doubts.get(peer.nodeKey)?.failures ?? 0;
     this.#add(peer, Math.min(this.#firstMs * 2 ** failures, MAX_DOUBT_MS));
   }
 
-  /** It gave a block that is not valid here. */
+  /** Notes a peer that gave a block that is not valid here. */
   addWrongBlock(peer: Peer): void {
     this.#add(peer, MAX_DOUBT_MS);
   }

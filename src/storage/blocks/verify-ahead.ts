@@ -15,7 +15,7 @@ const MOST = 10_000;
 const TOGETHER = 16;
 /** The verifier lets those of the block that is being stored take turns with these. */
 const SENDER = 'ahead';
-/** What a signature covers where it is valid: the hash of what the transaction spends and makes. */
+/** Text under a valid signature: the hash of what the transaction spends and makes. */
 const SIGNABLE = /^[0-9a-f]{64}$/;
 
 /** Hands the signatures to the verifier, and does not wait for what it finds. */

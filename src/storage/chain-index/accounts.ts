@@ -30,7 +30,7 @@ export class Accounts {
   readonly #kv: Kv;
   readonly #addresses = new Map<string, AddressAccount>();
   readonly #items = new Map<string, ItemAccount>();
-  /** How many of an item an address holds, by both numbers. */
+  /** Number of an item that an address holds, by both numbers. */
   readonly #held = new Map<string, bigint>();
   #nextAddress: number;
   #nextItem: number;

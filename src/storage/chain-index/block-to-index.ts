@@ -28,7 +28,7 @@ export interface BlockToIndex {
   readonly issued: bigint;
   /** Bytes of the block with all its transactions, encoded. */
   readonly size: number;
-  /** In block order, the coinbase last. */
+  /** Transactions in block order, the coinbase last. */
   readonly transactions: readonly TransactionToIndex[];
 }
 
@@ -58,7 +58,7 @@ export async function readBlockToIndex(
   return { hash, height, issued, header, size: sizeOf(record.bytes, transactions), transactions };
 }
 
-/** What the index does not need is not kept while it waits for its turn. */
+/** Drops what the index does not need, while the block waits for its turn. */
 function toIndex({ hash, transaction, bytes }: VerifiedTransaction): TransactionToIndex {
   const inputs = transaction.inputs.map(({ previousOut }) => ({ previousOut }));
   return { hash, transaction: { ...transaction, inputs }, size: bytes.length };
@@ -68,7 +68,7 @@ function sizeOf(block: Uint8Array, transactions: readonly TransactionToIndex[]):
   return transactions.reduce((sum, { size }) => sum + size, block.length + COUNT_BYTES);
 }
 
-/** What a transaction is; `isLast`: it is the last one of its block, its coinbase. */
+/** Kind of a transaction; `isLast`: it is the last one of its block, its coinbase. */
 export function kindOf(transaction: Unscripted, height: number, isLast: boolean): TransactionKind {
   if (isLast) return 'coinbase';
   if (height === 0) return 'genesis';

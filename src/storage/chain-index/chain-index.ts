@@ -35,7 +35,7 @@ const MAX_WAIT_MS = 5_000;
 const RETRY_MS = 5_000;
 /** Blocks that are kept, without the scripts of their inputs, for the index to take: with 20,000 payments some 15 MB each. */
 const KEPT_BLOCKS = 4;
-/** How often an answer is read again because a block came in meanwhile. */
+/** Number of times that an answer is read again because a block came in meanwhile. */
 const READINGS = 3;
 
 export interface ChainIndexOptions {
@@ -61,13 +61,13 @@ export interface ChainIndexModules {
   readonly onCaughtUp?: () => void;
 }
 
-/** What is open. */
+/** Open database and its parts. */
 interface Opened {
   readonly kv: Kv;
   tip: IndexTip;
   /** The last block of it is the one of the archive at that height. */
   isChecked: boolean;
-  /** What an answer has met. */
+  /** Damage that an answer has met. */
   damage?: unknown;
 }
 
@@ -210,7 +210,7 @@ export class ChainIndex implements ChainIndexService, Service {
     this.#work.end();
   }
 
-  /** What is open, when it has `target` blocks. */
+  /** Open index, when it has `target` blocks. */
   async #reached(target: number, limit: number): Promise<Opened> {
     for (;;) {
       const opened = this.#opened;

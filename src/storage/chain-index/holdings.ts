@@ -1,4 +1,4 @@
-/** What the index answers about addresses and items. */
+/** Answers of the index about addresses and items. */
 
 import type { Asset } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';

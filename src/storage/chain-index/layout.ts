@@ -140,7 +140,7 @@ function listOf(prefix: Uint8Array, reverse: boolean): KvRange {
   return { gte: prefix, lt: Buffer.concat([prefix, END_OF_LIST]), reverse };
 }
 
-/** Longer than what any key has behind its prefix, and behind all of them. */
+/** End of every list: longer than what any key has behind its prefix, and behind all of them. */
 const END_OF_LIST = Buffer.alloc(NAME_BYTES, 0xff);
 
 /** A key that is written from its beginning to its end. */

@@ -1,4 +1,4 @@
-/** What one transaction brings to and takes from each address, and does with each kind of item. */
+/** Movements of one transaction: what it brings to and takes from each address, and does with each kind of item. */
 
 import type { Asset } from '../../chain/types.js';
 import type { Party } from './record-bytes.js';
@@ -14,7 +14,7 @@ export class Movement {
     return this.#items.values();
   }
 
-  /** What the record of it says. */
+  /** Contents of its record. */
   get shown(): Omit<MovementRecord, 'kind'> {
     const { received, sent } = this;
     const items = [...this.#items.values()].slice(0, MAX_ITEM_MOVEMENTS);
@@ -47,7 +47,7 @@ class Transfer {
 
 export class Movements {
   readonly byAddress = new Map<string, Movement>();
-  /** By genesis hash. */
+  /** Transfers by genesis hash. */
   readonly byItem = new Map<string, Transfer>();
 
   /** An input spends an output of the address. */

@@ -50,7 +50,7 @@ export function keyOfCursor(cursor: string, { gte, lt }: KvRange): Uint8Array {
   return key;
 }
 
-/** What is left of the list behind a cursor. */
+/** Rest of the list behind a cursor. */
 function behind(list: KvRange, cursor: string | undefined): KvRange {
   if (cursor === undefined) return list;
   const key = keyOfCursor(cursor, list);

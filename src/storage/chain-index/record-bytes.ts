@@ -17,7 +17,7 @@ export interface Party {
   readonly amount: bigint;
 }
 
-/** What `how` reads, which is all. */
+/** Result of `how`, which must read all bytes. */
 export function readRecord<T>(bytes: Uint8Array, how: (from: RecordReader) => T): T {
   try {
     return how(new RecordReader(bytes));

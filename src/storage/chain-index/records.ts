@@ -1,6 +1,5 @@
 /**
- * What the records of the index hold. The store around them has checksums, so a record that cannot be read is a bug, or of another
- * program.
+ * Records of the index. The store around them has checksums, so a record that cannot be read is a bug, or of another program.
  */
 
 import type { Place } from './layout.js';
@@ -12,7 +11,7 @@ const FORMAT = 1;
 export interface IndexTip {
   /** Number of blocks indexed. */
   readonly next: number;
-  /** Of the last one; null when there is none. */
+  /** Hash of the last one; null when there is none. */
   readonly hash: string | null;
   readonly nextAddress: number;
   readonly nextItem: number;

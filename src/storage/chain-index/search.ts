@@ -1,4 +1,4 @@
-/** What a text names: the number of a block, a hash of a block, transaction or item, an address, or the beginning of one. */
+/** Search for a text: the number of a block, a hash of a block, transaction or item, an address, or the beginning of one. */
 
 import type { Kv } from '../../db/kv.js';
 import type { ArchiveLookups } from '../archive/lookups.js';

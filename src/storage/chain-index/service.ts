@@ -1,8 +1,8 @@
-/** What the index of the chain answers: pages of an explorer. Heights and indexes are numbers, amounts are exact. */
+/** Service of the index of the chain: pages of an explorer. Heights and indexes are numbers, amounts are exact. */
 
 import type { Asset, OutPoint, Transaction } from '../../chain/types.js';
 
-/** What a transaction is, told from its form and place. */
+/** Kinds of transactions, told from form and place. */
 export const TRANSACTION_KINDS = ['coinbase', 'genesis', 'issuance', 'creation', 'trade', 'payment'] as const;
 export type TransactionKind = (typeof TRANSACTION_KINDS)[number];
 
@@ -26,24 +26,24 @@ export interface BlockSummary {
   readonly time: bigint;
   /** The coinbase included. */
   readonly transactions: number;
-  /** Of the encoded block with all its transactions. */
+  /** Size of the encoded block with all its transactions. */
   readonly bytes: number;
   /** Empty, or a compact target of 4 bytes. */
   readonly difficulty: Uint8Array;
-  /** What the coinbase pays, in raw units. */
+  /** Raw units that the coinbase pays. */
   readonly reward: bigint;
   /** Raw units issued up to this block, itself included. */
   readonly issued: bigint;
-  /** Of the coinbase. */
+  /** Address that the coinbase pays. */
   readonly miner: string | null;
   readonly coinbase: string;
 }
 
-/** Where a transaction is. */
+/** Place of a transaction. */
 export interface TransactionPlace {
   readonly hash: string;
   readonly height: number;
-  /** Its place in the block; the coinbase comes last. */
+  /** Index in the block; the coinbase comes last. */
   readonly txNum: number;
   /** Unix seconds; of its block. */
   readonly time: bigint;
@@ -51,7 +51,7 @@ export interface TransactionPlace {
 
 export interface TransactionSummary extends TransactionPlace {
   readonly kind: TransactionKind;
-  /** Of the encoded transaction. */
+  /** Size of the encoded transaction. */
   readonly bytes: number;
   readonly inputs: number;
   /** Fees included. */
@@ -123,12 +123,12 @@ export interface ItemMovement {
   readonly sent: bigint;
 }
 
-/** What one transaction brought to an address and took from it. */
+/** Amounts that one transaction brought to an address and took from it. */
 export interface AddressMovement extends TransactionPlace {
   readonly kind: TransactionKind;
   readonly received: bigint;
   readonly sent: bigint;
-  /** At most `MAX_ITEM_MOVEMENTS`. */
+  /** Movements of items, at most `MAX_ITEM_MOVEMENTS`. */
   readonly items: readonly ItemMovement[];
   readonly itemKinds: number;
 }
@@ -153,9 +153,9 @@ export interface ItemHolder {
 
 export interface ItemTransfer extends TransactionPlace {
   readonly kind: TransactionKind;
-  /** In the outputs of the transaction. */
+  /** Amount in the outputs of the transaction. */
   readonly amount: bigint;
-  /** At most `MAX_PARTIES` of each. */
+  /** Senders and receivers, at most `MAX_PARTIES` of each. */
   readonly from: readonly ItemHolder[];
   readonly to: readonly ItemHolder[];
   readonly fromCount: number;
@@ -192,11 +192,11 @@ export interface ChainView {
   readonly tip: ChainTip | undefined;
   /** Newest first, those below `before`. */
   blocks(limit: number, before?: number): Promise<readonly BlockSummary[]>;
-  /** By height, or by hash. */
+  /** Block by height, or by hash. */
   block(name: number | string): Promise<BlockSummary | undefined>;
-  /** In order. */
+  /** Transactions of a block, in order. */
   blockTransactions(block: BlockSummary, query: PageQuery): Promise<Page<TransactionSummary>>;
-  /** Its list of inputs ends early when what they spend is large. */
+  /** Transaction with a part of its lists. The list of inputs ends early when what they spend is large. */
   transaction(hash: string, part: TransactionPart): Promise<IndexedTransaction | undefined>;
   output(outPoint: OutPoint): Promise<(IndexedOutput & { readonly height: number }) | undefined>;
   address(address: string): Promise<AddressSummary>;
@@ -210,11 +210,11 @@ export interface ChainView {
   itemHolders(genesisHash: string, query: PageQuery): Promise<Page<ItemHolder>>;
   /** Newest first. */
   itemTransfers(genesisHash: string, query: PageQuery): Promise<Page<ItemTransfer>>;
-  /** What a text names: whole, or the beginning of it. */
+  /** Things that a text names, whole or by its beginning. */
   search(text: string): Promise<readonly Found[]>;
 }
 
-/** From which input and output on a transaction is listed. */
+/** First input and output of the listed part. */
 export interface TransactionPart {
   readonly firstInput: number;
   readonly firstOutput: number;
@@ -223,9 +223,9 @@ export interface TransactionPart {
 export interface ChainIndexService {
   status(): IndexStatus;
   /**
-   * What `read` makes of the chain after the last block that is stored now, or a later one. Throws `index_incomplete` while the index is
-   * more than a little behind, or cannot be read now, and `overloaded` when too many long answers wait, most of them of this `sender`: they
-   * are made one at a time, those of different senders in turn.
+   * Runs `read` on the chain after the last block that is stored now, or a later one. Throws `index_incomplete` while the
+   * index is more than a little behind, or cannot be read now, and `overloaded` when too many long answers wait, most of them
+   * of this `sender`: they are made one at a time, those of different senders in turn.
    */
   at<T>(read: (chain: ChainView) => Promise<T>, sender?: string): Promise<T>;
 }

@@ -67,7 +67,7 @@ export class IndexStep {
     return this.#hash;
   }
 
-  /** How much is gathered. */
+  /** Number of gathered changes. */
   get changes(): number {
     return this.#batch.size;
   }
@@ -178,7 +178,7 @@ export class IndexStep {
     this.#accounts.addUnspent(this.#accounts.address(address, place), place, index, record, this.#batch);
   }
 
-  /** What a transaction changes for one address. */
+  /** Adds what a transaction changes for one address. */
   async #move(address: string, movement: Movement, place: Place, kind: TransactionKind): Promise<void> {
     if (this.#isDue) await this.#slices.turn();
     const account = this.#accounts.address(address, place);
@@ -195,7 +195,7 @@ export class IndexStep {
     }
   }
 
-  /** What a transaction does with each kind of item in it. */
+  /** Adds what a transaction does with each kind of item in it. */
   async #transfer(movements: Movements, place: Place, kind: TransactionKind, isNew: boolean): Promise<void> {
     for (const [genesisHash, transfer] of movements.byItem) {
       if (this.#isDue) await this.#slices.turn();
@@ -222,7 +222,7 @@ export class IndexStep {
   }
 }
 
-/** What it has comes from nothing. */
+/** True if the transaction creates its outputs from nothing. */
 function isFounding({ inputs }: Unscripted): boolean {
   return inputs.every(({ previousOut }) => previousOut === null);
 }

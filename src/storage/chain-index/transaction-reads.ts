@@ -27,7 +27,7 @@ export interface TransactionReadsModules {
   readonly slices: Pick<TimeSlices, 'turn'>;
 }
 
-/** What all answers share. */
+/** Reads of transactions that all answers share. */
 export class TransactionReads {
   readonly #modules: TransactionReadsModules;
   /** Answers that wait for it take turns, transaction by transaction: none waits until another has all of its own. */
@@ -84,7 +84,7 @@ export class AnswerReads {
     return this.#bytes >= MAX_BYTES;
   }
 
-  /** What `pick` takes of a transaction that must be there; it must keep neither the transaction nor its bytes. */
+  /** Part that `pick` takes of a transaction, which must be there; it must keep neither the transaction nor its bytes. */
   pick<T>(hash: string, pick: (record: TransactionRecord) => T): Promise<T> {
     return this.find(hash, (record) => pick(present(record, `transaction ${hash}`)));
   }

@@ -1,4 +1,4 @@
-/** What the index answers about blocks and transactions; `holdings.ts` has addresses and items, `search.ts` the search. */
+/** Answers of the index about blocks and transactions; `holdings.ts` has addresses and items, `search.ts` the search. */
 
 import { withFixedHash } from '../../chain/assets.js';
 import { createdOutPoints, createdOutput } from '../../chain/transaction.js';

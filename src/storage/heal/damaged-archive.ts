@@ -30,7 +30,7 @@ const MAX_BRIDGED = 32;
 export interface SavedBlock {
   readonly full: FullBlock;
   readonly certificate: Certificate | undefined;
-  /** What the mempool said of its round, if it was the last block. */
+  /** Facts that the mempool gave about its round, if it was the last block. */
   readonly facts: RoundFactsBody | undefined;
 }
 
@@ -53,7 +53,7 @@ export class DamagedArchive {
     this.#folders = folders;
   }
 
-  /** Whether `open` has succeeded. */
+  /** True once `open` has succeeded. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -197,8 +197,8 @@ async function readBlock(
 }
 
 /**
- * How many blocks an archive has held: those that some record names, and those whose writes were acknowledged and are in no
- * file. Each block was one write.
+ * Number of blocks that an archive has held: those that some record names, and those whose writes were acknowledged and are
+ * in no file. Each block was one write.
  */
 async function countBlocks(source: Salvage): Promise<number> {
   const { acknowledged, lost } = source.facts;

@@ -44,7 +44,7 @@ export class Healing {
   #fetched = 0;
   #retry: Timer | undefined;
   #retryMs = RETRY_MS;
-  /** What the system has refused last; null when it did not. */
+  /** Last refusal of the system; null without one. */
   #refusal: string | null = null;
   #kept: readonly string[] = [];
   #isDone = false;
@@ -57,7 +57,7 @@ export class Healing {
     this.#unsubscribe = archive.blockStored.on(({ height }) => this.#onStored(height));
   }
 
-  /** Which block is waited for, or what the system refuses; null when neither is so. */
+  /** Problem: the block that is waited for, or the refusal of the system; null without either. */
   get problem(): string | null {
     const { archive, damaged } = this.#modules;
     if (this.#isDone) return null;
@@ -73,7 +73,7 @@ export class Healing {
     return damaged.isOpen ? damaged.blocks : Number.POSITIVE_INFINITY;
   }
 
-  /** When it is done: folders that were not removed, since nothing in them can be read. */
+  /** Folders that were not removed at the end, since nothing in them can be read. */
   get kept(): readonly string[] {
     return this.#kept;
   }
@@ -113,7 +113,7 @@ export class Healing {
     }
   }
 
-  /** How many blocks from `height` on the damaged archive does not have, `max` at most. */
+  /** Number of blocks from `height` on that the damaged archive does not have, `max` at most. */
   async missingFrom(height: number, max: number): Promise<number> {
     if (this.#isDone) return max;
     try {

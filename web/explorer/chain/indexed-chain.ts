@@ -7,7 +7,7 @@ import type { Block, Part, TransactionSummary } from './shapes.js';
 /** Entries of a page of a list. */
 const PAGE = 100;
 
-/** What the node is asked for. */
+/** Query for a page of a list. */
 const page = (cursor: string | undefined) => (cursor === undefined ? { limit: PAGE } : { limit: PAGE, cursor });
 
 /** Newest first, those below `before`. */

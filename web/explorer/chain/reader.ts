@@ -1,4 +1,4 @@
-/** What can be read with an index and without one, by the same names. */
+/** Reads that work with an index and without one, by the same names. */
 
 import type { PageOf } from '../../shared/use-pages.js';
 import * as indexed from './indexed-chain.js';
@@ -9,7 +9,7 @@ import type { Chain } from './use-chain.js';
 export interface ChainReader {
   /** Newest first, those below `before`. */
   readBlocks(limit: number, before: number, signal: AbortSignal): Promise<readonly Block[]>;
-  /** By number or hash. */
+  /** Reads a block by number or hash. */
   readBlock(name: string, signal: AbortSignal): Promise<Block>;
   readBlockTransactions(
     name: string,

@@ -1,4 +1,4 @@
-/** What pages show of the chain: the answers of an index, with members that are unknown where a node has none. */
+/** Shapes of the chain that pages show: the answers of an index, with members that are unknown where a node has none. */
 
 import type { BlockTransactionsResponse, ChainBlock, ChainItem, ChainTransaction } from '../../../src/sdk/client.js';
 
@@ -41,7 +41,7 @@ export interface Item extends Without<Omit<ChainItem, 'created'>, 'holder_count'
   readonly created: Pick<Created, 'tx_hash' | 'block_num'> & Partial<Pick<Created, 'time'>>;
 }
 
-/** From which input and output on. */
+/** First input and output of a part. */
 export interface Part {
   readonly first_input?: number;
   readonly first_output?: number;

@@ -75,14 +75,14 @@ export async function readHeight(signal: AbortSignal): Promise<number> {
   }
 }
 
-/** By number or hash. */
+/** Reads a block by number or hash. */
 function storedBlock(name: string, signal: AbortSignal): Promise<BlockchainEntryResponse> {
   return BLOCK_NUMBER.test(name)
     ? node.getBlock({ num: Number(name) }, { signal })
     : node.getBlockchainEntry({ key: name }, { signal });
 }
 
-/** What only the stored block has. */
+/** Reads the header, which only the stored block has. */
 export async function readHeader(hash: string, signal: AbortSignal) {
   return blockOf(await node.getBlockchainEntry({ key: hash }, { signal })).header;
 }

@@ -1,4 +1,4 @@
-/** How the node answers about the chain, and how long the chain is: asked once for the whole site, and kept up by events. */
+/** Source of answers about the chain, and the chain's length: asked once for the whole site, and kept up by events. */
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { useEvents, useStream } from '../../shared/use-stream.js';
 import * as stored from './stored-chain.js';
 
 export interface Chain {
-  /** From where pages read: the index of the node, or its blocks as they are stored. Undefined until that is known. */
+  /** Source that pages read: the index of the node, or its blocks as they are stored. Undefined until that is known. */
   readonly source: 'index' | 'stored' | undefined;
   readonly index: ChainIndexResponse | undefined;
   /** Number of the last block; -1 before the first, undefined until it is known. */
@@ -20,7 +20,7 @@ export interface Chain {
 }
 
 const INDEX = '/v1/chain/index';
-/** How often an index that is being built is asked how far it is. */
+/** Time between questions to an index that is being built. */
 const BUILDING_MS = 2_000;
 
 const ChainContext = createContext<Chain>({ source: undefined, index: undefined, height: undefined, error: undefined });

@@ -173,7 +173,7 @@ function Items({ address, count, stamp: changed }: ListProps) {
   );
 }
 
-/** What came and went, signed. */
+/** Signed sums of what came and went. */
 function Change({ movement: { received, sent, items, item_count } }: { readonly movement: Movement }) {
   const change = received - sent;
   const [item] = items;

@@ -1,4 +1,4 @@
-/** This node and its links: what it is, whether it is well, whom it knows. */
+/** Page of this node and its links: what it is, whether it is well, whom it knows. */
 
 import type { HealthResponse } from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
@@ -11,7 +11,7 @@ import { useStream } from '../../shared/use-stream.js';
 import { useChain, useThrottled } from '../chain/use-chain.js';
 import { PROGRAM_VERSION } from '../version.js';
 
-/** How often it is asked anew without news of blocks. */
+/** Time between readings without news of blocks. */
 const AT_MOST_EVERY_MS = 5_000;
 
 export function NetworkPage() {

@@ -1,4 +1,4 @@
-/** What a text names: shown at once when it is one thing, else as a list. */
+/** Results of a search: shown at once when there is one, else as a list. */
 
 import { useEffect } from 'preact/hooks';
 import { isTesseraError, RefusedCall, type SearchResponse } from '../../../src/sdk/client.js';
@@ -90,7 +90,7 @@ function Results({ text, results }: { readonly text: string; readonly results: r
   );
 }
 
-/** By the index; without one, by the form of the text. */
+/** Finds by the index; without one, by the form of the text. */
 async function find(source: Chain['source'], text: string, signal: AbortSignal): Promise<readonly Found[]> {
   if (source === 'index') return (await node.searchChain({ q: text }, { signal })).found;
   if (NUMBER.test(text) || /^b[0-9a-f]{64}$/.test(text)) {

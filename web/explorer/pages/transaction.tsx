@@ -52,7 +52,7 @@ export function TransactionPage({ hash }: { readonly hash: string }) {
 
 const STATUS = '/v1/transactions/status';
 
-/** What a mempool node knows of a transaction that is in no block. */
+/** Status at a mempool node of a transaction that is in no block. */
 function Status({ hash }: { readonly hash: string }) {
   const isServed = useServes(STATUS);
   const { height } = useChain();

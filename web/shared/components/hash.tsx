@@ -69,7 +69,7 @@ export interface HashProps {
   readonly isBeside?: boolean;
 }
 
-/** Of a link to a tab of its own, which knows nothing of this one. */
+/** Attributes of a link that opens in a separate tab. */
 export const BESIDE = { target: '_blank', rel: 'noopener noreferrer' } as const;
 
 export function Hash({ value, href, isWhole = false, hasMosaic = true, isBeside = false }: HashProps) {

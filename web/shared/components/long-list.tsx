@@ -9,9 +9,9 @@ export interface LongListProps<T> {
   readonly list: Pages<T>;
   readonly columns: readonly Column<T>[];
   readonly keyOf: (row: T) => string;
-  /** How many there are in all. */
+  /** Number of entries in all. */
   readonly total?: number | undefined;
-  /** What to say when there is none. */
+  /** Text when there is none. */
   readonly nothing: string;
 }
 

@@ -1,4 +1,4 @@
-/** What a page says instead of what was asked for: that it loads, that there is nothing, that something failed. */
+/** Notices that a page shows instead of its contents: it loads, there is nothing, something failed. */
 
 import type { ComponentChildren } from 'preact';
 import { isTesseraError } from '../../../src/sdk/client.js';
@@ -21,7 +21,7 @@ export function Notice({ title, kind = 'plain', children }: NoticeProps) {
 
 export interface LoadedProps<T> {
   readonly resource: Resource<T>;
-  /** What is loading, for those who cannot see that something moves. */
+  /** Name of what is loading, for those who cannot see that something moves. */
   readonly what: string;
   readonly children: (value: T) => ComponentChildren;
 }

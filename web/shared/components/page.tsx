@@ -8,7 +8,7 @@ export interface PageProps {
   readonly title: string;
   /** Small, above the heading: what kind of thing this is. */
   readonly kind?: string;
-  /** Instead of the title in the heading. */
+  /** Heading instead of the title. */
   readonly heading?: ComponentChildren;
   readonly children: ComponentChildren;
 }

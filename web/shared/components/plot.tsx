@@ -14,7 +14,7 @@ export interface PlotProps {
   readonly kind: 'bars' | 'line';
   readonly show: (y: number) => string;
   readonly color: 'gold' | 'clay' | 'lapis' | 'sea';
-  /** What `x` counts. */
+  /** Unit of `x`. */
   readonly unit?: string;
   /** The lowest value at the bottom; else zero. */
   readonly isRelative?: boolean;

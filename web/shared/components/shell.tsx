@@ -1,4 +1,4 @@
-/** What surrounds every page: skip link, head with navigation, state of the connection, theme, foot. */
+/** Frame of every page: skip link, head with navigation, state of the connection, theme, foot. */
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -23,7 +23,7 @@ export interface ShellProps {
   readonly stream: StreamState;
   /** Links elsewhere open in a tab of their own: this page has something that would be lost with it. */
   readonly opensBeside?: boolean;
-  /** In the head, beside the navigation. */
+  /** Tools in the head, beside the navigation. */
   readonly tools?: ComponentChildren;
   readonly children: ComponentChildren;
 }

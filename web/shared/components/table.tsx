@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 export interface Column<T> {
   readonly head: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** Of the grid: `8rem`, `minmax(0, 1fr)`. */
+  /** Width in the grid: `8rem`, `minmax(0, 1fr)`. */
   readonly width: string;
   readonly isNumber?: boolean;
 }
@@ -23,7 +23,7 @@ export interface TableProps<T> {
   readonly keyOf: (row: T) => string;
   /** Called with the rows that are about to be seen. */
   readonly onRange?: ((first: number, last: number) => void) | undefined;
-  /** How many there are in all, where that is more than `count`. */
+  /** Number of entries in all, where that is more than `count`. */
   readonly total?: number | undefined;
 }
 

@@ -84,7 +84,7 @@ export function CreateItems({ onEnd }: { readonly onEnd: () => void }) {
   );
 }
 
-/** They come with a block. */
+/** Notice that the items come with a block. */
 function ItemsOrdered({ onEnd }: { readonly onEnd: () => void }) {
   return (
     <>

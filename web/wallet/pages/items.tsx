@@ -48,7 +48,7 @@ export function ItemsPage() {
   );
 }
 
-/** So many classes are shown at first, and as many again for each request. */
+/** Number of classes that are shown at first, and as many again for each request. */
 const SHOWN = 50;
 
 function Items({ onSend }: { readonly onSend: (item: WalletItem) => void }) {

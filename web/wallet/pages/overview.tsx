@@ -1,4 +1,4 @@
-/** What the wallet holds, and what has moved last. */
+/** Page with the funds of the wallet, and its latest movements. */
 
 import type { WalletInfoResponse } from '../../../src/sdk/client.js';
 import { Amount } from '../../shared/components/amount.js';

@@ -63,7 +63,7 @@ export function PayPage() {
   );
 }
 
-/** What there is to spend, and whether that is less than the amount. */
+/** Funds to spend, and whether they are less than the amount. */
 function Funds({ raw }: { readonly raw: bigint | undefined }) {
   const { value } = useTotals();
   if (value === undefined) return null;

@@ -102,7 +102,7 @@ function NewAddress({ onMade }: { readonly onMade: (address: string) => void }) 
   );
 }
 
-/** So many are shown; the command line has them all. */
+/** Number of labels that are shown; the command line has them all. */
 const LABELS_SHOWN = 200;
 
 interface LabelledProps extends LabelsResponse {

@@ -49,7 +49,7 @@ function SecretField({ id, label, value, onChange, hint }: SecretFieldProps) {
   );
 }
 
-/** How long a browser may take to begin the download. */
+/** Time that a browser may take to begin the download. */
 const KEPT_MS = 60_000;
 
 /** Gives a text to the browser as a file. */

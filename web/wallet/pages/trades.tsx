@@ -9,7 +9,7 @@ import { When } from '../../shared/components/when.js';
 import { ItemCount } from '../parts.js';
 import { useWallet } from '../use-wallet.js';
 
-/** So many are shown: those that have not ended, and the latest of the others. */
+/** Number of trades that are shown: the open ones, and the latest of the others. */
 const SHOWN = 100;
 
 const KINDS: Readonly<Record<string, string>> = {

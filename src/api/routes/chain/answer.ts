@@ -1,4 +1,4 @@
-/** How the routes of the index answer: with the hash of the last block as the ETag of what changes with the chain. */
+/** Answers of the routes of the index: the hash of the last block is the ETag of what changes with the chain. */
 
 import type { FastifyReply } from 'fastify';
 import { addressGroup } from '../../../lib/ip-address.js';
@@ -12,7 +12,7 @@ import { DEFAULT_ENTRIES } from './parts.js';
 /** The ETag of answers about an empty chain. */
 const NO_BLOCK = 'none';
 
-/** What the chain says; who asks for much shares the turns of its address. */
+/** Reads the chain; who asks for much shares the turns of its address. */
 export function readChain<T>(
   { request }: FastifyReply,
   index: ChainIndexService,

@@ -74,7 +74,7 @@ export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>
   done();
 };
 
-/** What a number of a block leads to never changes either, unless another chain is stored one day. */
+/** True for a name that is a hash. A number of a block never changes its meaning either, unless another chain is stored one day. */
 function isHash(name: string, hash: string): boolean {
   return name === hash;
 }

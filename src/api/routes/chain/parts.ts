@@ -1,4 +1,4 @@
-/** What the schemas of blocks, transactions, addresses and items share. */
+/** Shared schemas of blocks, transactions, addresses and items. */
 
 import { Type } from '@sinclair/typebox';
 import { TRANSACTION_KINDS } from '../../../storage/chain-index/service.js';
@@ -28,7 +28,7 @@ export const Next = Nullable(Type.String(), {
   examples: [EXAMPLE_CURSOR],
 });
 
-/** Where a transaction is. */
+/** Place of a transaction. */
 export const PLACE = {
   tx_hash: TransactionHash(),
   block_num: Height('Number of its block.'),

@@ -21,9 +21,9 @@ import {
   TimeResponse,
 } from './schemas.js';
 
-/** What all of them have in common. */
+/** Parts that all of them share. */
 const dev = { family: 'v1', tag: 'Dev' } as const;
-/** What changes the network is open where dev networks are, on loopback; elsewhere it asks for a key. */
+/** Operations that change the network: open where dev networks are, on loopback; elsewhere they ask for a key. */
 const change = { ...dev, method: 'POST', apiKey: true, permission: 'admin' } as const;
 
 export const getDevFacts = defineOperation({

@@ -1,4 +1,4 @@
-/** What the routes of a dev network take and answer. */
+/** Schemas of the routes of a dev network. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { DISPLAY_UNIT } from '../../../chain/constants.js';

@@ -1,4 +1,4 @@
-/** What the routes under /v1/dev ask of a dev network. */
+/** Service behind the routes under /v1/dev. */
 
 import type { NodeRole } from '../../../lib/roles.js';
 

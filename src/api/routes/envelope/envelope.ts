@@ -5,7 +5,7 @@ import { TesseraError } from '../../../lib/errors.js';
 import { stringifyExact } from '../../../lib/json.js';
 import { envelopeStatusOf } from '../../http/problem.js';
 
-/** Not hexadecimal: a real client sends base 36 (decision E2). */
+/** Pattern of a cache id. It is not hexadecimal: a real client sends base 36 (decision E2). */
 const CACHE_ID = /^[a-z0-9]{32}$/;
 
 /** A success, with its members in the order of the existing network. */

@@ -34,7 +34,7 @@ import { readAddresses, readBlockNumbers, readItemCreation, readKeys, transactio
 
 export interface EnvelopeRoutes {
   readonly options: EnvelopeOptions & { readonly batch: number };
-  /** Those of the roles of the node. */
+  /** Operations of the roles of the node. */
   readonly operations: readonly EnvelopeOperation[];
   readonly modules: Pick<ApiModules, 'clock' | 'node' | 'keptAnswers'>;
 }

@@ -34,7 +34,7 @@ export class IdempotencyCache {
   readonly #entries = new Map<string, Entry>();
   #size = 0;
 
-  /** With the limits in the section `envelope` of the configuration. */
+  /** Makes the cache with the limits in the section `envelope` of the configuration. */
   static of(
     { cacheEntries, cacheTtlSeconds }: { readonly cacheEntries: number; readonly cacheTtlSeconds: number },
     { clock }: { readonly clock: Clock },

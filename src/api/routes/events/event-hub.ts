@@ -6,7 +6,7 @@
 import { stringifyExact } from '../../../lib/json.js';
 import { TOPICS, type Topic } from '../../../lib/roles.js';
 
-/** How many events of each topic are kept: a busy topic does not displace the others. */
+/** Number of events that are kept of each topic: a busy topic does not displace the others. */
 const KEPT: Readonly<Record<Topic, number>> = { blocks: 1_000, transactions: 10_000, wallet: 1_000 };
 
 export interface NodeEvent {
@@ -20,7 +20,7 @@ export interface NodeEvent {
 export interface EventHubOptions {
   /** Identifies one start of the node: milliseconds since the Unix epoch. */
   readonly epoch: number;
-  /** How many events of each topic are kept; for tests. */
+  /** Number of events that are kept of each topic; for tests. */
   readonly kept?: number;
 }
 

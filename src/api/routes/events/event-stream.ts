@@ -92,7 +92,7 @@ export class EventStream {
     this.#isBlocked = !this.#response.write(text);
   }
 
-  /** What the reader knows is not so any more, or not all. */
+  /** Tells the reader that what it knows is wrong or incomplete now. */
   #tellReset(): void {
     const id = this.#hub.idOf(this.#seq);
     this.#write(`id: ${id}\nevent: reset\ndata: {"last_event_id":"${id}"}\n\n`);

@@ -18,7 +18,7 @@ import { getWallet } from '../wallet/operations.js';
 
 type CreateItem = Handler<typeof createItem>;
 
-/** For the check of keys alone: `api.open_item_creation` opens `createItem` by its id, and never a wallet. */
+/** Operation for the check of keys alone: `api.open_item_creation` opens `createItem` by its id, and never a wallet. */
 const createOwnItem: Operation = { ...createItem, id: 'createOwnItem' };
 
 export const itemRoutes: FastifyPluginCallback = (app, _options, done) => {

@@ -162,7 +162,7 @@ export const createItem = defineOperation({
   ],
 });
 
-/** Those of mempool nodes alone. */
+/** Operations of mempool nodes alone. */
 export const poolOperations = [
   getBalances,
   queryBalances,

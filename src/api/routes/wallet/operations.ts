@@ -21,7 +21,7 @@ import {
 
 const tag = 'Wallet';
 
-/** What can be asked of a payment that was accepted. */
+/** Links to what can be asked of a payment that was accepted. */
 export const AFTER_PAYMENT = {
   getTransactionStatus: { description: 'Whether a block has it.', parameters: { hash: '$response.body#/tx_hash' } },
   getBlockchainEntry: { description: 'The stored transaction.', parameters: { key: '$response.body#/tx_hash' } },

@@ -1,4 +1,4 @@
-/** What a wallet holds, its keys and its payments. */
+/** Schemas of a wallet's contents, its keys and its payments. */
 
 import { type SchemaOptions, type Static, Type } from '@sinclair/typebox';
 import { PAYMENT_KINDS, PAYMENT_STATES } from '../../../wallet/service.js';
@@ -38,7 +38,7 @@ export const WalletInfoQuery = Type.Object({
 
 const Display = (what: string) => Type.Number({ description: `${what}, in display units.`, examples: [1.5] });
 
-/** In answers of the contract: absent where there is nothing to name. */
+/** Member in answers of the contract: absent where there is nothing to name. */
 const temporaryAddresses = (which: string) => ({
   temporary_addresses: Type.Optional(
     Type.Array(Type.String(), {

@@ -11,7 +11,7 @@ const EXAMPLE_ID = '5f'.repeat(32);
 const DEFAULT_VALID_FOR = 3_600;
 const MAX_VALID_FOR = 30 * 86_400;
 
-/** Its members are checked where trades are made: a document that was changed is refused with 422. */
+/** Document of a trade. Its members are checked where trades are made: a changed document is refused with 422. */
 const Document = (description: string) =>
   Type.Unsafe<Record<string, string | number | object | null>>({
     type: 'object',
