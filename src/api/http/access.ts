@@ -113,7 +113,7 @@ function callerOf({ headers, method, socket }: FastifyRequest): Caller {
   };
 }
 
-/** What the Host header of RFC 9112 (3.2) may hold. */
+/** Form of the Host header by RFC 9112 (3.2). */
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 const HOST_NAME = 'host';
 

@@ -163,9 +163,8 @@ function encoded(transaction: Transaction): VerifiedTransaction {
 }
 
 /**
- * What the transactions of one block may be together: single transactions, bytes, signature operations
- * (docs/chain.md#blocks). The numbers are the network's, and the mempool cuts by them. Each transaction is counted before anything costly is done
- * with it.
+ * Budget of one block's transactions: single transactions, bytes, signature operations (docs/chain.md#blocks). The numbers
+ * are the network's, and the mempool cuts by them. Each transaction is counted before anything costly is done with it.
  */
 class BlockBudget {
   readonly #limits: BlockLimits;

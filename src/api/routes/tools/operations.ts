@@ -18,7 +18,7 @@ const SerializeTransactionsResponse = Type.Object(
   { $id: 'SerializeTransactionsResponse', description: 'Encoded transactions.', examples: [{ transactions: [] }] },
 );
 
-/** What is not hex is refused with a code of its own. */
+/** Pattern of hex. Other texts are refused with a code of their own. */
 const HEX = '^([0-9a-fA-F]{2})+$';
 const EXAMPLE_TX_HEX = `${'00'.repeat(16)}06${'00'.repeat(16)}`;
 const DeserializeTransactionsRequest = Type.Object(

@@ -5,7 +5,7 @@ import { DONATION_OUTCOMES } from '../../../wallet/service.js';
 import { defineOperation } from '../../operation.js';
 import { Enum, Int64, Nullable } from '../../schemas/scalars.js';
 
-/** As many as a wallet keeps. */
+/** Number of requests that a wallet keeps. */
 const MAX_DONATION_REQUESTS = 1_000;
 export const DEFAULT_DONATION_REQUESTS = 100;
 
