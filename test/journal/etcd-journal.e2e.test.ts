@@ -226,19 +226,50 @@ describe.runIf(hasEtcd)('on a real etcd', () => {
   it('counts no node that has said nothing for its lifetime, and that one starts from what is left', async () => {
     const prefix = `${name()}/`;
     const two = await open(prefix, { replica: 'two' });
-    const later = { ...systemClock, now: () => systemClock.now() + 2 * 3_600_000 };
-    const one = create(prefix, {}, later);
+    let passed = 0;
+    const one = create(prefix, {}, { ...systemClock, monotonic: () => systemClock.monotonic() + passed });
     await one.start();
     const numbers: number[] = [];
     for (let n = 0; n < 10; n++) numbers.push(await append(one, `entry ${n}`));
-    await one.compact(numbers[5] ?? 0);
-    expect(await one.base()).toBe(numbers[5]);
+    const baseAfter = async (seq: number | undefined): Promise<number> => {
+      await one.compact(seq ?? 0);
+      return one.base();
+    };
+    // It is there for its lifetime from when its mark was first seen as it is.
+    expect(await baseAfter(numbers[5])).toBe(1);
+    passed += 3_500_000;
+    expect(await baseAfter(numbers[5])).toBe(1);
+    await textsOf(two, 10);
+    await two.compact(numbers[1] ?? 0);
+    passed += 3_500_000;
+    expect(await baseAfter(numbers[5])).toBe(numbers[1]);
+    passed += 3_500_000;
+    expect(await baseAfter(numbers[5])).toBe(numbers[1]);
+    passed += 200_000;
+    expect(await baseAfter(numbers[5])).toBe(numbers[5]);
     await two.close();
-    const again = create(prefix, { replica: 'two' }, later);
+    const again = create(prefix, { replica: 'two' });
     await again.start();
-    await one.compact(numbers[8] ?? 0);
-    expect(await one.base()).toBe(numbers[5]);
+    expect(await baseAfter(numbers[8])).toBe(numbers[5]);
     await Promise.all([one, again].map((journal) => journal.close()));
+  });
+
+  it.each([25, -25])('counts a node whose clock is %i hours ahead, and that one counts the others', async (hours) => {
+    const prefix = `${name()}/`;
+    const right = await open(prefix);
+    const wrong = create(
+      prefix,
+      { replica: 'two' },
+      { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 },
+    );
+    await wrong.start();
+    const last = await append(right, 'entry');
+    await textsOf(wrong, 1);
+    for (const journal of [right, wrong]) {
+      await journal.compact(last);
+      expect(await journal.base()).toBe(journal === right ? 1 : last);
+    }
+    await Promise.all([right, wrong].map((journal) => journal.close()));
   });
 
   it('keeps what waits for a block as long as one node alone has it', async () => {

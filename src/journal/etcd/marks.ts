@@ -1,7 +1,7 @@
 /**
  * The marks of the nodes that share a journal in etcd: from which entry on each still wants it. What none of them wants is
- * forgotten. A node that has not been heard of for a while is not counted, and its mark is removed: when it comes back it
- * takes the state of another.
+ * forgotten. A node whose mark has stayed as it is for a while is not counted, and its mark is removed: when it comes back it
+ * takes the state of another. That is measured by the monotonic clock of whoever looks: no clock that is set moves it.
  */
 
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
@@ -13,12 +13,13 @@ import { type KeyValue, KV } from './generated/etcd-pb.js';
 
 /** Of `Compare`. */
 const MOD_REVISION = 2;
+const MS_PER_SECOND = 1_000;
 
 export interface MarksOptions {
   readonly replica: string;
   /** A name that no other process has or had. */
   readonly process: string;
-  /** Seconds after which a node that says nothing is not counted. */
+  /** Seconds after which a node is not counted whose mark was not written meanwhile. */
   readonly lifetime: number;
 }
 
@@ -31,7 +32,12 @@ export interface MarksModules {
 interface Mark {
   readonly wants: number;
   readonly process: string;
-  /** Unix seconds, by the clock of the node. */
+}
+
+/** A mark as this process has found it. */
+interface Seen {
+  readonly revision: bigint;
+  /** When it was first found so, in milliseconds of the monotonic clock. */
   readonly at: number;
 }
 
@@ -63,6 +69,8 @@ export class Marks {
   readonly #options: MarksOptions;
   readonly #modules: MarksModules;
   readonly #key: Uint8Array;
+  /** By the name of its key. */
+  #seen = new Map<string, Seen>();
 
   constructor(options: MarksOptions, modules: MarksModules) {
     this.#options = options;
@@ -116,17 +124,24 @@ export class Marks {
   async wanted(): Promise<Wanted> {
     const { names, clock, client } = this.#modules;
     const [base, joined] = [utf8(names.base), utf8(names.joined)];
-    const before = [
+    const found = [
       [base, await this.#get(base)],
       [joined, await this.#get(joined)],
     ] as const;
     const passed = { key: utf8(names.passed), rangeEnd: endOf(names.passed) };
     const { kvs } = await client.call(KV.method.range, passed);
-    const oldest = unixSeconds(clock) - this.#options.lifetime;
+    const now = clock.monotonic();
+    const before = this.#seen;
+    this.#seen = new Map();
     const marks: Mark[] = [];
     for (const kv of kvs) {
+      const name = fromUtf8(kv.key);
+      const known = before.get(name);
+      const seen = known?.revision === kv.modRevision ? known : { revision: kv.modRevision, at: now };
       const mark = markOf(kv);
-      if (mark.at >= oldest || mark.process === this.#options.process) marks.push(mark);
+      this.#seen.set(name, seen);
+      const isHeard = now - seen.at <= this.#options.lifetime * MS_PER_SECOND;
+      if (isHeard || mark.process === this.#options.process) marks.push(mark);
       else await this.#change([[kv.key, kv]], [{ key: kv.key }]);
     }
     return {
@@ -136,11 +151,12 @@ export class Marks {
         const facts =
           below === undefined ? undefined : [to, below.blocks, below.stored].filter((one) => one !== undefined);
         const whole = facts === undefined ? [] : [{ key: utf8(names.whole), value: facts.join(' ') }];
-        return this.#change(before, [{ key: base, value: String(to) }, ...whole]);
+        return this.#change(found, [{ key: base, value: String(to) }, ...whole]);
       },
     };
   }
 
+  /** With the time, by which an earlier version tells whether the node is there. */
   #text(wants: number): string {
     return `${wants} ${this.#options.process} ${unixSeconds(this.#modules.clock)}`;
   }
@@ -172,8 +188,8 @@ function baseOf(kv: KeyValue | undefined): number {
 }
 
 function markOf({ value }: KeyValue): Mark {
-  const [wants, process = '', at] = fromUtf8(value).split(' ');
-  return { wants: Number(wants), process, at: Number(at ?? 0) };
+  const [wants, process = ''] = fromUtf8(value).split(' ');
+  return { wants: Number(wants), process };
 }
 
 function copied(): TesseraError {
