@@ -64,6 +64,8 @@ export const REWARD_SMOOTHING = 8n * DISPLAY_UNIT;
 
 /** Leading zero bytes that a header hash needs without a target. */
 export const MINING_DIFFICULTY = 1;
+/** Seconds by which the time of a new block may be ahead of the clock of a storage node. */
+export const MAX_BLOCK_AHEAD_SECONDS = 120;
 /** Longest nonce of a header in bytes; the shortest has 1. */
 export const MAX_NONCE_LENGTH = 32;
 

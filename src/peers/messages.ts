@@ -130,7 +130,7 @@ export const MESSAGES = {
   'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash })),
   /**
    * `next` is the number that the archive expects: larger than delivered = had it, smaller = it must catch up first. `rule`
-   * names the rule of the chain that the block breaks: sending it again will not help.
+   * names the rule of the chain that the block breaks, or `time`: sending it again soon will not help.
    */
   'block.refused': define(
     Type.Object({
@@ -144,10 +144,16 @@ export const MESSAGES = {
   // Storage ↔ storage, and to and from the mempool
   /**
    * Sent as an answer, or unasked after each block stored. `next` is the number of blocks stored; a mempool node knows it
-   * from storage. `hash` and `certificate` are of the last one.
+   * from storage. `hash` and `certificate` are of the last one. An answer has the `time` of the node in Unix milliseconds, but not that
+   * of an earlier version.
    */
   'chain.tip': define(
-    Type.Object({ next: BlockNum, hash: Type.Union([Hash, Type.Null()]), certificate: BlockCertificate }),
+    Type.Object({
+      next: BlockNum,
+      hash: Type.Union([Hash, Type.Null()]),
+      certificate: BlockCertificate,
+      time: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    }),
   ),
   'chain.tip.get': define(Empty),
   /** Asks for headers from `from` on; answered by `headers`. */

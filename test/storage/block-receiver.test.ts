@@ -186,6 +186,50 @@ describe('block.deliver', () => {
   });
 });
 
+describe('a block from the future', () => {
+  /** Block 2, whose time is so many seconds ahead of the clock of the storage node. */
+  const blockAhead = (seconds: number): FullBlock =>
+    assembleBlock(createTestChain().grow(2).parts(), { timestamp: BigInt(storage.clock.now() / 1_000 + seconds) });
+
+  beforeEach(() => storage.fill(chain, 2));
+
+  it('is refused by name beyond two minutes, and taken when its time has come that near', async () => {
+    const early = blockAhead(121);
+    expect(await deliver(early)).toMatchObject({
+      type: 'block.refused',
+      body: { rule: 'time', next: 2, reason: expect.stringContaining('its time is 121 s ahead of the clock') },
+    });
+    storage.clock.advance(1_000);
+    expect(await deliver(early)).toMatchObject({ type: 'block.stored', body: { block_num: 2 } });
+  });
+
+  it('is taken when the block before it has that time already, which never goes back', async () => {
+    const far = blockAhead(90_000);
+    await storage.archive.store(far);
+    const parts = {
+      ...createTestChain()
+        .grow(3)
+        .parts([payment(9)]),
+      previousHash: blockHash(far.block.header),
+    };
+    const { timestamp } = far.block.header;
+    expect(await deliver(assembleBlock(parts, { timestamp: timestamp + 1n }))).toMatchObject({
+      body: { rule: 'time' },
+    });
+    expect(await deliver(assembleBlock(parts, { timestamp }))).toMatchObject({ type: 'block.stored' });
+  });
+
+  it('is taken from another storage node: it is in the chain', async () => {
+    const other = await createStorageNode('other', storage.clock);
+    await other.fill(chain, 2);
+    await other.archive.store(blockAhead(90_000));
+    await storage.service.start();
+    connect(storage.node, other.node, storage.clock);
+    await storage.until(3);
+    await storage.service.stop();
+  });
+});
+
 describe('what other storage nodes are told', () => {
   const ask = (trusted = false) => connect(createFakeNode('asking', 'storage'), storage.node, storage.clock, trusted).a;
 
@@ -195,7 +239,8 @@ describe('what other storage nodes are told', () => {
       body: { next: 0, hash: null },
     });
     await storage.fill(chain, 3);
-    expect(await ask().request('chain.tip.get', {})).toMatchObject({ body: { next: 3, hash: chain.hash(2) } });
+    const time = storage.clock.now();
+    expect(await ask().request('chain.tip.get', {})).toMatchObject({ body: { next: 3, hash: chain.hash(2), time } });
   });
 
   it('blocks of a range, as many as there are', async () => {

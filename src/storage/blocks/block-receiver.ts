@@ -4,10 +4,12 @@
  */
 
 import { type BlockPlace, blockCertificateFault, type Certificate, type Producers } from '../../chain/certificate.js';
+import { decodeHeader } from '../../chain/codec.js';
+import { MAX_BLOCK_AHEAD_SECONDS } from '../../chain/constants.js';
 import { decodeFullBlockInPieces } from '../../chain/decode-in-pieces.js';
 import { blockHash } from '../../chain/hash.js';
-import type { FullBlock } from '../../chain/types.js';
-import type { Clock } from '../../lib/clock.js';
+import type { BlockHeader, FullBlock } from '../../chain/types.js';
+import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
@@ -58,11 +60,14 @@ export class BlockReceiver {
   constructor(modules: BlockReceiverModules) {
     this.#modules = modules;
     this.#slices = new TimeSlices(modules.clock);
-    const { archive, network, onTip } = modules;
+    const { archive, network, clock, onTip } = modules;
     network.handle('block.deliver', (link, message) => this.#onDeliver(link, message));
     network.handle('headers.get', (link, message) => this.#onHeadersGet(link, message));
     network.handle('blocks.get', (link, message) => this.#onBlocksGet(link, message));
-    network.handle('chain.tip.get', () => ({ type: 'chain.tip', body: tipBody(archive) }));
+    network.handle('chain.tip.get', () => ({
+      type: 'chain.tip',
+      body: { ...tipBody(archive), time: clock.now() },
+    }));
     network.handle('chain.tip', (link, { body }) => {
       onTip(link, body);
       return undefined;
@@ -131,6 +136,12 @@ export class BlockReceiver {
       metrics.counter('tessera_storage_blocks_refused_total', 'certificate').inc();
       return this.#refuse(height, unsigned.message);
     }
+    const early = height === archive.nextHeight ? await this.#earliness(full.block.header) : null;
+    if (early !== null) {
+      metrics.counter('tessera_storage_blocks_refused_total', 'time').inc();
+      this.#modules.logger.error({ height, rule: 'time', reason: early }, 'a delivered block is not stored yet');
+      return this.#refuse(height, early, 'time');
+    }
     try {
       if (height === archive.nextHeight) await archive.store(full, certificate, round);
     } catch (error) {
@@ -149,6 +160,20 @@ export class BlockReceiver {
     }
     if (unsigned === null) await noteOther(this.#modules, place, certificate);
     return this.#refuse(height, `another block is stored as number ${height}: ${known}`);
+  }
+
+  /**
+   * Why the next block comes too early; null when it does not. Times never go back, so one that has the time of the last block has
+   * nothing that is not in the chain. Blocks of other storage nodes are taken whatever their time is: they are in the chain
+   * (decision B19).
+   */
+  async #earliness({ timestamp }: BlockHeader): Promise<string | null> {
+    const { archive, clock } = this.#modules;
+    const ahead = Number(timestamp) - unixSeconds(clock);
+    if (ahead <= MAX_BLOCK_AHEAD_SECONDS) return null;
+    const last = await archive.headerBytes(archive.nextHeight - 1);
+    if (last !== undefined && timestamp <= decodeHeader(last).timestamp) return null;
+    return `its time is ${ahead} s ahead of the clock of this node, and at most ${MAX_BLOCK_AHEAD_SECONDS} s are taken: it is taken when its time has come that near`;
   }
 
   /** The block breaks a rule of the chain: it will be refused however often it is sent. */
