@@ -1,7 +1,7 @@
 /** The options of what the roles do: the pool, mining, the wallet and its payments, the archive. */
 
 import { Type } from '@sinclair/typebox';
-import { file, HOUR_MS, hex, KIB, MIB } from './option-kinds.js';
+import { file, HOUR_MS, hex, KIB, MIB, MINUTE_MS } from './option-kinds.js';
 import { flag, group, integer, list, maybeInteger, maybeText, text } from './options.js';
 
 /** 2^521 - 1, the modulus of the network's unicorn (a Mersenne prime). */
@@ -113,6 +113,15 @@ export const mining = group('Making blocks. The first options are for mempool no
     default: 500,
     unit: 'ms',
     description: 'How long after the first valid proof others still count (mempool).',
+  }),
+  max_clock_skew_ms: integer({
+    minimum: 100,
+    maximum: MINUTE_MS,
+    default: 5_000,
+    unit: 'ms',
+    description:
+      'How far the clock of a mempool node may be from those of most other mempool and storage nodes that are linked to it. ' +
+      'One that is further off makes no block, and /readyz says so (mempool).',
   }),
   asert_activation_height: integer({
     minimum: 0,

@@ -49,6 +49,7 @@ export class Gateway {
   readonly #admission: Admission;
   readonly #statuses: Statuses;
   readonly #network: PeerNetwork;
+  readonly #clock: Clock;
   readonly #lines: FewLines;
   readonly #unready: () => string | null;
   readonly #signer: Signer | undefined;
@@ -58,6 +59,7 @@ export class Gateway {
   readonly #listeners: (() => void)[] = [];
 
   constructor({ state, applier, sync, admission, statuses, network, clock, logger, unready, signer }: GatewayModules) {
+    this.#clock = clock;
     this.#slices = new TimeSlices(clock);
     this.#state = state;
     this.#applier = applier;
@@ -81,7 +83,7 @@ export class Gateway {
     });
     this.#network.handle('chain.tip.get', () => {
       const { height, hash } = this.#state.head;
-      return { type: 'chain.tip', body: { next: height + 1, hash } };
+      return { type: 'chain.tip', body: { next: height + 1, hash, time: this.#clock.now() } };
     });
     this.#listeners.push(
       this.#applier.confirmed.on((round) => {

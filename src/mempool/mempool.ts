@@ -113,6 +113,8 @@ export interface MempoolFigures {
   readonly notStored: string | null;
   /** Why no script can be verified now; null when nothing is wrong. */
   readonly notVerified: string | null;
+  /** Why the clock of this node may set the time of no block; null when it may. */
+  readonly clockOff: string | null;
 }
 
 /** What is there once the state is loaded. */
@@ -255,6 +257,7 @@ export class Mempool implements MempoolService, Service {
       apart: sync.problem,
       notStored: sender.problem,
       notVerified: verifier.problem,
+      clockOff: sync.clocks.problem,
     };
   }
 

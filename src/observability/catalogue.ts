@@ -75,6 +75,9 @@ export const METRICS = {
     SLOW,
   ),
   tessera_mempool_leads: gauge('1 while this node makes the blocks; of several at one journal, one does.'),
+  tessera_mempool_clock_skew_seconds: gauge(
+    'How far the clock of this node is ahead of those of most other nodes for certain; negative when it is behind.',
+  ),
   tessera_mempool_miners: gauge('Miners that take part.'),
   tessera_mempool_blocks_behind: gauge('Blocks that storage has and this mempool node has yet to take in.'),
 

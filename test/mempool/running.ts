@@ -13,6 +13,7 @@ import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
 import type { Leadership } from '../../src/journal/leadership.js';
 import { toHex } from '../../src/lib/bytes.js';
+import type { Clock } from '../../src/lib/clock.js';
 import { type Logger, silentLogger } from '../../src/lib/logger.js';
 import type { Signer } from '../../src/mempool/blocks/signer.js';
 import type { OutputImageOptions } from '../../src/mempool/image/output-image.js';
@@ -49,6 +50,8 @@ export interface Setup {
 
 export interface SetupOptions {
   readonly folder: string;
+  /** Its clock; that of its peers by default. */
+  readonly clock?: Clock;
   /** Where its peers are; one of its own by default. */
   readonly bed?: Bed;
   readonly name?: string;
@@ -107,7 +110,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
       kv: wrapKv(await dataDir.open('mempool')),
       journal: wrapJournal(await openJournal(options.journalKv ?? (await dataDir.open('journal')))),
       network,
-      clock: bed.clock,
+      clock: options.clock ?? bed.clock,
       random: createSeededRandom('mempool'),
       logger: options.logged === undefined ? silentLogger : tellingLogger(options.logged),
       metrics: noMetrics,
@@ -146,7 +149,7 @@ function tellingLogger(tell: (text: string, level: keyof Logger) => void): Logge
 
 export async function addStorage(bed: Bed, mempool: PeerNetwork, blocks: FullBlock[]): Promise<PeerNetwork> {
   const storage = bed.node('storage', { role: 'storage', secret: SECRET });
-  keepStep(storage);
+  keepStep(storage, bed.clock);
   storage.handle('block.deliver', (_link, { body, attachment }) => {
     const block = decodeFullBlock(attachment);
     if (blockHash(block.block.header) !== body.hash) throw new Error('the hash is not that of the block');

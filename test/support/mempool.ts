@@ -14,7 +14,7 @@ import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { sha3Bytes } from '../../src/crypto/sha3.js';
 import type { Kv } from '../../src/db/kv.js';
 import type { Journal } from '../../src/journal/journal.js';
-import { systemClock } from '../../src/lib/clock.js';
+import { type Clock, systemClock } from '../../src/lib/clock.js';
 import type { ChainSyncOptions } from '../../src/mempool/blocks/chain-sync.js';
 import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
 import { Applier } from '../../src/mempool/state/applier.js';
@@ -62,10 +62,10 @@ export function chainFor({ genesis, block, asertActivationHeight }: StateRules):
 }
 
 /** Makes the storage node answer with the mempool's own tip. */
-export function keepStep(storage: PeerNetwork): void {
+export function keepStep(storage: PeerNetwork, clock?: Pick<Clock, 'now'>): void {
   storage.handle('chain.tip.get', async (link) => {
     const { body } = (await link.request('chain.tip.get', {})) as Message<'chain.tip'>;
-    return { type: 'chain.tip', body };
+    return { type: 'chain.tip', body: { ...body, ...(clock && { time: clock.now() }) } };
   });
 }
 

@@ -21,6 +21,7 @@ import type { Applier } from '../state/applier.js';
 import { closedHash } from '../state/round.js';
 import { AdoptionCheck, type AdoptionCheckModules } from './adoption-check.js';
 import { FetchedBlocks } from './fetched-blocks.js';
+import { PeerClocks } from './peer-clocks.js';
 import { type Relation, relationOf, type StorageTips } from './storage-tips.js';
 
 /** Milliseconds for which a storage node that did not send blocks is left alone. */
@@ -40,6 +41,8 @@ export interface ChainSyncOptions {
   readonly rules: ChainRules;
   /** Storage nodes that the configuration names. */
   readonly storageNodes: number;
+  /** Milliseconds by which the clock of this node may differ from those of others; 5 seconds by default. */
+  readonly maxClockSkew?: number;
 }
 
 export interface ChainSyncModules extends AdoptionCheckModules {
@@ -57,6 +60,8 @@ export class ChainSync {
   readonly changed = new SignalSource<void>();
   /** The last of the blocks just adopted. */
   readonly caughtUp = new SignalSource<AdoptedBlock>();
+  /** How far the clock of this node is off. */
+  readonly clocks: PeerClocks;
   readonly #options: ChainSyncOptions;
   readonly #modules: ChainSyncModules;
   readonly #check: AdoptionCheck;
@@ -78,6 +83,7 @@ export class ChainSync {
     const slices = new TimeSlices(modules.clock);
     this.#fetched = new FetchedBlocks(options.rules.producers, this.#stopping.signal, () => slices.turn());
     this.#check = new AdoptionCheck(options.rules, modules);
+    this.clocks = new PeerClocks(options.maxClockSkew, modules);
     const behind = modules.metrics.gauge('tessera_mempool_blocks_behind');
     this.#listeners.push(modules.metrics.beforeScrape(() => behind.set(this.#missing)));
   }
@@ -89,7 +95,9 @@ export class ChainSync {
 
   start(): void {
     const { clock, tips, network, leadership } = this.#modules;
+    this.clocks.start();
     this.#listeners.push(
+      this.clocks.changed.on(() => this.changed.emit()),
       tips.changed.on(() => this.#proceed()),
       leadership.changed.on(() => this.#proceed()),
       network.linkDown.on(({ link }) => this.#forget(link)),
@@ -103,6 +111,7 @@ export class ChainSync {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.clocks.stop();
     this.#gathering?.cancel();
     this.#suspicion?.cancel();
     for (const timer of this.#resting.values()) timer.cancel();
@@ -110,12 +119,15 @@ export class ChainSync {
     await this.#running;
   }
 
-  /** True when a block that is cut now follows the last one that storage has, or the closed one that storage is to get. */
+  /**
+   * True when a block that is cut now follows the last one that storage has, or the closed one that storage is to get, and may have the
+   * time of this node.
+   */
   get mayCut(): boolean {
     const { tips } = this.#modules;
     const isGathering = this.#gathering !== undefined && tips.all.size < this.#options.storageNodes;
     if (isGathering || tips.isAsking || this.#source() !== undefined) return false;
-    return this.#relations().some(([, relation]) => relation === 'even');
+    return this.#relations().some(([, relation]) => relation === 'even') && this.clocks.mayCut();
   }
 
   /** Why mempool and storage are not at the same block; null when they are, or no storage node is linked. */

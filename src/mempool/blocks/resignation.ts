@@ -1,6 +1,6 @@
 /**
- * A leader that cannot make blocks, because no miner or no storage node is linked to it, its disk is full, or storage does not
- * take its blocks or does not answer, makes room for a node that can. When none can, each has its turn, and it is as if nobody had resigned.
+ * A leader that cannot make blocks, because no miner or no storage node is linked to it, its disk is full, its clock is off, or storage
+ * does not take its blocks or does not answer, makes room for a node that can. When none can, each has its turn, and it is as if nobody had resigned.
  */
 
 import type { Room } from '../../db/disk-room.js';
@@ -28,7 +28,7 @@ export interface ResignationModules {
   readonly leadership: Leadership;
   readonly maker: Pick<BlockMaker, 'miners'>;
   readonly tips: Pick<StorageTips, 'all' | 'answers'>;
-  readonly sync: Pick<ChainSync, 'problem'>;
+  readonly sync: Pick<ChainSync, 'problem' | 'clocks'>;
   readonly sender: Pick<BlockSender, 'problem' | 'isWaiting'>;
   readonly applier: Pick<Applier, 'problem'>;
   readonly state: Pick<MempoolState, 'head'>;
@@ -68,11 +68,17 @@ export class Resignation {
   }
 
   #look(): void {
-    const { leadership, clock, state, sender } = this.#modules;
+    const { leadership, clock, sync, state, sender } = this.#modules;
     const { height } = state.head;
     // One that fetches many blocks from storage goes on with it.
     const isGrowing = height !== this.#height;
     this.#height = height;
+    // It leaves the lease to others at each look: it would have it again before the clock is set.
+    const { problem } = sync.clocks;
+    if (problem !== null) {
+      this.#resign(problem);
+      return;
+    }
     if (leadership.leads && !isGrowing && sender.isWaiting && !this.#isAsking) this.#askStorage(height);
     const reason = leadership.leads && !isGrowing ? this.#inability() : null;
     if (reason === null) {
@@ -99,7 +105,7 @@ export class Resignation {
   #resign(reason: string): void {
     const { logger, leadership } = this.#modules;
     this.#unableSince = undefined;
-    logger.warn({ reason }, `this node lets another make the blocks: ${reason}`);
+    if (leadership.leads) logger.warn({ reason }, `this node lets another make the blocks: ${reason}`);
     leadership.resign?.();
   }
 

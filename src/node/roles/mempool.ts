@@ -151,7 +151,7 @@ class MempoolRole implements Role {
           this.#joining?.problem ??
           'the mempool is reading its state',
       ];
-    const { height, miners, apart, notStored, notVerified } = this.#mempool.figures();
+    const { height, miners, apart, notStored, notVerified, clockOff } = this.#mempool.figures();
     const storages = [...this.#links].filter((link) => link.role === 'storage' && link.trusted);
     const missing = missingPeer('storage node with the same network.secret', storages);
     const hasStorage = missing === null;
@@ -162,6 +162,7 @@ class MempoolRole implements Role {
       ...(hasStorage && apart !== null ? [apart] : []),
       ...(hasStorage && notStored !== null ? [notStored] : []),
       ...(notVerified === null ? [] : [notVerified]),
+      ...(clockOff === null ? [] : [clockOff]),
       ...(this.#journal.problem === null ? [] : [this.#journal.problem]),
     ];
     return reasons.length === 0 && height < 0 ? ['block 0 is not stored yet: there is no output to spend'] : reasons;

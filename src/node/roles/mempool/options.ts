@@ -35,6 +35,7 @@ export function mempoolOptions({ config, genesis, producers }: RoleContext): Mem
     chain: {
       rules: { genesis, producers, activationHeight: mining.asertActivationHeight },
       storageNodes: config.peers.storage.length,
+      maxClockSkew: mining.maxClockSkewMs,
     },
     statuses: { lifetime: pool.txStatusLifetimeHours * SECONDS_PER_HOUR },
     verifyThreads: pool.verifyThreads,

@@ -1,0 +1,161 @@
+/**
+ * How far the clock of this node is from those of the operator's other nodes, which say their time when they are asked how far they
+ * are. A node that is off makes no block: a time that is in one block is in all after it until it has come (decision B19).
+ */
+
+import { MAX_BLOCK_AHEAD_SECONDS } from '../../chain/constants.js';
+import type { Clock, Timer } from '../../lib/clock.js';
+import type { Logger } from '../../lib/logger.js';
+import { isOperator } from '../../lib/roles.js';
+import { SignalSource } from '../../lib/signal.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { Link, Message, PeerNetwork } from '../../peers/network.js';
+
+/** Milliseconds between two questions to each node. */
+const ASK_MS = 5_000;
+const DEFAULT_MAX_SKEW_MS = 5_000;
+const MS_PER_SECOND = 1_000;
+
+export interface PeerClocksModules {
+  readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** The clock of another node, in Unix milliseconds less those of the monotonic clock here, as exactly as its answer was quick. */
+interface Heard {
+  readonly least: number;
+  readonly most: number;
+}
+
+export class PeerClocks {
+  /** What `mayCut` says has changed. */
+  readonly changed = new SignalSource<void>();
+  readonly #maxSkew: number;
+  readonly #network: PeerClocksModules['network'];
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** Undefined: the node does not say its time, as those of earlier versions. */
+  readonly #heard = new Map<Link, Heard | undefined>();
+  readonly #asking = new Set<Link>();
+  readonly #stopping = new AbortController();
+  readonly #listeners: (() => void)[] = [];
+  #timer: Timer | undefined;
+  #mayCut = true;
+  #isOff = false;
+
+  /** `maxSkew`: milliseconds by which clocks may differ. */
+  constructor(maxSkew = DEFAULT_MAX_SKEW_MS, { network, clock, logger, metrics }: PeerClocksModules) {
+    this.#maxSkew = maxSkew;
+    this.#network = network;
+    this.#clock = clock;
+    this.#logger = logger;
+    const gauge = metrics.gauge('tessera_mempool_clock_skew_seconds');
+    this.#listeners.push(metrics.beforeScrape(() => gauge.set(this.#skew / MS_PER_SECOND)));
+  }
+
+  start(): void {
+    this.#listeners.push(
+      this.#network.linkUp.on((link) => this.#ask(link)),
+      this.#network.linkDown.on(({ link }) => {
+        this.#heard.delete(link);
+        this.#tell();
+      }),
+    );
+    this.#askAll();
+    this.#askLater();
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#timer?.cancel();
+    for (const remove of this.#listeners.splice(0)) remove();
+  }
+
+  /** Why the time of this node may be in no block; null when it may. */
+  get problem(): string | null {
+    const skew = this.#skew;
+    if (Math.abs(skew) <= this.#maxSkew) return null;
+    const seconds = Math.round(Math.abs(skew) / MS_PER_SECOND);
+    const where = skew > 0 ? 'ahead of' : 'behind';
+    return `the clock of this node is ${seconds} s ${where} those of other nodes, and mining.max_clock_skew_ms is ${this.#maxSkew}: it makes no block until that is mended`;
+  }
+
+  /** Whether a block may have the time of this node now. Where it may not, the others are asked again: a clock may have been set. */
+  mayCut(): boolean {
+    this.#mayCut = this.#look();
+    if (!this.#mayCut) this.#askAll();
+    return this.#mayCut;
+  }
+
+  /**
+   * Milliseconds that this node is ahead of most others for certain; negative when it is behind. Ahead of all storage nodes by more than
+   * they take, however many others are with it, counts too: what is closed then could be stored by nobody.
+   */
+  get #skew(): number {
+    const own = this.#clock.now() - this.#clock.monotonic();
+    const gaps: number[] = [];
+    let ofStorage = Number.POSITIVE_INFINITY;
+    for (const [{ role }, heard] of this.#heard) {
+      if (heard === undefined) continue;
+      const gap = Math.max(own - heard.most, Math.min(own - heard.least, 0));
+      gaps.push(gap);
+      if (role === 'storage') ofStorage = Math.min(ofStorage, gap);
+    }
+    if (Number.isFinite(ofStorage) && ofStorage > MAX_BLOCK_AHEAD_SECONDS * MS_PER_SECOND) return ofStorage;
+    gaps.sort((a, b) => a - b);
+    const [lower = 0, upper = 0] = [gaps[Math.floor((gaps.length - 1) / 2)], gaps[Math.floor(gaps.length / 2)]];
+    return Math.max(lower, Math.min(upper, 0));
+  }
+
+  /** All that are linked have been heard, and the clock is not off. */
+  #look(): boolean {
+    const { problem } = this;
+    const isOff = problem !== null;
+    if (isOff !== this.#isOff) {
+      if (isOff) this.#logger.warn({}, problem);
+      else this.#logger.info({}, 'the clock of this node is that of the others again');
+    }
+    this.#isOff = isOff;
+    return !isOff && [...this.#asking].every((link) => this.#heard.has(link));
+  }
+
+  #tell(): void {
+    const before = this.#mayCut;
+    this.#mayCut = this.#look();
+    if (this.#mayCut !== before) this.changed.emit();
+  }
+
+  #askLater(): void {
+    this.#timer = this.#clock.after(ASK_MS, () => {
+      this.#askAll();
+      this.#askLater();
+    });
+  }
+
+  #askAll(): void {
+    for (const link of this.#network.links) this.#ask(link);
+  }
+
+  #ask(link: Link): void {
+    if (!link.trusted || !isOperator(link.role) || this.#asking.has(link)) return;
+    this.#asking.add(link);
+    void this.#hear(link);
+  }
+
+  async #hear(link: Link): Promise<void> {
+    const asked = this.#clock.monotonic();
+    let heard = this.#heard.get(link);
+    try {
+      const answer = await link.request('chain.tip.get', {}, { signal: this.#stopping.signal });
+      const { time } = answer.type === 'chain.tip' ? (answer as Message<'chain.tip'>).body : {};
+      heard = time === undefined ? undefined : { least: time - this.#clock.monotonic(), most: time - asked };
+    } catch {
+      // What was heard of it holds for longer.
+    }
+    this.#asking.delete(link);
+    if (this.#network.links.has(link)) this.#heard.set(link, heard);
+    this.#tell();
+  }
+}
