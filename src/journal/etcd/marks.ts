@@ -49,7 +49,7 @@ interface Change {
 
 /** What the nodes want. */
 export interface Wanted {
-  /** No node wants anything below it. */
+  /** No node wants anything below it; 0 where this node cannot tell. */
   readonly from: number;
   /** Nodes that are counted. */
   readonly nodes: number;
@@ -144,8 +144,10 @@ export class Marks {
       if (isHeard || mark.process === this.#options.process) marks.push(mark);
       else await this.#change([[kv.key, kv]], [{ key: kv.key }]);
     }
+    // Another node that has not heard of this one for too long has removed its mark: this one decides nothing, as it does not count.
+    const isCounted = marks.some(({ process }) => process === this.#options.process);
     return {
-      from: Math.min(...marks.map(({ wants }) => wants)),
+      from: isCounted ? Math.min(...marks.map(({ wants }) => wants)) : 0,
       nodes: marks.length,
       moveBase: (to, below) => {
         const facts =
