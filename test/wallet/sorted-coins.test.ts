@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { atOnce } from '../../src/lib/pieces.js';
 import { type Coin, compareCoins } from '../../src/wallet/coins/coin.js';
-import { MergedCoins } from '../../src/wallet/coins/merged-coins.js';
-import { SortedCoins } from '../../src/wallet/coins/sorted-coins.js';
+import { MergedCoins, SortedCoins } from '../../src/wallet/coins/sorted-coins.js';
 import { fc, test } from '../support/property.js';
 
 const coin = (arrival: number, n: number): Coin => ({

@@ -27,8 +27,7 @@ import {
 } from './coin.js';
 import { CoinIndex, type CoinIndexOptions, type CoinTotals } from './coin-index.js';
 import type { CoinList } from './coin-selection.js';
-import { keepCreation, type Made } from './creations.js';
-import { type Displaced, displacedIn, type IsForeign, type SpentCoin, type TakenTransaction } from './taken.js';
+import { type IsForeign, keepCreation, type Made, type SpentCoin, type TakenTransaction } from './taken.js';
 
 /** Spent outpoints that are listed: the most recent ones. */
 const SPENT_SHOWN = 10_000;
@@ -144,6 +143,11 @@ export class CoinStore {
     return [...addresses];
   }
 
+  /** The coins that a transaction spends. */
+  inputsOf(transaction: Transaction): readonly Coin[] {
+    return this.#at(spentOutPoints(transaction));
+  }
+
   // Own transactions
 
   /** Takes spendable coins for a payment that is being built. In memory only. */
@@ -172,7 +176,7 @@ export class CoinStore {
 
   /** An own transaction is on its way: its inputs are pending, its outputs to own addresses expected. Gives both. */
   spendBy(hash: string, transaction: Transaction): { readonly spent: readonly Coin[]; readonly made: readonly Coin[] } {
-    const spent = this.#inputs(transaction);
+    const spent = this.inputsOf(transaction);
     for (const coin of spent) this.#move(coin, 'pending', hash);
     const made: Coin[] = [];
     const arrival = this.#arrival();
@@ -199,7 +203,7 @@ export class CoinStore {
   release(ended: readonly Made[]): readonly string[] {
     const addresses = new Set<string>();
     for (const { hash, transaction } of ended) {
-      for (const coin of this.#inputs(transaction)) {
+      for (const coin of this.inputsOf(transaction)) {
         if (coin.state !== 'pending' || coin.by !== hash) continue;
         addresses.add(coin.address);
         const { state, by } = freed(coin);
@@ -235,7 +239,7 @@ export class CoinStore {
 
   /** The transaction is in the chain: what it spends is gone for good. */
   takeSpent(transaction: Transaction): readonly SpentCoin[] {
-    const spent = this.#inputs(transaction).map((coin) => ({
+    const spent = this.inputsOf(transaction).map((coin) => ({
       coin,
       by: coin.state === 'pending' ? coin.by : null,
     }));
@@ -259,11 +263,6 @@ export class CoinStore {
   /** Adds an outpoint by hand: a seed of a development network. */
   add(outPoint: OutPoint, txOut: TxOut): Coin | undefined {
     return this.#arrive(outPoint, txOut, this.#arrival());
-  }
-
-  /** Own transactions whose inputs the block spends by another transaction. Changes nothing. */
-  displacedBy(block: FullBlock, isForeign?: IsForeign): readonly Displaced[] {
-    return displacedIn(block, (by) => this.#inputs(by), isForeign);
   }
 
   /**
@@ -347,10 +346,6 @@ export class CoinStore {
 
   #at(outPoints: readonly OutPoint[]): readonly Coin[] {
     return outPoints.flatMap((outPoint) => this.#index.get(outPoint) ?? []);
-  }
-
-  #inputs(transaction: Transaction): readonly Coin[] {
-    return this.#at(spentOutPoints(transaction));
   }
 
   /** Its outputs that are not in the chain, free or taken. */

@@ -1,6 +1,10 @@
-/** What a transaction of the chain did to the coins of the wallet. */
+/** What a transaction did to the coins of the wallet, and the creations of items that it keeps. */
 
+import { encodeTransaction } from '../../chain/codec.js';
+import { isCreate } from '../../chain/transaction.js';
 import type { FullBlock, Transaction } from '../../chain/types.js';
+import { creationKey } from '../layout.js';
+import type { WriteBuffer } from '../write-buffer.js';
 import type { Coin } from './coin.js';
 
 /** A coin of the wallet that a transaction spends. */
@@ -34,7 +38,7 @@ export type IsForeign = (place: number, hash: string) => boolean;
 export function displacedIn(
   { block, transactions }: FullBlock,
   inputsOf: (transaction: Transaction) => readonly Coin[],
-  isForeign: IsForeign = () => false,
+  isForeign: IsForeign,
 ): readonly Displaced[] {
   const found = new Map<string, Displaced>();
   block.transactions.forEach((byHash, i) => {
@@ -45,4 +49,19 @@ export function displacedIn(
     }
   });
   return [...found.values()];
+}
+
+/** An own transaction by its hash. */
+export interface Made {
+  readonly hash: string;
+  readonly transaction: Transaction;
+}
+
+/**
+ * Stages the transaction when it has created some of the coins, and given them its own name: no other has the metadata of such
+ * items, for what passes them on must have none.
+ */
+export function keepCreation({ hash, transaction }: Made, coins: readonly Coin[], writes: WriteBuffer): void {
+  if (!isCreate(transaction) || !coins.some(({ assetId }) => assetId === hash)) return;
+  writes.put(creationKey(hash), encodeTransaction(transaction));
 }

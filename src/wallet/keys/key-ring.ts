@@ -6,10 +6,12 @@
  */
 
 import { addressOf } from '../../chain/address.js';
+import { BincodeWriter } from '../../chain/bincode.js';
 import type { SigningKey } from '../../chain/builders.js';
 import { ADDRESS_VERSION_TEMP, ADDRESS_VERSION_V0 } from '../../chain/constants.js';
 import type { AddressVersion } from '../../chain/types.js';
 import { encodePkcs8, type KeyPair, PUBLIC_KEY_LENGTH, parseSecretKey, SEED_LENGTH } from '../../crypto/ed25519.js';
+import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { equalBytes, keptBytes } from '../../lib/bytes.js';
@@ -17,8 +19,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { addressKey, FORMAT_KEY, keyText, PREFIX, placeKey, STORE_FORMAT } from '../layout.js';
 import type { KeyPairRecord } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
-import { type Account, DerivedKeys, type KeyPlace } from './derived-keys.js';
-import { decodePlace, encodePlace } from './key-place.js';
+import { ACCOUNTS, type Account, DerivedKeys, type KeyPlace } from './derived-keys.js';
 import type { Keystore } from './keystore.js';
 import { Lookahead } from './lookahead.js';
 
@@ -329,4 +330,24 @@ export function checkPair(address: string, { publicKey, secretKey, addressVersio
 function versionOf(record: Uint8Array): AddressVersion {
   for (const [version, byte] of VERSION_BYTES) if (record[0] === byte) return version;
   throw new TesseraError('wallet_unreadable', 'a key in the wallet store has an unknown address version');
+}
+
+/** The record of a derived key: the fingerprint of its words, its account and its index. */
+function encodePlace({ account, index }: KeyPlace, fingerprint: string): Uint8Array {
+  const to = new BincodeWriter();
+  to.string(fingerprint);
+  to.u8(ACCOUNTS.indexOf(account));
+  to.u64(BigInt(index));
+  return to.toBytes();
+}
+
+/** Undefined when other words gave the key. Throws `wallet_unreadable`. */
+function decodePlace(record: Uint8Array, fingerprint: string): KeyPlace | undefined {
+  const read = decodeRecord(
+    'place of a key',
+    record,
+    (from) => ({ by: from.string(), account: readChoice(from, ACCOUNTS), index: from.number64() }),
+    'wallet_unreadable',
+  );
+  return read.by === fingerprint ? { account: read.account, index: read.index } : undefined;
 }

@@ -7,7 +7,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import { type CoinList, type Selection, type SelectionLimits, selectCoins } from '../coins/coin-selection.js';
 import type { CoinStore } from '../coins/coin-store.js';
-import { MergedCoins } from '../coins/merged-coins.js';
+import { MergedCoins } from '../coins/sorted-coins.js';
 
 /** Items are counted one by one: no change is too small. */
 const ITEM_DUST = 1n;

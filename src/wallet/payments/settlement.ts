@@ -10,7 +10,7 @@ import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore } from '../coins/coin-store.js';
-import type { Displaced } from '../coins/taken.js';
+import { type Displaced, displacedIn } from '../coins/taken.js';
 import type { Concern } from '../concern.js';
 import type { BlockPlace, History } from '../history/history.js';
 import type { OwnOutputs } from '../keys/own-outputs.js';
@@ -164,7 +164,7 @@ export class Settlement {
   ): { readonly outcome: BlockOutcome; readonly done: readonly OwnTransaction[] } {
     const isForeign = (place: number, hash: string): boolean =>
       concern?.hasKeys === true && !concern.has(place) && this.#history.find(hash) === undefined;
-    const displaced = this.#coins.displacedBy(block, isForeign);
+    const displaced = displacedIn(block, (by) => this.#coins.inputsOf(by), isForeign);
     const copies = this.#copiesAmong(displaced);
     const { bNum, timestamp } = block.block.header;
     const place = { height: Number(bNum), time: Number(timestamp) };
