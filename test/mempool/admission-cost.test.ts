@@ -12,7 +12,7 @@ import type { Script, StackEntry, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { signatureCost, verificationCost } from '../../src/crypto/unusual-keys.js';
 import type { ErrorCode } from '../../src/lib/errors.js';
-import { MAX_SUBMITTED_OPERATIONS, VerificationBounds } from '../../src/mempool/admission/verification-bounds.js';
+import { MAX_SUBMITTED_OPERATIONS, VerificationBounds } from '../../src/mempool/admission/checks.js';
 import type { Mempool } from '../../src/mempool/mempool.js';
 import { type Account, account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';

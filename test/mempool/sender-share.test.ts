@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { OutPoint, Transaction } from '../../src/chain/types.js';
-import { PoolBounds } from '../../src/mempool/admission/pool-bounds.js';
-import { SentTransactions } from '../../src/mempool/admission/sent-transactions.js';
+import { PoolBounds, SentTransactions } from '../../src/mempool/admission/pool-bounds.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';

@@ -1,7 +1,8 @@
 /**
- * How a transaction gets into the pool: what does not depend on the state is checked here, before the journal; conflicts are
- * decided when the command is applied, and the client gets that verdict. A list is admitted as a whole or not at all
- * (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
+ * How a transaction gets into the pool, read from top to bottom: `#admit` names each check of a list in its order, `#verdict` those
+ * of one transaction by the state, and `JournalQueue.append` is the last. What can be checked before the journal is checked here;
+ * conflicts are decided when the command is applied, and the client gets that verdict. A list is admitted as a whole or not at
+ * all (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
  */
 
 import { encodeTransaction } from '../../chain/codec.js';
@@ -25,14 +26,16 @@ import type { CatchUp } from '../state/catch-up.js';
 import { SPENT } from '../state/coins.js';
 import type { MempoolState, RejectedTx } from '../state/state.js';
 import type { Statuses } from '../state/statuses.js';
-import { AncestorLimits, type AncestorLimitsOptions, type SubmittedList } from './ancestor-limits.js';
-import { candidateFault } from './form-check.js';
-import { JournalQueue } from './journal-queue.js';
-import { OpenTrades } from './open-trades.js';
+import {
+  AncestorLimits,
+  type AncestorLimitsOptions,
+  candidateFault,
+  type SubmittedList,
+  VerificationBounds,
+} from './checks.js';
+import { JournalQueue, OpenTrades } from './journal-queue.js';
 import { DRUID_SHARE, PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
-
 import { SubmissionsUnderWay, waitingPlaces } from './under-way.js';
-import { VerificationBounds } from './verification-bounds.js';
 
 /** Inputs and transactions that are examined together. */
 const CHUNK_WEIGHT = 128;
@@ -91,7 +94,6 @@ export class Admission {
   readonly #pool: PoolBounds;
   readonly #ancestors: AncestorLimits;
   readonly #journal: JournalQueue;
-  readonly #places = waitingPlaces();
   readonly #underWay: SubmissionsUnderWay;
   readonly #minOutputAmount: bigint;
   readonly #verifications = new VerificationBounds();
@@ -114,9 +116,10 @@ export class Admission {
     this.#known = modules.metrics.counter('tessera_mempool_admissions_total', 'known');
     this.#pool = new PoolBounds(options, modules.state);
     this.#ancestors = new AncestorLimits(options, modules.state);
-    this.#underWay = new SubmissionsUnderWay({ coins: modules.state.coins, places: this.#places });
+    const places = waitingPlaces();
+    this.#underWay = new SubmissionsUnderWay({ coins: modules.state.coins, places });
     const trades = new OpenTrades({ maxBytes: options.maxBytes / DRUID_SHARE }, modules);
-    this.#journal = new JournalQueue({ ...modules, trades, places: this.#places });
+    this.#journal = new JournalQueue({ ...modules, trades, places });
     this.#minOutputAmount = options.minOutputAmount ?? 1n;
   }
 
@@ -127,7 +130,7 @@ export class Admission {
       this.#assertNotBehind();
       this.#room.check();
       const candidates = await this.#candidatesOf(transactions, sender);
-      const fresh = await this.#decide(candidates, sender);
+      const fresh = await this.#admit(candidates, sender);
       if (fresh.length > 0) this.#admitted.inc(fresh.length);
       if (candidates.length > fresh.length) this.#known.inc(candidates.length - fresh.length);
       return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
@@ -137,19 +140,6 @@ export class Admission {
       throw error;
     } finally {
       stopTimer();
-    }
-  }
-
-  /** Checks and admits those that are not admitted yet, and returns them. */
-  async #decide(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
-    const entered = this.#underWay.enter(candidates, sender);
-    const leave = typeof entered === 'function' ? entered : await entered;
-    try {
-      const fresh = await this.#check(candidates, sender);
-      if (fresh.length > 0) await this.#admit(fresh, sender);
-      return fresh;
-    } finally {
-      leave();
     }
   }
 
@@ -166,71 +156,72 @@ export class Admission {
     return candidates;
   }
 
-  /** The members that are not admitted yet and pass every check; throws for the first that fails. */
-  async #check(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
-    const unknown = candidates.filter(({ hash }) => !this.#statuses.isAdmittedInMemory(hash));
-    for (const candidate of unknown) {
-      const wrong = candidateFault(candidate, this.#minOutputAmount);
-      if (wrong !== null) this.#refuse({ hash: candidate.hash, fault: wrong });
-    }
-    const list = new Map(unknown.map((candidate) => [candidate.hash, candidate]));
-    const submission = { sender, list, rivals: rivalsIn(list) };
-    const release = this.#verifications.reserve(unknown, sender);
+  /** Checks a list, writes those of it that are not admitted yet, and returns them. The first check that fails refuses the list. */
+  async #admit(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
+    // What it spends may be on its way.
+    const entered = this.#underWay.enter(candidates, sender);
+    const leave = typeof entered === 'function' ? entered : await entered;
     try {
-      const fresh: CandidateTx[] = [];
-      for (const { chunk, weight } of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
-        const turn = this.#turns.take(weight, sender);
-        if (turn !== undefined) await turn;
-        fresh.push(...(await this.#checkChunk(chunk, submission)));
+      const unknown = candidates.filter(({ hash }) => !this.#statuses.isAdmittedInMemory(hash));
+      for (const candidate of unknown) this.#refuseFor(candidate, candidateFault(candidate, this.#minOutputAmount));
+      const verified = this.#verifications.reserve(unknown, sender);
+      let fresh: readonly CandidateTx[];
+      try {
+        fresh = await this.#judge(unknown, sender);
+      } finally {
+        verified();
+      }
+      if (fresh.length === 0) return fresh;
+      const arrived = this.#pool.reserve(fresh, sender);
+      try {
+        await this.#write(fresh, sender);
+      } finally {
+        arrived();
       }
       return fresh;
     } finally {
-      release();
+      leave();
     }
   }
 
-  async #checkChunk(chunk: readonly CandidateTx[], submission: Submission): Promise<readonly CandidateTx[]> {
-    const { adoptions, coins } = this.#state;
-    coins.approach(chunk.map(({ tx }) => tx));
-    const verdicts = await inOrder(chunk.map((candidate) => this.#verdict(candidate, submission)));
+  /** The members that pass every check by the state and its scripts; known ones are left out. Throws for the first that fails. */
+  async #judge(unknown: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
+    const { coins } = this.#state;
+    const list = new Map(unknown.map((candidate) => [candidate.hash, candidate]));
+    const submission = { sender, list, rivals: rivalsIn(list) };
     const fresh: CandidateTx[] = [];
-    for (const [i, candidate] of chunk.entries()) {
-      const wrong = verdicts[i] ?? null;
-      if (wrong === null) fresh.push(candidate);
-      else if (wrong !== 'known' && !(await this.#statuses.isAdmitted(candidate.hash))) {
-        this.#assertSettled(adoptions);
-        this.#refuse({ hash: candidate.hash, fault: wrong });
+    for (const { chunk, weight } of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
+      const turn = this.#turns.take(weight, sender);
+      if (turn !== undefined) await turn;
+      const { adoptions } = this.#state;
+      coins.approach(chunk.map(({ tx }) => tx));
+      const verdicts = await inOrder(chunk.map((candidate) => this.#verdictOfAll(candidate, submission)));
+      for (const [i, candidate] of chunk.entries()) {
+        const wrong = verdicts[i] ?? null;
+        if (wrong === null) fresh.push(candidate);
+        else if (wrong !== 'known' && !(await this.#statuses.isAdmitted(candidate.hash))) {
+          this.#assertSettled(adoptions);
+          this.#refuseFor(candidate, wrong);
+        }
       }
     }
     return fresh;
   }
 
-  /** What is not there while a block of storage is taken in, or the pool is put in order, may be there when that is done. */
-  #assertSettled(adoptions: number): void {
-    const now = this.#state.adoptions;
-    if (now === adoptions && now % 2 === 0) return;
-    throw new TesseraError(
-      'mempool_unreachable',
-      'a block of storage is taken in, or the pool is put in order; try again',
-    );
-  }
-
   /** What is refused by the state as it is here is judged again when more is in the journal. */
-  #verdict(candidate: CandidateTx, submission: Submission): Promise<Verdict | 'known'> {
-    return this.#catchUp === undefined
-      ? this.#verdictNow(candidate, submission)
-      : this.#verdictOfAll(candidate, submission, this.#catchUp);
-  }
-
-  async #verdictOfAll(candidate: CandidateTx, submission: Submission, catchUp: CatchUp): Promise<Verdict | 'known'> {
+  #verdictOfAll(candidate: CandidateTx, submission: Submission): Promise<Verdict | 'known'> {
+    const catchUp = this.#catchUp;
     const { seq } = this.#state;
-    const verdict = await this.#verdictNow(candidate, submission);
-    const isByState = verdict !== null && verdict !== 'known' && BY_STATE.has(verdict.code);
-    return isByState && (await catchUp.isNewer(seq)) ? this.#verdictNow(candidate, submission) : verdict;
+    const verdict = this.#verdict(candidate, submission);
+    if (catchUp === undefined) return verdict;
+    return verdict.then(async (first) => {
+      const isByState = first !== null && first !== 'known' && BY_STATE.has(first.code);
+      return isByState && (await catchUp.isNewer(seq)) ? this.#verdict(candidate, submission) : first;
+    });
   }
 
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
-  async #verdictNow({ hash, tx }: CandidateTx, { sender, list, rivals }: Submission): Promise<Verdict | 'known'> {
+  async #verdict({ hash, tx }: CandidateTx, { sender, list, rivals }: Submission): Promise<Verdict | 'known'> {
     // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
     // would show it.
     if (this.#statuses.isAdmittedInMemory(hash)) return 'known';
@@ -277,25 +268,35 @@ export class Admission {
     return inputs.some(({ previousOut }) => previousOut !== null && coins.isClaimed(previousOut));
   }
 
-  async #admit(fresh: readonly CandidateTx[], sender: string): Promise<void> {
-    const release = this.#pool.reserve(fresh, sender);
-    try {
-      let rest = fresh;
-      while (rest.length > 0) {
-        const { adoptions } = this.#state;
-        const refusal = await this.#journal.append(rest, sender);
-        if (refusal === null) return;
-        // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
-        if (!(await this.#statuses.isAdmitted(refusal.hash))) {
-          this.#assertSettled(adoptions);
-          for (const other of refusal.others) this.#note(other);
-          this.#refuse(refusal);
-        }
-        rest = rest.filter(({ hash }) => hash !== refusal.hash);
+  /** Puts transactions into the journal and the pool: conflicts are decided there. */
+  async #write(fresh: readonly CandidateTx[], sender: string): Promise<void> {
+    let rest = fresh;
+    while (rest.length > 0) {
+      const { adoptions } = this.#state;
+      const refusal = await this.#journal.append(rest, sender);
+      if (refusal === null) return;
+      // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
+      if (!(await this.#statuses.isAdmitted(refusal.hash))) {
+        this.#assertSettled(adoptions);
+        for (const other of refusal.others) this.#note(other);
+        this.#refuse(refusal);
       }
-    } finally {
-      release();
+      rest = rest.filter(({ hash }) => hash !== refusal.hash);
     }
+  }
+
+  /** What is not there while a block of storage is taken in, or the pool is put in order, may be there when that is done. */
+  #assertSettled(adoptions: number): void {
+    const now = this.#state.adoptions;
+    if (now === adoptions && now % 2 === 0) return;
+    throw new TesseraError(
+      'mempool_unreachable',
+      'a block of storage is taken in, or the pool is put in order; try again',
+    );
+  }
+
+  #refuseFor({ hash }: CandidateTx, fault: Verdict): void {
+    if (fault !== null) this.#refuse({ hash, fault });
   }
 
   #refuse(refusal: Refusal): never {

@@ -4,10 +4,13 @@
  */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';
+import { isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { AcceptanceContext, CandidateTx, GroupOutcome } from './acceptance.js';
+import { keys } from './layout.js';
 import type { MempoolState } from './state.js';
+import type { StateStore } from './state-store.js';
 
 /** Transactions that are accepted before it is asked whether the turn is over: a millisecond or two. */
 const PIECE_TRANSACTIONS = 64;
@@ -53,4 +56,16 @@ export class AcceptInTurns {
     this.#state.coins.approach(transactions);
     return next;
   }
+}
+
+/** Tells which of the creations of items among these transactions are in the chain: their hashes may not come again (decision B6). */
+export async function knownCreates(
+  store: Pick<StateStore, 'getMany'>,
+  groups: readonly (readonly CandidateTx[])[],
+): Promise<(hash: string) => boolean> {
+  const creates = groups.flat().filter(({ tx }) => isCreate(tx));
+  if (creates.length === 0) return () => false;
+  const found = await store.getMany(creates.map(({ hash }) => keys.create(hash)));
+  const hashes = new Set(creates.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));
+  return (hash) => hashes.has(hash);
 }

@@ -17,12 +17,11 @@ import { submittedFormFault } from '../../ledger/block/form.js';
 import { type Fault, fault, type Verdict } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
-import type { Coins } from './coins.js';
+import { type Coins, TrialCoins } from './coins.js';
 import type { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
 import type { DruidPool, DruidSet, Pool, PooledTx } from './pool.js';
 import { viewPooled } from './records.js';
-import { TrialCoins } from './trial-coins.js';
 
 /** A transaction with what is derived from it, so that nothing is decoded or hashed twice. */
 export interface CandidateTx {

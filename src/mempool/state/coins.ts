@@ -5,7 +5,13 @@
  */
 
 import { viewTxOut } from '../../chain/codec.js';
-import { createdOutPoints, isUnspendable, type PlacedTxOut, spentOutPoints } from '../../chain/transaction.js';
+import {
+  createdOutPoints,
+  isUnspendable,
+  outPointKey,
+  type PlacedTxOut,
+  spentOutPoints,
+} from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import { UNKNOWN_UTXO } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
@@ -184,5 +190,40 @@ export class Coins {
     if (slot !== 0) return { table: this.utxos, slot };
     const waits = ofBlocks ? 0 : this.#waiting.find(outPoint);
     return waits === 0 ? undefined : { table: this.#waiting, slot: waits };
+  }
+}
+
+/** What could be spent if some transactions had come in: for a look ahead that leaves no trace in the coins. */
+export class TrialCoins {
+  readonly #coins: Pick<Coins, 'claimFault'>;
+  readonly #claimed = new Set<string>();
+  readonly #offered = new Set<string>();
+
+  constructor(coins: Pick<Coins, 'claimFault'>) {
+    this.#coins = coins;
+  }
+
+  /** As `Coins.claim`. */
+  claim(tx: Transaction): Verdict {
+    const spent = spentOutPoints(tx);
+    for (const outPoint of spent) {
+      const wrong = this.#claimFault(outPoint);
+      if (wrong !== null) return wrong;
+    }
+    for (const outPoint of spent) this.#claimed.add(outPointKey(outPoint));
+    return null;
+  }
+
+  /** As `Coins.offer`. */
+  offer(hash: string, tx: Transaction): void {
+    for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
+      if (!isUnspendable(txOut)) this.#offered.add(outPointKey(outPoint));
+    }
+  }
+
+  #claimFault(outPoint: OutPoint): Verdict {
+    const key = outPointKey(outPoint);
+    if (this.#claimed.has(key)) return SPENT;
+    return this.#offered.has(key) ? null : this.#coins.claimFault(outPoint);
   }
 }

@@ -7,8 +7,9 @@ import type { KvBatch } from '../../db/kv.js';
 import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
 import { FIRST_REFUSAL_NUMBER, keys } from './layout.js';
-import { encodeHashes, encodeStatus } from './records.js';
+import { decodeStatus, encodeHashes, encodeStatus } from './records.js';
 import type { Round } from './round.js';
+import type { StateStore } from './state-store.js';
 
 /** Records of what one command has decided: keeps the numbers of commands apart. */
 const MAX_RECORDS = 64;
@@ -16,6 +17,8 @@ const MAX_RECORDS = 64;
 const RECORD_HASHES = 4_096;
 /** Transactions of a stored block that one piece looks at. */
 const PIECE_TRANSACTIONS = 1_024;
+/** Statuses that are read at once. */
+const CHUNK_STATUSES = 1_000;
 /** Statuses of one piece. */
 const PIECE_STATUSES = 256;
 
@@ -151,6 +154,29 @@ export class FinalStatuses {
       const part = hashes.slice(record * size, (record + 1) * size);
       batch.put(keys.expiry(latest, number), encodeHashes(part));
       yield;
+    }
+  }
+}
+
+/**
+ * Gives what the commands of a batch have refused the status back that it has by its block, for what is in a block stays confirmed.
+ * A part of a trade may come once more, in a command that is behind its block in the journal: another node had it in hand and was
+ * held up. It is refused then, or waits for the others of its set until its time is over, and neither says anything of the
+ * transaction that is in the block.
+ */
+export async function keepConfirmed(
+  statuses: Pick<FinalStatuses, 'refused' | 'keep'>,
+  store: Pick<StateStore, 'getMany'>,
+  batch: KvBatch,
+): Promise<void> {
+  const { refused } = statuses;
+  for (let from = 0; from < refused.length; from += CHUNK_STATUSES) {
+    const hashes = refused.slice(from, from + CHUNK_STATUSES);
+    const records = await store.getMany(hashes.map(keys.status));
+    for (const [i, hash] of hashes.entries()) {
+      const record = records[i];
+      const status = record && decodeStatus(record);
+      if (status?.status === 'Confirmed') statuses.keep(hash, status, batch);
     }
   }
 }
