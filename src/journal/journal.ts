@@ -11,7 +11,7 @@ export type EntryId = number | string;
 export interface JournalEntry {
   /** Rises from entry to entry, and is above 0. */
   readonly seq: number;
-  /** What `append` gave to the node that appended it. */
+  /** Id that `append` gave to the node that appended it. */
   readonly id: EntryId;
   readonly payload: Uint8Array;
 }
@@ -55,7 +55,7 @@ export interface Journal {
   readonly problem: string | null;
   /** Other processes append to it too. */
   readonly isShared: boolean;
-  /** Of a journal in etcd, once started: which cluster that is. */
+  /** Cluster of a journal in etcd, once started. */
   readonly cluster?: string | undefined;
   /** Resolves when `head` is known, however long that takes; rejects with `shutting_down` once closed. */
   start(): Promise<void>;
@@ -93,7 +93,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** What a reader of a journal that several nodes share ends with when the entries that it needs next have been forgotten. */
+/** Error of a reader of a shared journal when the entries that it needs next have been forgotten. */
 export function forgotten(seq: number, base: number): TesseraError {
   return new TesseraError(
     'data_corrupt',
@@ -103,7 +103,7 @@ export function forgotten(seq: number, base: number): TesseraError {
   );
 }
 
-/** Whether the node has to come to another state, with which the journal goes on. */
+/** True if the node has to come to another state, with which the journal goes on. */
 export function isForgotten(error: unknown): boolean {
   return isTesseraError(error, 'data_corrupt') && error.details.isForgotten === true;
 }

@@ -1,6 +1,6 @@
 /**
- * Which of the nodes that share a journal makes the blocks. The state does not depend on it: it checks height and round of
- * each command, which makes a second leader harmless. There is one at a time only so that several do not do the same work.
+ * Leadership: which of the nodes that share a journal makes the blocks. The state does not depend on it: it checks height and round of each
+ * command, which makes a second leader harmless. There is one at a time only so that several do not do the same work.
  */
 
 import type { Service } from '../lib/service.js';
@@ -17,7 +17,7 @@ export interface Leadership {
   resign?(): void;
 }
 
-/** Of a journal that nobody else writes to. */
+/** Leadership of a journal that nobody else writes to. */
 export const soleLeader: Leadership & Service = {
   leads: true,
   changed: { on: () => () => undefined },

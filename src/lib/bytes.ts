@@ -8,7 +8,7 @@ import { isUtf8 } from 'node:buffer';
 import { TesseraError } from './errors.js';
 
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
-/** What a character is worth as a hexadecimal digit, by its code. */
+/** Value of a character as a hexadecimal digit, by its code. */
 const NO_DIGIT = 0xff;
 const HEX_DIGITS = new Uint8Array(0x80).fill(NO_DIGIT);
 for (let digit = 0; digit < 16; digit++) {
@@ -16,7 +16,7 @@ for (let digit = 0; digit < 16; digit++) {
   for (const form of [text, text.toUpperCase()]) HEX_DIGITS[form.charCodeAt(0)] = digit;
 }
 const FIRST_SURROGATE = 0xd800;
-/** Up to this length a loop tells sooner than a native call that a text is ASCII. */
+/** Length up to which a loop tells sooner than a native call that a text is ASCII. */
 const LOOP_LIMIT = 96;
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

@@ -15,7 +15,7 @@ const STDERR = 2;
 
 interface Armed {
   readonly name: string;
-  /** How many more times it is passed without effect. */
+  /** Number of further passes without effect. */
   left: number;
 }
 

@@ -1,7 +1,7 @@
 /** A queue that several parties share: each is served in the order in which it came, and all of them in turn. */
 
 export class FairQueue<T> {
-  /** By party; the one whose turn it is stands first. */
+  /** Lines by party; the one whose turn it is stands first. */
   readonly #lines = new Map<string, Line<T>>();
   #length = 0;
   #size = 0;
@@ -10,7 +10,7 @@ export class FairQueue<T> {
     return this.#length;
   }
 
-  /** Of all items together, as `push` was told. */
+  /** Size of all items together, as `push` was told. */
   get size(): number {
     return this.#size;
   }
@@ -37,7 +37,7 @@ export class FairQueue<T> {
     return next.item;
   }
 
-  /** What `shift` would give. */
+  /** Item that `shift` would give. */
   peek(mayGo?: (item: T) => boolean): T | undefined {
     return this.#find(mayGo)?.next.item;
   }
@@ -57,7 +57,7 @@ export class FairQueue<T> {
     return most && this.#remove(...most, most[1].items.length - 1);
   }
 
-  /** As many of the next as there are, up to `count`. */
+  /** Takes the next items, up to `count`. */
   take(count: number): T[] {
     const taken: T[] = [];
     while (taken.length < count && this.#length > 0) taken.push(this.shift() as T);
@@ -90,7 +90,7 @@ interface Line<T> {
   items: { readonly item: T; readonly size: number }[];
   /** Index of the first that was not taken. */
   head: number;
-  /** Of those that were not. */
+  /** Size of those that were not. */
   size: number;
 }
 

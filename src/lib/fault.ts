@@ -11,7 +11,7 @@ export interface Fault {
   readonly message: string;
 }
 
-/** What a rule returns. */
+/** Result of a rule. */
 export type Verdict = Fault | null;
 
 /** A fault of the given code. */

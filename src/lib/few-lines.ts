@@ -29,7 +29,7 @@ export class FewLines {
     };
   }
 
-  /** For lines that this peer has caused: all of those of the same operator's nodes are written. */
+  /** Logger for lines that this peer has caused: all of those of the same operator's nodes are written. */
   about({ trusted }: { readonly trusted: boolean }): Logger {
     return trusted ? this.#logger : this.#few;
   }

@@ -13,7 +13,7 @@ const PREFIX_PARTS = 4;
 const MAX_REMEMBERED = 1_000;
 const groups = new Map<string, string>();
 
-/** What counts as one address: an IPv4 address itself, the /64 of an IPv6 address. */
+/** Group that counts as one address: an IPv4 address itself, the /64 of an IPv6 address. */
 export function addressGroup(host: string): string {
   const known = groups.get(host);
   if (known !== undefined) return known;

@@ -6,13 +6,13 @@
 
 import { TesseraError } from './errors.js';
 
-/** What the parsers return. */
+/** Result of the parsers. */
 export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | { [key: string]: JsonValue };
 
-/** How deep arrays and objects may be nested. */
+/** Depth to which arrays and objects may be nested. */
 export const MAX_JSON_DEPTH = 64;
 
-/** What is wrong with a text; `at` is the number of the character where it was found, from 0. */
+/** Fault of a text; `at` is the number of the character where it was found, from 0. */
 export interface JsonFault {
   readonly reason: string;
   readonly at?: number;
@@ -38,7 +38,7 @@ export function parseCarefully(text: string, anyName: boolean): JsonValue {
   return new CarefulParser(text, anyName).parse();
 }
 
-/** Like an assignment, but `__proto__` becomes an own member too. */
+/** Sets a member like an assignment, but `__proto__` becomes an own member too. */
 function setMember(members: { [key: string]: JsonValue }, name: string, value: JsonValue): void {
   if (name !== '__proto__') members[name] = value;
   else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });

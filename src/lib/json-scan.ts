@@ -29,7 +29,7 @@ const FNV_PRIME = 0x01000193;
 /** Random in each process, so that nobody can choose names that share a bit. */
 const [SEED = 0] = crypto.getRandomValues(new Int32Array(1));
 
-/** What is wrong with the shape of a text, to complete a sentence, or null. The text need not be valid JSON. */
+/** Fault in the shape of a text, to complete a sentence, or null. The text need not be valid JSON. */
 export function shapeFault(text: string, limits: JsonShapeLimits): string | null {
   const names = limits.names === undefined ? undefined : new NameCounter();
   let depth = 0;

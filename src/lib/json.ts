@@ -148,7 +148,7 @@ function withMember(json: string, key: string, member: unknown): string {
   return `${json}${comma}${stringJson(key)}:${stringifyExact(member)}`;
 }
 
-/** Like `stringifyExact`, but over several lines and indented by two, for people. */
+/** JSON as of `stringifyExact`, but over several lines and indented by two, for people. */
 export function prettyExact(value: unknown, margin = ''): string {
   if (typeof value !== 'object' || value === null) return stringifyExact(value);
   const inner = `${margin}  `;

@@ -5,7 +5,7 @@
 
 export type Pieces<T> = Generator<void, T, void>;
 
-/** What a `turn` gives when there is nothing to wait for. */
+/** Result of a `turn` when there is nothing to wait for. */
 export const NOW: Promise<void> = Promise.resolve();
 
 /** Runs all of it without a pause. */

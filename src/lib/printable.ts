@@ -19,7 +19,7 @@ export function printableLines(text: string): string {
   return text.replace(UNSAFE_IN_LINES, escaped);
 }
 
-/** What JSON leaves as it is and a terminal may not. */
+/** Characters that JSON leaves unchanged and a terminal may not show. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** JSON text with unsafe characters in its strings as `\uXXXX`: the same value. */

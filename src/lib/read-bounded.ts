@@ -15,11 +15,11 @@ export const MAX_DOCUMENT_FILE = 64 * 1024 * 1024;
 /** Milliseconds between two looks into a pipe. */
 const LOOK_EVERY_MS = 20;
 
-/** How many looks into a pipe find nothing before it is given up. */
+/** Number of looks into a pipe that find nothing before it is given up. */
 export interface Patience {
-  /** While no program has it open for writing. */
+  /** Looks while no program has it open for writing. */
   readonly noWriter: number;
-  /** While one has, and writes nothing: it may be asking a person for a passphrase. */
+  /** Looks while a program has it open and writes nothing: it may be asking a person for a passphrase. */
   readonly silentWriter: number;
 }
 

@@ -4,7 +4,7 @@
  */
 
 export interface RoleFacts {
-  /** How its nodes call themselves in `GET /v1/debug` (decision V20). */
+  /** Name of its nodes in `GET /v1/debug` (decision V20). */
   readonly type: string;
   /** Default ports: of the HTTP API, of links, of the metrics. */
   readonly ports: { readonly api: number; readonly peers: number; readonly metrics: number };
@@ -14,9 +14,9 @@ export interface RoleFacts {
   readonly topics: readonly string[];
   /** Roles that its nodes keep links to, the one that they cannot do without first. */
   readonly dials: readonly string[];
-  /** What a node cannot do without a link to the first of these. */
+  /** Task that a node cannot do without a link to the first of these. */
   readonly unlinked?: string;
-  /** Who needs `network.secret`, and so belongs to the operator of the network; `unsigned`: only where blocks are not signed. */
+  /** Need for `network.secret`, which only nodes of the network's operator have; `unsigned`: only where blocks are not signed. */
   readonly secret: 'needed' | 'unsigned' | 'optional';
   /** Databases, in the order in which they are checked. The others can catch up from the first. */
   readonly databases: readonly string[];
@@ -81,7 +81,7 @@ export const ROLES = {
 export type NodeRole = keyof typeof ROLES;
 /** The services of all roles, by name. */
 export type ServiceName = (typeof ROLES)[NodeRole]['services'][number];
-/** How nodes of operators call themselves. */
+/** Names of nodes of operators. */
 export type OperatorType = Extract<(typeof ROLES)[NodeRole], { readonly secret: 'needed' | 'unsigned' }>['type'];
 /** The topics of all roles. */
 export type Topic = (typeof ROLES)[NodeRole]['topics'][number];

@@ -4,7 +4,7 @@ import { type NodeRole, type OperatorType, ROLES, type RoleFacts, type ServiceNa
 
 export type { NodeRole, OperatorType, Topic } from './role-table.js';
 
-/** What the table says of a role. */
+/** Facts of a role in the table. */
 export interface Facts extends RoleFacts {
   readonly services: readonly ServiceName[];
   readonly topics: readonly Topic[];
@@ -16,7 +16,7 @@ export const NODE_ROLES = Object.keys(ROLES) as readonly string[] as readonly [N
 /** All topics of events. */
 export const TOPICS: readonly Topic[] = [...new Set(NODE_ROLES.flatMap((role) => factsOf(role).topics))];
 
-/** How nodes of operators call themselves. */
+/** Names of nodes of operators. */
 export const OPERATOR_TYPES = NODE_ROLES.filter(isOperator).map(
   (role) => factsOf(role).type,
 ) as readonly OperatorType[];

@@ -7,7 +7,7 @@ export interface Service {
   start(): Promise<void>;
   /** Stops the service and leaves no timer, socket or listener behind. May be called twice, and before `start`. */
   stop(): Promise<void>;
-  /** Never resolves; rejects with a coded error when the service must not continue. */
+  /** Failure: never resolves; rejects with a coded error when the service must not continue. */
   readonly failed: Promise<never>;
 }
 

@@ -35,7 +35,7 @@ export class TimeLimit {
     this.#timer = setTimeout(() => this.#controller.abort(this.#reason()), this.#ms);
   }
 
-  /** It is not needed any more. */
+  /** Ends the limit, which is not needed any more. */
   end(): void {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener('abort', this.#follow);

@@ -36,7 +36,7 @@ export class TimeSlices {
   readonly #rounds: Rounds;
   #sliceEnd = Number.NEGATIVE_INFINITY;
   #tail: Promise<void> = NOW;
-  /** Those that asked and have no turn yet. */
+  /** Number of those that asked and have no turn yet. */
   #waiting = 0;
 
   constructor(clock: Clock) {

@@ -1,11 +1,11 @@
-/** Those for whom a budget has no room yet. */
+/** Line of those for whom a budget has no room yet. */
 
 import { type Amount, Budget, type BudgetLimits } from './budget.js';
 import { createDeferred, type Deferred } from './deferred.js';
 import { FairQueue } from './fair-queue.js';
 
 export interface WaitingLineLimits {
-  /** Of what waits, in the measure of the budget; beyond it, whoever has most waiting loses its last. */
+  /** Most that may wait, in the measure of the budget; beyond it, whoever has most waiting loses its last. */
   readonly maxWaiting: number;
 }
 
@@ -13,7 +13,7 @@ export interface WaitingLineLimits {
 export interface Place {
   /** Resolves when there is room, undefined when there is at once; rejects with the error of the budget for who loses its place. */
   readonly ready: Promise<void> | undefined;
-  /** It needs the room no more. One that still waits is told why, by its rejection. */
+  /** Frees the room. One that still waits is told why, by its rejection. */
   leave(error?: Error): void;
 }
 

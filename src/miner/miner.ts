@@ -28,7 +28,7 @@ import type { AcceptedProof, CurrentBlock, MinerService, RewardAddresses } from 
 export interface MinerOptions {
   /** Number of mining threads; by default one less than the number of cores, and at least one. */
   readonly threads?: number;
-  /** Who must have signed the previous block; undefined in a network that names no producers. */
+  /** Keys that must have signed the previous block; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
 }
 
@@ -65,11 +65,11 @@ interface Work {
   readonly height: number;
   readonly template: Uint8Array;
   readonly reward: bigint;
-  /** As received; later with this node's coinbase. */
+  /** Header as received; later with this node's coinbase. */
   header: BlockHeader;
   /** The link of the mempool node that gets the proof. */
   link: Link;
-  /** Those of others that have given the same template, and take the proof as well. */
+  /** Links of others that have given the same template, and take the proof as well. */
   readonly others: Set<Link>;
   coinbase: Coinbase | undefined;
   nonce: Uint8Array | undefined;

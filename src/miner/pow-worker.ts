@@ -17,7 +17,7 @@ export interface PowWorkerData {
 }
 
 export interface PowTask {
-  /** At least 1. */
+  /** Number of the job, at least 1. */
   readonly job: number;
   readonly search: SearchJob;
 }

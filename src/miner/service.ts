@@ -1,4 +1,4 @@
-/** What mining offers to the rest of the node. */
+/** Service of mining for the rest of the node. */
 
 import type { BlockHeader, Transaction } from '../chain/types.js';
 

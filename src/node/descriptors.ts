@@ -1,13 +1,13 @@
 /**
- * How many files and sockets this process may open, and their shares: databases come first, because a node that cannot open
- * its own files must stop, while connections can be refused.
+ * Limit of files and sockets of this process, and its shares: databases come first, because a node that cannot open its own
+ * files must stop, while connections can be refused.
  */
 
 import { readFileSync } from 'node:fs';
 import { TesseraError } from '../lib/errors.js';
 
 export interface DescriptorPlan {
-  /** How many files and sockets the process may have open. */
+  /** Number of files and sockets that the process may have open. */
   readonly limit: number;
   /** Sockets for links to other nodes. */
   readonly peerSockets: number;

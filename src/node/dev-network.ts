@@ -101,7 +101,7 @@ export class DevNetwork implements Service {
     });
   }
 
-  /** Who owns what in block 0, once started. */
+  /** Owners in block 0, once started. */
   get accounts(): DevAccounts {
     return this.#chain.accounts;
   }
@@ -111,7 +111,7 @@ export class DevNetwork implements Service {
     return this.#chain.mnemonic;
   }
 
-  /** What can be done to the network while it runs, once started. */
+  /** Control of the running network, once started. */
   get control(): DevControl {
     if (this.#control === undefined) throw new Error('the network is not started');
     return this.#control;

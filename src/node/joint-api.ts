@@ -24,10 +24,10 @@ import { apiKeys, createNodeApi, keysOf, type NodeApiOptions } from './node-api.
 import { publishEvents } from './publish-events.js';
 import type { RoleServices } from './roles/role.js';
 
-/** Whose news of blocks are told, best first. */
+/** Roles whose news of blocks are told, best first. */
 const TELLERS_OF_BLOCKS: readonly NodeRole[] = STAGES.flatMap((stage) => stage.toReversed());
 
-/** What a node adds to the address. */
+/** Part that a node adds to the address. */
 export interface JointPart {
   readonly role: NodeRole;
   readonly services: RoleServices;
@@ -40,13 +40,13 @@ export interface JointApiOptions {
   readonly roles: readonly NodeRole[];
   /** `api.host` and `api.port` are those of the address. */
   readonly config: Pick<Config, 'api' | 'envelope'>;
-  /** Where it listens instead of `api.host`: for the network of `tessera dev` in a container, which is open although it is not on loopback. */
+  /** Address to listen on instead of `api.host`: `tessera dev` in a container is open although it is not on loopback. */
   readonly listenOn?: string | undefined;
   /** The folder for the key that is made when none is configured. */
   readonly folder: string;
   /** The option that moves the port, for the error when it is taken. */
   readonly portOption: string;
-  /** How many nodes share the files and sockets of this process; as many as roles by default. */
+  /** Number of nodes that share the files and sockets of this process; as many as roles by default. */
   readonly nodes?: number;
 }
 
@@ -55,7 +55,7 @@ export interface JointApiModules {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly metrics?: Metrics;
-  /** In dev networks: what the routes under /v1/dev ask; undefined until the network is up. */
+  /** Service of the routes under /v1/dev in dev networks; undefined until the network is up. */
   readonly dev?: () => DevService | undefined;
 }
 
@@ -75,7 +75,7 @@ export class JointApi implements Service {
   #keys: ApiKeys | undefined;
   #url = '';
   #isHeld = false;
-  /** With the keys of the configuration that was read last. */
+  /** API options with the keys of the configuration that was read last. */
   #api: Config['api'];
 
   constructor(options: JointApiOptions, modules: JointApiModules) {
@@ -163,7 +163,7 @@ export class JointApi implements Service {
     this.#isHeld = false;
   }
 
-  /** While no node runs, before they are on another chain: what was answered by `x-cache-id` is not so any more. */
+  /** Forgets answers by `x-cache-id` while no node runs, before they are on another chain. */
   forgetAnswers(): void {
     this.#keptAnswers.clear();
   }

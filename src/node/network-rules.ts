@@ -59,8 +59,8 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
 }
 
 /**
- * What all who write to one journal must share: of the rules of a mempool node, the ones that the state follows, and the secret of
- * the operator, by a hash. The pace of the leader is none of them, and producers change while a network runs.
+ * Rules that all who write to one journal must share: of the rules of a mempool node, the ones that the state follows, and
+ * the secret of the operator, by a hash. The pace of the leader is none of them, and producers change while a network runs.
  */
 export function journalRules(config: Config, genesis: Genesis): NetworkRules {
   const { name: network, secret = '' } = config.network;

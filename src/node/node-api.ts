@@ -17,7 +17,7 @@ import type { NodeLogger } from '../observability/logger.js';
 import { readTlsFiles } from './tls-files.js';
 
 const API_KEY_FILE = 'api-key';
-/** Where the build puts the pages, from the sources as from the built program. */
+/** Folder where the build puts the pages, from the sources as from the built program. */
 const PAGES = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
 export interface NodeApi {

@@ -14,7 +14,7 @@ import { descriptorLimit, planDescriptors } from './descriptors.js';
 import { JointApi } from './joint-api.js';
 import { Node } from './node.js';
 
-/** Whose metrics have the requests to the one address, best first. */
+/** Roles whose metrics have the requests to the shared address, best first. */
 const METERED: readonly NodeRole[] = STAGES.flat().reverse();
 
 export interface GroupNode {
@@ -26,7 +26,7 @@ export interface GroupNode {
 export interface NodeGroupOptions {
   /** One for each role. */
   readonly nodes: readonly GroupNode[];
-  /** Of the one address; its `node.data_dir` has the folders of the nodes in it. */
+  /** Configuration of the shared address; its `node.data_dir` has the folders of the nodes in it. */
   readonly joint: Config;
 }
 
@@ -131,7 +131,7 @@ export class NodeGroup implements Service {
     }
   }
 
-  /** With the addresses of the nodes that listen on any free port. */
+  /** Configuration with the addresses of the nodes that listen on any free port. */
   #linked(config: Config): Config {
     const { role } = config.node;
     const found = (other: NodeRole): readonly string[] => {

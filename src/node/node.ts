@@ -45,9 +45,9 @@ export interface NodeModules {
   readonly keepsPassphrase?: boolean;
   /** True while a mempool node makes blocks only for who asks for them: see `MempoolModules`. */
   readonly isMiningHeld?: (() => boolean) | undefined;
-  /** How many nodes share the files and sockets of this process; the caller warns when they are few. */
+  /** Number of nodes that share the files and sockets of this process; the caller warns when they are few. */
   readonly nodes?: number;
-  /** By default one of its own, if the metrics are on. */
+  /** Registry: by default a new one, if the metrics are on. */
   readonly registry?: MetricsRegistry | undefined;
 }
 
@@ -279,7 +279,7 @@ export class Node implements Service {
     return role;
   }
 
-  /** Once: they go on while the node opens again. */
+  /** Starts the metrics once: they go on while the node opens again. */
   async #startMetrics(folder: string): Promise<void> {
     if (this.#registry === undefined || this.#metrics !== undefined) return;
     const { metrics, node } = this.#config;

@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net';
 import { TesseraError } from '../lib/errors.js';
 
 export interface HostAndPort {
-  /** Without brackets. */
+  /** Host without brackets. */
   readonly host: string;
   readonly port: number;
 }

@@ -37,7 +37,7 @@ export interface PeerNetworkOptions {
   readonly role: NodeRole;
   /** See `loadOrCreateNodeKey`. */
   readonly nodeKey: KeyPair;
-  /** Where links are accepted; port 0 takes a free one. */
+  /** Address where links are accepted; port 0 takes a free one. */
   readonly listen: HostAndPort;
   /** `host:port` that peers are told to dial, where it is not the one listened on. */
   readonly advertise?: string;
@@ -47,7 +47,7 @@ export interface PeerNetworkOptions {
   readonly secret?: string;
   /** The rules of the network that this node follows. */
   readonly rules: NetworkRules;
-  /** Of the program, which other nodes show to people. */
+  /** Version of the program, which other nodes show to people. */
   readonly version?: string;
   /** Node keys (hex) that may link in a role; a role that is not named is open to all. */
   readonly allowedKeys?: Partial<Readonly<Record<NodeRole, readonly string[]>>>;

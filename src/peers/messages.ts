@@ -50,7 +50,7 @@ const PagePoint = Type.Object({
   n: Type.Integer({ minimum: -0x8000_0000, maximum: 0x7fff_ffff }),
 });
 
-/** What the next round depends on but no block carries. */
+/** Facts that the next round depends on but no block carries. */
 export const RoundFactsBody = Type.Object({
   participants: Type.Array(Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' }), { maxItems: 10_000 }),
   /** Hashes of the coinbases of all proofs. */
@@ -185,7 +185,7 @@ export const MESSAGES = {
     Type.Object({
       from: BlockNum,
       count: Type.Integer({ minimum: 0, maximum: MAX_BLOCKS_PER_ANSWER }),
-      /** Of the last block sent, when it is the last one that the sender has. */
+      /** Facts of the round of the last block sent, when it is the last one that the sender has. */
       round: Type.Optional(RoundFactsBody),
       certificates: Type.Optional(
         Type.Array(Type.Object({ block_num: BlockNum, certificate: Certificate }), { maxItems: MAX_BLOCKS_PER_ANSWER }),

@@ -31,10 +31,10 @@ export interface Link {
   readonly nodeKey: string;
   /** True when the peer proved knowledge of `network.secret`: it belongs to the same operator. */
   readonly trusted: boolean;
-  /** Of the program that the peer runs, as it said; undefined when it did not. */
+  /** Version of the program that the peer runs, as it said; undefined when it did not. */
   readonly version: string | undefined;
   /**
-   * Whose share of this node's work the peer takes: that of its address when it is a stranger (an IPv6 /64 is one), else its
+   * Sender whose share of this node's work the peer takes: its address when it is a stranger (an IPv6 /64 is one), else its
    * own.
    */
   readonly sender: string;
@@ -51,7 +51,7 @@ export interface Link {
   close(reason: string): void;
 }
 
-/** What a handler returns to a request; undefined for a one-way message, whose reply would be dropped. */
+/** Result of a handler of a request; undefined for a one-way message, whose reply would be dropped. */
 export interface Reply<T extends MessageType = MessageType> {
   readonly type: T;
   readonly body: MessageBody<T>;

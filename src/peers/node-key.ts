@@ -8,7 +8,7 @@ import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
 import { readWhole } from '../lib/read-whole.js';
 
-/** Its name in the data directory. */
+/** Name of the key in the data directory. */
 export const NODE_KEY_FILE = 'node-key';
 
 const OWNER_ONLY = 0o600;

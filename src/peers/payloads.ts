@@ -38,7 +38,7 @@ export function decodeTransactions(bytes: Uint8Array): Transaction[] {
   return transactions;
 }
 
-/** How many transactions a list says that it has. Throws `malformed_transaction`. */
+/** Number of transactions that a list says it has. Throws `malformed_transaction`. */
 export function countTransactions(bytes: Uint8Array): number {
   return new BincodeReader(bytes).length64(MIN_TRANSACTION);
 }

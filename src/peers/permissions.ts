@@ -1,5 +1,5 @@
 /**
- * Who may tell whom what: the one table that says so. A message that is not in it, from this role to that one, by a peer of
+ * Permissions: the one table of who may tell whom what. A message that is not in it, from this role to that one, by a peer of
  * this standing, ends the link; two roles that have nothing to say to each other without the secret have no link without it.
  * SECURITY.md shows the same table, and a test compares the two.
  */
@@ -7,7 +7,7 @@
 import { hasWallet, isOperator, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
 /**
- * What the receiver knows of a peer, each standing with all rights of those before it. `stranger`: nothing but its node key.
+ * Standings of a peer with the receiver, each with all rights of those before it. `stranger`: nothing but its node key.
  * `chosen`: this node dialed it, or was told of its key. `trusted`: it has proven `network.secret`.
  */
 export const STANDINGS = ['stranger', 'chosen', 'trusted'] as const;
@@ -18,13 +18,13 @@ export interface Permission {
   readonly to: readonly NodeRole[];
   /** The least standing that the sender must have at the receiver. */
   readonly standing: Standing;
-  /** What it says counts only as far as a producer's certificate proves it. */
+  /** Set if what it says counts only as far as a producer's certificate proves it. */
   readonly certified?: true;
 }
 
 const WALLETS = NODE_ROLES.filter(hasWallet);
 const OPERATORS = NODE_ROLES.filter(isOperator);
-/** Who may read the chain without the secret. */
+/** Roles that may read the chain without the secret. */
 const READERS: readonly NodeRole[] = ['storage', ...WALLETS];
 
 const may = (from: readonly NodeRole[], to: readonly NodeRole[], standing: Standing): readonly Permission[] => [

@@ -114,7 +114,7 @@ class HeaderChain {
   #buffer = Buffer.alloc(MAX_HEADERS_PER_ANSWER * HASH_BYTES);
   #length = 0;
   #lastHash: string | null;
-  /** What the first header follows in place of our last block. */
+  /** Hash that the first header follows in place of our last block. */
   #fork: string | undefined;
 
   constructor({ from, previousHash }: ProofRange) {

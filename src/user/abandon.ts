@@ -59,7 +59,7 @@ async function look(hashes: readonly string[], follower: ChainFollower): ReturnT
   }
 }
 
-/** Its end is in memory, and is written with what comes next; a crash before that leaves it queued. */
+/** Reports that its end is only in memory, and is written with what comes next; a crash before that leaves it queued. */
 function notWritten(cause: unknown): never {
   if (!isTesseraError(cause, 'wallet_write_failed')) throw cause;
   const what = 'the payment is abandoned once it can be: the history says so then';

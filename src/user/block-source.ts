@@ -47,7 +47,7 @@ export interface BlockRange {
 export class BlockSource {
   readonly #options: BlockSourceOptions;
   readonly #modules: BlockSourceModules;
-  /** What is proven of the blocks that come next. */
+  /** Proof of the blocks that come next. */
   #proven: ProvenHashes | undefined;
   /** The node that answered last is asked first. */
   #turn = 0;

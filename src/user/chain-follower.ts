@@ -30,8 +30,8 @@ const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds until a failed synchronization is tried again on the same link. */
 const RETRY_AFTER = 2_000;
 /**
- * How often in a row the answers of a mempool node may make the wallet watch more addresses: 20 of each account each time.
- * Without a bound, a node that names outputs at every address would be asked for ever.
+ * Number of rounds in which the answers of a mempool node may make the wallet watch more addresses: 20 of each account each
+ * time. Without a bound, a node that names outputs at every address would be asked for ever.
  */
 const MAX_FOUND_ROUNDS = 50;
 /** Maximum number of blocks kept during a synchronization; the next one fetches the others. */
@@ -53,7 +53,7 @@ export interface ChainFollowerModules {
 export interface MinedBlock {
   readonly height: number;
   readonly hash: string;
-  /** Without the coinbase. */
+  /** Number of transactions without the coinbase. */
   readonly transactions: number;
 }
 
@@ -69,7 +69,7 @@ export class ChainFollower {
   readonly #waitingBlocks: ToldBlock[] = [];
   /** Transactions of the wallet whose inputs the mempool node does not find. */
   readonly #contested = new Set<string>();
-  /** By hash: why the mempool node refuses a transaction for good. */
+  /** Reasons of a mempool node for refusing a transaction for good, by hash. */
   readonly #refusals = new Map<string, string>();
   #stopFollowing = (): void => undefined;
   #current: Link | undefined;
@@ -158,8 +158,8 @@ export class ChainFollower {
   }
 
   /**
-   * What the mempool node and the chain know of these transactions of the wallet now. Throws `mempool_unreachable` when there
-   * is nobody to ask.
+   * Status of these transactions of the wallet at the mempool node and in the chain now. Throws `mempool_unreachable` when
+   * there is nobody to ask.
    */
   async look(hashes: Iterable<string>): Promise<ReadonlyMap<string, Finding>> {
     const link = this.link;
@@ -311,7 +311,7 @@ export class ChainFollower {
     }
   }
 
-  /** It is in no block, as of an answer that came after the refusal. */
+  /** Rejects a refused transaction that is in no block, as of an answer that came after the refusal. */
   async #rejectRefused(hash: string): Promise<void> {
     const refusal = this.#refusals.get(hash);
     if (refusal === undefined) return;

@@ -10,7 +10,7 @@ import type { MessageBody } from '../peers/messages.js';
 import type { Link, RequestOptions } from '../peers/network.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 
-/** What the messages between nodes take for a hash. The outputs of a node that lies may name anything. */
+/** Pattern of a hash in messages between nodes. The outputs of a node that lies may name anything. */
 const ASKABLE = /^[\x21-\x7e]{1,128}$/;
 
 export type TransactionStatus = MessageBody<'statuses'>['statuses'][number];
@@ -34,11 +34,11 @@ export class Evidence {
   readonly #entries: readonly OwnTransaction[];
   readonly #wanted = new Set<string>();
   readonly #present = new Set<string>();
-  /** By index and address: outputs to an address that no other payment has for the same amount (`keys/own-outputs.ts`). */
+  /** Change by index and address: outputs to an address that no other payment has for the same amount (`keys/own-outputs.ts`). */
   readonly #changes = new Map<string, ExpectedChange>();
   readonly #copied = new Set<string>();
 
-  /** In the order in which they were made, each with all those in flight that it depends on. */
+  /** Takes entries in the order in which they were made, each with all those in flight that it depends on. */
   constructor(entries: readonly OwnTransaction[]) {
     this.#entries = entries;
     for (const { hash, kind, transaction } of entries) {
@@ -76,8 +76,8 @@ export class Evidence {
   }
 
   /**
-   * By hash, in the order of the entries. The statuses, those of `creators` among them, must have been asked for before the
-   * outputs.
+   * Findings by hash, in the order of the entries. The statuses, those of `creators` among them, must have been asked for
+   * before the outputs.
    */
   findings(statuses: ReadonlyMap<string, TransactionStatus>): ReadonlyMap<string, Finding> {
     const inChain = this.#inChain(statuses);
@@ -91,7 +91,7 @@ export class Evidence {
     return findings;
   }
 
-  /** Those that are proven to be in the chain, and what these spend. */
+  /** Transactions that are proven to be in the chain, and what these spend. */
   #inChain(statuses: ReadonlyMap<string, TransactionStatus>): ReadonlySet<string> {
     const inChain = new Set<string>();
     for (const { hash, transaction } of [...this.#entries].reverse()) {

@@ -1,6 +1,6 @@
 /**
- * What mempool nodes may know of the wallet's queued transactions: whether one was given to them, and what they said. In
- * memory only: of what was queued before this run nothing is known until it is answered.
+ * Exposure of the wallet's queued transactions to mempool nodes: whether one was given to them, and what they said. In memory
+ * only: of what was queued before this run nothing is known until it is answered.
  */
 
 import type { Clock } from '../lib/clock.js';
@@ -18,13 +18,13 @@ export type Exposed = 'fresh' | 'refused' | 'out';
 interface Attempts {
   exposed: Exclude<Exposed, 'fresh'>;
   underWay: number;
-  /** When the last attempt ended without an answer, by the clock of intervals. */
+  /** Time when the last attempt ended without an answer, by the clock of intervals. */
   lostAt: number;
 }
 
 export class Exposure {
   readonly #clock: Clock;
-  /** Those that are not here are fresh. */
+  /** Attempts by hash; transactions without one are fresh. */
   readonly #attempts = new Map<string, Attempts>();
 
   constructor(clock: Clock) {
@@ -41,7 +41,7 @@ export class Exposure {
     return (this.#attempts.get(hash)?.underWay ?? 0) > 0;
   }
 
-  /** It was queued before this run, and may have been sent just before that ended. */
+  /** Notes one that was queued before this run, and may have been sent just before that ended. */
   unknown(hash: string): void {
     this.#of(hash).lostAt = this.#clock.monotonic();
   }
@@ -61,7 +61,7 @@ export class Exposure {
     attempts.exposed = isRefused && now - attempts.lostAt > STILL_WORKING ? 'refused' : 'out';
   }
 
-  /** It is settled. */
+  /** Forgets one that is settled. */
   forget(hash: string): void {
     this.#attempts.delete(hash);
   }

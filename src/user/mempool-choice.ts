@@ -1,8 +1,8 @@
 /**
- * Which of the configured mempool nodes the wallet follows. Only links that this node opened to their addresses count, and only
- * if a producer of the network vouches for the node at the other end: anyone can claim to be a mempool node. The followed node
- * is asked every two seconds whether it takes transactions, when there is another to go to: one that is cut off from its journal,
- * or does not answer, keeps its links. The wallet goes over to a node that says yes, and does not come back by itself.
+ * Choice of the mempool node that the wallet follows. Only links that this node opened to their addresses count, and only if a producer of
+ * the network vouches for the node at the other end: anyone can claim to be a mempool node. The followed node is asked every two seconds
+ * whether it takes transactions, when there is another to go to: one that is cut off from its journal, or does not answer, keeps its links.
+ * The wallet goes over to a node that says yes, and does not come back by itself.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -29,7 +29,7 @@ const SECOND_LOOK_MS = 1_000;
 export interface MempoolChoiceOptions {
   /** Configured mempool nodes, `host:port`. */
   readonly mempools: readonly string[];
-  /** Who must vouch for a mempool node; undefined in a network that names no producers. */
+  /** Keys that must vouch for a mempool node; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
 }
 

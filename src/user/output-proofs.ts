@@ -30,7 +30,7 @@ const OUTPUTS_PER_STEP = 500;
 /** Milliseconds until an attempt that failed is repeated. */
 const RETRY_AFTER = 2_000;
 const REQUEST_TIMEOUT = 30_000;
-/** What the messages between nodes take for a hash. */
+/** Pattern of a hash in messages between nodes. */
 const ASKABLE = /^[\x21-\x7e]{1,128}$/;
 
 interface Claim {
@@ -55,7 +55,7 @@ export class OutputProofs {
   readonly #slices: TimeSlices;
   readonly #stopping = new AbortController();
   readonly #claims = new Map<string, Claim>();
-  /** As they were named: another node may name the same output rightly. */
+  /** Disproven outputs as they were named: another node may name the same output rightly. */
   readonly #disproven = new RecentMap<true>(DISPROVEN);
   readonly #taken: SignalSource<number>;
   #running: Promise<void> | undefined;
@@ -91,7 +91,7 @@ export class OutputProofs {
     this.wake();
   }
 
-  /** To be called after each block, too. */
+  /** Wakes the proofs; to be called after each block, too. */
   wake(): void {
     if (this.#running !== undefined || this.#claims.size === 0 || this.#stopping.signal.aborted) return;
     this.#retry?.cancel();
@@ -123,7 +123,7 @@ export class OutputProofs {
     }
   }
 
-  /** What waits in a pool will come with its block. */
+  /** Drops outputs that wait in a pool: they will come with their block. */
   async #dropWaiting(): Promise<void> {
     const byLink = new Map<Link, Set<string>>();
     for (const { utxo, link, isNowhere } of this.#claims.values()) {

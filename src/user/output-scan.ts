@@ -9,7 +9,7 @@ import type { ProvenOutput } from '../wallet/block-intake.js';
 
 interface Wanted {
   readonly named: Utxo;
-  /** As its block has it. */
+  /** Output as its block has it. */
   proven?: ProvenOutput;
   /** Height of the block that has spent it. */
   spentAt?: number;
@@ -17,7 +17,7 @@ interface Wanted {
   isOther?: true;
 }
 
-/** What blocks say of an output that was named. */
+/** Result for an output that was named: what blocks say of it. */
 export type ScanResult =
   | { readonly kind: 'unspent'; readonly output: ProvenOutput }
   | { readonly kind: 'spent'; readonly height: number }

@@ -28,14 +28,14 @@ import type { Wallet } from '../wallet/wallet.js';
 const DIAL_TIMEOUT = 5_000;
 /** Time limit for an answer of a peer, in ms. */
 const ANSWER_TIMEOUT = 10_000;
-/** Instead of the hash of a donation. */
+/** Text instead of the hash of a donation. */
 const NOT_PAID = '';
 
 export interface PeerPaymentOptions {
   /** Raw units paid to a peer that asks; 0 refuses. */
   readonly donationAmount: bigint;
   readonly donationsPerPeerPerDay: number;
-  /** For all peers together. */
+  /** Number of donations to all peers together. */
   readonly donationsPerDay: number;
 }
 
@@ -156,7 +156,7 @@ export class PeerPayments {
       );
   }
 
-  /** What created the items that a payment passes on: the payee learns their metadata by it. */
+  /** Creation of the items that a payment passes on: the payee learns their metadata by it. */
   async #creationOf({ outputs: [paid] }: Transaction): Promise<MessageBody<'payment.sent'>> {
     const genesisHash = paid?.value.kind === 'item' ? paid.value.genesisHash : null;
     const creation = genesisHash === null ? undefined : await this.#modules.wallet.items.creationOf(genesisHash);

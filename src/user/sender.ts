@@ -36,7 +36,7 @@ const FINAL_REFUSALS: ReadonlySet<string> = new Set([
 ]);
 /** Refusals about the inputs. Only a block can prove them. */
 const CONTESTED: ReadonlySet<string> = new Set(['double_spend', 'unknown_input']);
-/** It is behind too many transactions that wait for a block. */
+/** Code of a transaction behind too many others that wait for a block. */
 const TOO_DEEP = 'too_many_ancestors';
 
 export interface SenderModules {
@@ -78,7 +78,7 @@ export class Sender {
   readonly #withheld = new Set<string>();
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
-  /** By hash: payments whose last attempt failed. */
+  /** Payments whose last attempt failed, by hash. */
   readonly #retries = new Map<string, Retry>();
   /** The link that is sent over; its controller ends what has no answer when the wallet has gone over to another. */
   #route: { readonly link: Link; readonly leaving: AbortController } | undefined;
@@ -146,7 +146,7 @@ export class Sender {
     this.#pump();
   }
 
-  /** What mempool nodes may know of a queued transaction. */
+  /** Exposure of a queued transaction to mempool nodes. */
   exposureOf(hash: string): Exposed {
     return this.#exposure.of(hash);
   }

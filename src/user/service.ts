@@ -12,12 +12,12 @@ export interface AddressPayment {
   readonly locktime: bigint;
   readonly passphrase: string;
   readonly caller?: PassphraseCaller | undefined;
-  /** With the same key the same payment is made once; another one throws `idempotency_key_reused`. */
+  /** Key of the request: with the same key the same payment is made once; another one throws `idempotency_key_reused`. */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface DonationOptions {
-  /** As in `AddressPayment`; the peer pays at most once for it. */
+  /** Key of the request, as in `AddressPayment`; the peer pays at most once for it. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface ItemRequest {
   readonly spec: GenesisHashSpec;
   readonly amount: bigint;
   readonly metadata: string | null;
-  /** As in `AddressPayment`. */
+  /** Key of the request, as in `AddressPayment`. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface TradeOffer {
   readonly isReachable: boolean;
   readonly passphrase: string;
   readonly caller?: PassphraseCaller | undefined;
-  /** As in `AddressPayment`. */
+  /** Key of the request, as in `AddressPayment`. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -54,10 +54,10 @@ export interface TradeInfo {
   readonly state: TradeState;
   /** Why it ended without success; else empty. */
   readonly reason: string;
-  /** What this wallet gives and gets. */
+  /** Assets that this wallet gives and gets. */
   readonly give: Asset;
   readonly get: Asset;
-  /** What the creation of the items that the maker gives says of them, proven by their name. */
+  /** Metadata from the creation of the items that the maker gives, proven by their name. */
   readonly metadata: string | null;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
@@ -65,7 +65,7 @@ export interface TradeInfo {
   readonly expiresAt: number;
   /** `host:port` of the other node, as far as known. */
   readonly peer: string | null;
-  /** Where this wallet is paid, and the other one; null as long as there is none. */
+  /** Address where this wallet is paid, and the other one; null as long as there is none. */
   readonly address: string | null;
   readonly counterparty: string | null;
   /** Hash of the own half. */

@@ -5,7 +5,7 @@ import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, RequestOptions } from '../peers/network.js';
 import type { TransactionStatus } from './evidence.js';
 
-/** By hash; those of which the node knows nothing are not there. */
+/** Statuses by hash; those of which the node knows nothing are not there. */
 export async function fetchStatuses(
   link: Link,
   wanted: readonly string[],

@@ -1,4 +1,4 @@
-/** What the owner of a wallet asks of its trades: offering, accepting, completing, and how they stand. */
+/** Calls of a wallet's owner about its trades: offering, accepting, completing, and how they stand. */
 
 import type { Asset } from '../chain/types.js';
 import type { Clock } from '../lib/clock.js';

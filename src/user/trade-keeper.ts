@@ -42,7 +42,7 @@ export interface TradeKeeperModules {
 
 interface Attempts {
   failures: number;
-  /** Not before this, by the monotonic clock. */
+  /** Time before which it does nothing, by the monotonic clock. */
   next: number;
 }
 
@@ -50,7 +50,7 @@ export class TradeKeeper {
   readonly #modules: TradeKeeperModules;
   readonly #lines: FewLines;
   readonly #stopping = new AbortController();
-  /** By id: acceptances that could not be brought to their maker. */
+  /** Acceptances that could not be brought to their maker, by id. */
   readonly #attempts = new Map<string, Attempts>();
   readonly #looking = new Mutex();
   #lookedUp = 0;
@@ -102,7 +102,7 @@ export class TradeKeeper {
     });
   }
 
-  /** Never rejects. */
+  /** Looks once; never rejects. */
   async #look(): Promise<void> {
     try {
       await this.#looking.run(() => this.#lookOnce());

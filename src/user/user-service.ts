@@ -36,7 +36,7 @@ export interface UserServiceOptions {
   readonly mempools: readonly string[];
   /** Configured storage nodes, to read the blocks from that were missed; none by default. */
   readonly storages?: readonly string[];
-  /** Who must vouch for a mempool node; undefined in a network that names no producers. */
+  /** Keys that must vouch for a mempool node; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
   /** Raw units paid to a peer that asks for a donation; 0 refuses. */
   readonly donationAmount: bigint;
@@ -253,7 +253,7 @@ export class RunningUserService implements UserService, Service {
   }
 }
 
-/** What a payment is, in the words by which a repetition is known. */
+/** Words of a payment by which a repetition is known. */
 function wordsOf(
   kind: 'address' | 'ip',
   { address, amount, genesisHash, locktime }: Omit<AddressPayment, 'passphrase' | 'caller' | 'idempotencyKey'>,

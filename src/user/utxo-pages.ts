@@ -15,7 +15,7 @@ import type { Wallet } from '../wallet/wallet.js';
 
 /** Time limit for an answer, in ms. */
 const REQUEST_TIMEOUT = 30_000;
-/** How often an answer older than the wallet is asked for again, and an address starts over. */
+/** Number of times that an answer older than the wallet is asked for again, and an address starts over. */
 const MAX_ATTEMPTS = 5;
 /** Milliseconds until a busy node is asked for a page again, and how often. */
 const PAUSE = 500;

@@ -65,7 +65,7 @@ export function entryId(process: string, count: number): string {
   return `${process}-${String(count).padStart(COUNT_DIGITS, '0')}`;
 }
 
-/** What `entryId` has put together. */
+/** Parts of an `entryId`. */
 export function partsOfId(id: string): { readonly process: string; readonly count: number } {
   const dash = id.lastIndexOf('-');
   return { process: id.slice(0, dash), count: Number(id.slice(dash + 1)) };
@@ -107,7 +107,7 @@ export function encodeInParts(key: Uint8Array, parts: number): Uint8Array {
   return sealRecord(key, concatBytes(Uint8Array.of(IN_PARTS), u32(parts)));
 }
 
-/** How many parts the entry has; undefined for a group. Throws `data_corrupt`. */
+/** Number of parts of the entry; undefined for a group. Throws `data_corrupt`. */
 export function partsOf(key: Uint8Array, value: Uint8Array): number | undefined {
   const content = opened(key, value);
   return content[0] === IN_PARTS ? asBuffer(content).readUInt32BE(1) : undefined;

@@ -33,7 +33,7 @@ export interface EtcdOptions {
   readonly callTimeout: number;
 }
 
-/** What a call came to when there is no answer. */
+/** Error of a call without an answer. */
 export class EtcdError extends Error {
   /** One of gRPC's status codes. */
   readonly status: number;
@@ -44,12 +44,12 @@ export class EtcdError extends Error {
     this.status = status;
   }
 
-  /** Whether etcd has refused the request itself, which no repetition changes. */
+  /** True if etcd has refused the request itself, which no repetition changes. */
   get isRefusal(): boolean {
     return this.status === status.INVALID_ARGUMENT;
   }
 
-  /** Whether etcd has said that it has done nothing. One that is full may have done what filled it. */
+  /** True if etcd has said that it has done nothing. A full etcd may have done what filled it. */
   get hasDoneNothing(): boolean {
     return DONE_NOTHING.has(this.status);
   }
@@ -65,16 +65,16 @@ const DONE_NOTHING: ReadonlySet<number> = new Set([
 /** The watch was asked for what etcd's history does not have any more. */
 export class Compacted extends Error {}
 
-/** In place of a token, while etcd asks for no users: it refuses every token then. */
+/** Token while etcd asks for no users: it refuses every real token then. */
 const NO_USERS = '';
 
 /**
- * What etcd calls an invalid argument although a new token changes it: the token is older than the last change of users and roles, or
+ * Invalid arguments, in etcd's words, that a new token mends: the token is older than the last change of users and roles, or
  * there was none because etcd asked for none.
  */
 const TOKEN_REFUSED = /revision of auth store is old|user name is empty/;
 
-/** After these the next member is tried. */
+/** Statuses after which the next member is tried. */
 const MEMBER_FAILS: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNKNOWN]);
 
 /** The time of a call is at most so many times what is configured. */
@@ -84,7 +84,7 @@ const SPARE = 4;
 /** Milliseconds by which members are not told apart. */
 const NEAR_MS = 5;
 const ANY_KEY = Uint8Array.of(0);
-/** What a member that is dialed by its address is called in the handshake; etcd has one certificate and does not ask. */
+/** Name in the handshake of a member that is dialed by its address; etcd has one certificate and does not ask. */
 const NAME_OF_ADDRESS = 'etcd';
 
 const CHANNEL_OPTIONS = {
@@ -105,7 +105,7 @@ interface OpenStream {
 export interface EtcdWatch {
   /** The first answer, which says that etcd watches. */
   readonly created: WatchResponse;
-  /** Those after it, as they come. Throws `EtcdError` when the member is gone or has no leader, and `Compacted`. */
+  /** Responses, as they come. Throws `EtcdError` when the member is gone or has no leader, and `Compacted`. */
   readonly responses: AsyncIterable<WatchResponse>;
   cancel(): void;
 }
@@ -168,8 +168,8 @@ export class EtcdClient {
   }
 
   /**
-   * From now on the member that answers first is asked, unless the one that is asked now takes less than twice as long: a write by way of
-   * a distant one costs a round trip more, or two.
+   * Chooses the member that answers first, unless the current one takes less than twice as long: a write by way of a distant
+   * one costs a round trip more, or two.
    */
   async preferNearest(): Promise<void> {
     const times = await Promise.all(this.#members.map((_, member) => this.#timeOf(member)));
@@ -193,7 +193,7 @@ export class EtcdClient {
     return systemClock.monotonic() - asked;
   }
 
-  /** What the attempt comes to; once more when etcd does not take the token any more, which says that it has done nothing. */
+  /** Result of the attempt; tries once more when etcd does not take the token any more, which says that it has done nothing. */
   async #withToken<T>(attempt: (metadata: Metadata) => Promise<T>): Promise<T> {
     const { user } = this.#options;
     if (user === undefined) return attempt(new Metadata());

@@ -27,7 +27,7 @@ const SYNC_CALLS = 2;
 /** Milliseconds between two marks of a node that has nothing new to say. */
 const BEAT_MS = 60_000;
 const DEFAULT_LIFETIME = 3_600;
-/** Of `Compare`. */
+/** Value of `Compare`. */
 const MOD_REVISION = 2;
 
 export interface EtcdJournalOptions {
@@ -42,7 +42,7 @@ export interface EtcdJournalOptions {
   readonly timeout: number;
   /** Seconds after which a node that says nothing keeps no entries from being forgotten; an hour by default. */
   readonly lifetime?: number | undefined;
-  /** What all that write to the journal must share; undefined for one that only reads. */
+  /** Rules that all who write to the journal must share; undefined for one that only reads. */
   readonly rules?: SharedRules | undefined;
 }
 
@@ -66,7 +66,7 @@ export class EtcdJournal implements Journal {
   readonly #compaction = new Mutex();
   readonly #stopMetrics: () => void;
   #head = 0;
-  /** What the mark of this node says. */
+  /** Entry in the mark of this node. */
   #wants = 1;
   #timer: Timer | undefined;
   #closed = false;
@@ -142,13 +142,13 @@ export class EtcdJournal implements Journal {
     return this.#patience.until(() => this.#marks.below());
   }
 
-  /** Whether a node makes the blocks, or did until a moment ago. */
+  /** True if a node makes the blocks, or did until a moment ago. */
   async isLed(): Promise<boolean> {
     const key = utf8(this.#names.leader);
     return (await this.#patience.until(() => this.#range({ key }))).length > 0;
   }
 
-  /** etcd answers when it has what a majority had when it was asked. */
+  /** Waits for etcd, which answers when it has what a majority had when it was asked. */
   async sync(): Promise<number> {
     for (let left = SYNC_CALLS; ; left--) {
       try {
@@ -251,7 +251,7 @@ export class EtcdJournal implements Journal {
     return Math.max(end, (await this.#marks.base()) - 1);
   }
 
-  /** What the key `head` says; undefined when there is none. */
+  /** Value of the key `head`; undefined when there is none. */
   async #storedHead(): Promise<number | undefined> {
     const [head] = await this.#range({ key: utf8(this.#names.head) });
     return head && seqOf(head.modRevision, Number(fromUtf8(head.value)) - 1);

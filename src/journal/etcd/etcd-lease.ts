@@ -11,9 +11,9 @@ import { type KeyValue, KV, Lease } from './generated/etcd-pb.js';
 import type { LeaderLease } from './lease-leadership.js';
 
 const MS_PER_SECOND = 1_000;
-/** Of `Compare`. */
+/** Value of `Compare`. */
 const MOD_REVISION = 2;
-/** Of `Event`. */
+/** Value of `Event`. */
 const DELETION = 1;
 
 export interface EtcdLeaseOptions {
@@ -22,7 +22,7 @@ export interface EtcdLeaseOptions {
   readonly key: string;
   /** A name that this node keeps over restarts, and that no other has. */
   readonly replica: string;
-  /** How long etcd waits for a sign of life. */
+  /** Time that etcd waits for a sign of life. */
   readonly seconds: number;
 }
 
@@ -30,7 +30,7 @@ export interface EtcdLeaseOptions {
 interface Watched {
   /** Undefined: nobody has it. */
   kv: Pick<KeyValue, 'value' | 'lease' | 'modRevision'> | undefined;
-  /** It is of this revision. */
+  /** Revision of the key. */
   revision: bigint;
   cancel(): void;
 }
@@ -76,7 +76,7 @@ export class EtcdLease implements LeaderLease {
     return Number(seconds) * MS_PER_SECOND;
   }
 
-  /** That the lease lives is not enough: somebody may have removed the key, or etcd may have dropped both and not said so. */
+  /** Renews the lease, and checks its key: somebody may have removed it, or etcd dropped both without a word. */
   async renew(): Promise<number | undefined> {
     const id = this.#id;
     if (id === undefined) return undefined;
@@ -103,7 +103,7 @@ export class EtcdLease implements LeaderLease {
     this.#client.close();
   }
 
-  /** Who has the key now. Asks where it is not watched, and watches it from then on. */
+  /** Holder of the key now. Asks where it is not watched, and watches it from then on. */
   async #look(): Promise<Watched> {
     if (this.#watched !== undefined) return this.#watched;
     const create = { case: 'createRequest' as const, value: { key: this.#key } };

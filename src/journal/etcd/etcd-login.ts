@@ -24,7 +24,7 @@ export class EtcdLogin {
     return this.#token;
   }
 
-  /** Unless there is a newer one, the next call asks for another: tokens end, and are of users and roles as they were. */
+  /** Forgets the token, unless there is a newer one: tokens end, and are of users and roles as they were. */
   forget(token: string): void {
     if (this.#token === token) this.#token = undefined;
   }

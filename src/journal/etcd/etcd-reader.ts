@@ -17,7 +17,7 @@ import type { Patience } from './patience.js';
 const MAX_AHEAD_BYTES = 8 * MAX_VALUE_BYTES;
 /** Values asked for at once. */
 const VALUES_AT_ONCE = 8;
-/** Of `WatchCreateRequest`. */
+/** Value of `WatchCreateRequest`. */
 const NO_DELETIONS = 1;
 
 export interface EtcdReaderModules {
@@ -112,7 +112,7 @@ export class EtcdReader {
     }
   }
 
-  /** What the attempt comes to, again until etcd answers or the reader is stopped. */
+  /** Result of the attempt, which is repeated until etcd answers or the reader is stopped. */
   #until<T>(attempt: () => Promise<T>): Promise<T> {
     return this.#modules.patience.until(async () => {
       if (this.#stopped) throw new Error('the reader is stopped');
@@ -120,7 +120,7 @@ export class EtcdReader {
     });
   }
 
-  /** Of a member that lets this node in, and has the journal that it knows. */
+  /** Watch of a member that lets this node in, and has the journal that it knows. */
   async #watch(): Promise<EtcdWatch> {
     const { client, names, history } = this.#modules;
     const { log } = names;

@@ -27,7 +27,7 @@ import { Patience, type PatienceModules } from './patience.js';
 
 /** Bytes of appends that may wait; more are refused with `overloaded`. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Of `Compare`. */
+/** Value of `Compare`. */
 const CREATE_REVISION = 1;
 
 interface Put {
@@ -41,7 +41,7 @@ interface Waiting {
   readonly durable: Deferred<number>;
   readonly timer: Timer;
   readonly stopTimer: () => void;
-  /** When it was appended, by the monotonic clock. */
+  /** Time of appending, by the monotonic clock. */
   readonly since: number;
 }
 
@@ -159,7 +159,7 @@ export class EtcdWriter {
     this.#oldest = first;
     const id = entryId(this.#options.process, first.count);
     const key = utf8(`${this.#modules.names.log}${id}`);
-    /** What etcd has said to an attempt does not tell whether it was done. */
+    /** True if etcd's answer to an attempt does not tell whether it was done. */
     let isUnknown = false;
     const note = (error: unknown): never => {
       isUnknown ||= error instanceof EtcdError && !error.hasDoneNothing;

@@ -1,6 +1,6 @@
 /**
- * That the journal in etcd is still the one that this node knows: the last entry that it has applied, read or written is there, at its
- * revision. An etcd that was restored from an older copy has lost it, however far its revisions have come since.
+ * Proves that the journal in etcd is still the one that this node knows: the last entry that it has applied, read or written is there, at
+ * its revision. An etcd that was restored from an older copy has lost it, however far its revisions have come since.
  */
 
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
@@ -11,7 +11,7 @@ import type { EtcdClient } from './etcd-client.js';
 import { KV } from './generated/etcd-pb.js';
 import { logKeys } from './log-keys.js';
 
-/** Of `Compare`. */
+/** Value of `Compare`. */
 const CREATE_REVISION = 1;
 const HEX = 16;
 
@@ -46,7 +46,7 @@ export class History {
     if (seq > this.#last.seq) this.#last = { ...this.#last, seq, id };
   }
 
-  /** What a write asks for, so that nothing is written to another journal than the one that this node knows. */
+  /** Condition of a write, so that nothing is written to another journal than the one that this node knows. */
   condition() {
     const { seq, id } = this.#last;
     if (id === undefined) return [];
@@ -75,7 +75,7 @@ export class History {
     return utf8(groupKey(this.#modules.names, seq, id));
   }
 
-  /** Of the entry with that number, for a state that does not know it; undefined when there is none. */
+  /** Id of the entry with that number, for a state that does not know it; undefined when there is none. */
   async #idAt(seq: number): Promise<string | undefined> {
     const { client, names } = this.#modules;
     const revision = BigInt(revisionOf(seq));

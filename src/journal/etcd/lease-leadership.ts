@@ -23,7 +23,7 @@ const REST_MS = 2_000;
 /** The part of the lease that the leader does not use: its clock and etcd's need not go alike. */
 const UNUSED = 0.1;
 
-/** What the leader has, and nobody else. All throw `EtcdError` when etcd does not answer. */
+/** Lease that the leader has, and nobody else. All methods throw `EtcdError` when etcd does not answer. */
 export interface LeaderLease {
   /** Milliseconds for which this node has it now, from before it asked; undefined when another has it. */
   take(): Promise<number | undefined>;
@@ -53,7 +53,7 @@ export class LeaseLeadership implements Leadership, Service {
   /** Milliseconds of the lease that was taken, and how many were let go: late answers are of an earlier one. */
   #ms = 0;
   #term = 0;
-  /** When that was asked which etcd has answered last, and when the answer came. */
+  /** Time of the request that etcd has answered last, and of its answer. */
   #heard = Number.NEGATIVE_INFINITY;
   #answered = Number.NEGATIVE_INFINITY;
   /** End of the time in which this node leads, by the monotonic clock. */

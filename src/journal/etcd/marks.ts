@@ -11,7 +11,7 @@ import { endOf, type Names } from './entries.js';
 import type { EtcdClient } from './etcd-client.js';
 import { type KeyValue, KV } from './generated/etcd-pb.js';
 
-/** Of `Compare`. */
+/** Value of `Compare`. */
 const MOD_REVISION = 2;
 const MS_PER_SECOND = 1_000;
 
@@ -47,7 +47,7 @@ interface Change {
   readonly value?: string;
 }
 
-/** What the nodes want. */
+/** Entries that the nodes want. */
 export interface Wanted {
   /** No node wants anything below it; 0 where this node cannot tell. */
   readonly from: number;
@@ -57,9 +57,9 @@ export interface Wanted {
   moveBase(to: number, below: Below | undefined): Promise<boolean>;
 }
 
-/** What is below the base of the journal. */
+/** Entries below the base of the journal. */
 export interface Below {
-  /** How many blocks are all that was ever taken, with the entries that are left. */
+  /** Number of blocks that, with the entries that are left, are all that was ever taken. */
   readonly blocks: number;
   /** The last block that was stored by an entry below the base, -1 before the first; undefined when that is not known. */
   readonly stored?: number | undefined;
@@ -78,7 +78,7 @@ export class Marks {
     this.#key = utf8(`${modules.names.passed}${options.replica}`);
   }
 
-  /** Below it entries are forgotten. */
+  /** Base: entries below it are forgotten. */
   async base(): Promise<number> {
     return baseOf(await this.#get(utf8(this.#modules.names.base)));
   }
@@ -120,7 +120,7 @@ export class Marks {
     }
   }
 
-  /** What the nodes that are counted want. Marks of others are removed. */
+  /** Entries that the counted nodes want. Marks of others are removed. */
   async wanted(): Promise<Wanted> {
     const { names, clock, client } = this.#modules;
     const [base, joined] = [utf8(names.base), utf8(names.joined)];

@@ -39,8 +39,8 @@ export class Patience {
   }
 
   /**
-   * What `attempt` comes to, again until etcd answers. Throws what is not an answer of etcd, `database_failed` when it
-   * refuses the request itself, and `shutting_down` once closed.
+   * Result of `attempt`, which is repeated until etcd answers. Throws what is not an answer of etcd, `database_failed` when
+   * it refuses the request itself, and `shutting_down` once closed.
    */
   async until<T>(attempt: () => Promise<T>): Promise<T> {
     const waiter = {};

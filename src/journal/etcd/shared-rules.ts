@@ -9,7 +9,7 @@ import { TesseraError } from '../../lib/errors.js';
 export type SharedRules = Readonly<Record<string, string>>;
 
 /**
- * What is to be kept after a node with these rules has joined; undefined when that is there already. A rule that only one side
+ * Rules to keep after a node with these rules has joined; undefined when they are there already. A rule that only one side
  * has is of another version, and is added. Throws `invalid_config`, which names the first rule that differs.
  */
 export function joinRules(kept: string | undefined, own: SharedRules): string | undefined {

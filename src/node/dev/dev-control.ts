@@ -1,6 +1,6 @@
 /**
- * What one can do to a dev network while it runs: pay from its faucet, have blocks made, move its clock, take snapshots and
- * go back to them. Commands run one after the other, because some of them stop the nodes.
+ * Control of a running dev network: pay from its faucet, have blocks made, move its clock, take snapshots and go back to
+ * them. Commands run one after the other, because some of them stop the nodes.
  */
 
 import {
@@ -36,11 +36,11 @@ export interface StopOptions<T> {
 /** The nodes of the network, as far as commands need them. */
 export interface DevNodes {
   readonly mempool: Mempool;
-  /** Of the miner, whose wallet is the faucet. */
+  /** Service of the miner, whose wallet is the faucet. */
   readonly payer: RunningUserService;
   /** Unix seconds of the last block; 0 before there is one with a time. */
   lastBlockTime(): Promise<number>;
-  /** From now on blocks are made only for who asks for them, or by themselves again. */
+  /** Holds mining, so that blocks are made only on request, or lets it go on. */
   holdMining(isHeld: boolean): void;
   /** Stops the nodes, does the work and starts them again on the same ports. */
   whileStopped<T>(work: () => Promise<T>, options?: StopOptions<T>): Promise<T>;
@@ -52,7 +52,7 @@ export interface DevControlModules {
   readonly record: DevRecord;
   readonly snapshots: Snapshots;
   readonly facts: () => DevFacts;
-  /** Where the state of the network is saved; undefined without --state. */
+  /** File in which the state of the network is saved; undefined without --state. */
   readonly state?: { readonly file: string; readonly folder: string } | undefined;
 }
 
@@ -180,7 +180,7 @@ function stopped(): TesseraError {
   return new TesseraError('shutting_down', 'the network is stopping');
 }
 
-/** What became of a task, to be asked for later. */
+/** Outcome of a task, to be asked for later. */
 async function outcomeOf<T>(task: Promise<T>): Promise<() => T> {
   try {
     const result = await task;

@@ -34,7 +34,7 @@ import type { CopiedChain, ForkPoint } from './fork.js';
 
 const RECORD_FILE = 'dev-chain.json';
 const GENESIS_FILE = 'genesis.json';
-/** What a chain has beside the folders of its nodes. */
+/** Files of a chain besides the folders of its nodes. */
 export const CHAIN_FILES = [RECORD_FILE, GENESIS_FILE] as const;
 const DEFAULT_GENESIS = join(PACKAGE_CONFIG_DIR, 'genesis-dev.json');
 /** A folder of the chain that every version has made. */
@@ -53,7 +53,7 @@ const RecordFile = Type.Object(
     balance: Type.String({ pattern: '^[0-9]{1,19}$' }),
     /** Milliseconds that the clock of the chain is ahead of the machine's; negative when it is behind. */
     clock_ahead_ms: Type.Integer(),
-    /** Where the chain was copied from, and up to which block. */
+    /** Origin of a copied chain, and the last copied block. */
     fork: Type.Optional(Type.Object({ url: Type.String(), height: Type.Integer(), hash: Type.String() })),
   },
   { additionalProperties: false },
@@ -105,7 +105,7 @@ export class DevRecord {
     await record.#write();
   }
 
-  /** Its accounts own what they own in its block 0, which may be nothing. */
+  /** Record of a fork. Its accounts own what they own in its block 0, which may be nothing. */
   static async #ofFork(folder: string, found: RecordFile): Promise<DevRecord> {
     if (!hasChain(folder)) {
       throw new TesseraError(
@@ -128,7 +128,7 @@ export class DevRecord {
     this.genesisFile = isDefault ? undefined : join(folder, GENESIS_FILE);
   }
 
-  /** Where the chain was copied from; undefined for one that began here. */
+  /** Origin of a copied chain; undefined for one that began here. */
   get fork(): ForkPoint | undefined {
     return this.#content.fork;
   }

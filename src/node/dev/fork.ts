@@ -35,10 +35,10 @@ export interface ForkOptions {
   readonly url: string;
   /** The folder of the network, in which there is no chain yet. */
   readonly folder: string;
-  /** Of the nodes of the network, whatever genesis file they name. */
+  /** Configurations of the nodes of the network, whatever genesis file they name. */
   readonly storage: Config;
   readonly mempool: Config;
-  /** Whose keys the wallets of the nodes take, where they own something in block 0. */
+  /** Accounts whose keys the wallets of the nodes take, where they own something in block 0. */
   readonly accounts: DevAccounts;
   readonly signal: AbortSignal;
   /** Told how many blocks there are already, of how many. */

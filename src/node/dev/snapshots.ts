@@ -23,7 +23,7 @@ const UNFINISHED = '.part';
 const OWNER_ONLY = 0o600;
 /** The oldest beyond these are removed. */
 const KEPT = 16;
-/** What the lock of a running node leaves in its folder. */
+/** Files that the lock of a running node leaves in its folder. */
 export const LOCK = /^lock(\.|$)/;
 
 const SnapshotFacts = Type.Object({

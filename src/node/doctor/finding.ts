@@ -5,11 +5,11 @@ import { errorMessage, isTesseraError } from '../../lib/errors.js';
 export type Verdict = 'ok' | 'warn' | 'fail';
 
 export interface Finding {
-  /** What was checked: `folder`, `peer 10.0.0.7:12300`. */
+  /** Name of the check: `folder`, `peer 10.0.0.7:12300`. */
   readonly check: string;
   readonly verdict: Verdict;
   readonly found: string;
-  /** What to do about it. */
+  /** Advice about it. */
   readonly advice?: string;
 }
 

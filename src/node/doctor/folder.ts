@@ -16,7 +16,7 @@ import { type Examination, type Finding, fail, ok, reasonOf, warn } from './find
 
 /** The permissions of group and others. */
 const OTHERS = 0o077;
-/** How many bytes of tables are read; `tessera verify` reads all. */
+/** Number of bytes of tables that are read; `tessera verify` reads all. */
 const TABLE_BYTES = 64 * 1024 * 1024;
 const MIB = 1024 * 1024;
 /** Free bytes below which an operator should act, and below which a node soon refuses writes. */

@@ -1,4 +1,4 @@
-/** What the old journal and pool of a mempool node still hold, carried over into its new state. */
+/** Transactions that the old journal and pool of a mempool node still hold, carried over into its new state. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

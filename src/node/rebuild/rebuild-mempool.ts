@@ -27,9 +27,9 @@ const RebuildResult = Type.Object({
   height: Type.Integer({ minimum: -1 }),
   /** Groups of transactions that will be submitted again after the node has started. */
   carried: Type.Integer({ minimum: 0 }),
-  /** What could not be read in the old databases, in words. */
+  /** Problems in reading the old databases, in words. */
   problems: Type.Array(Type.String()),
-  /** Where the old databases are now; absent when there were none. */
+  /** Folder of the old databases; absent when there were none. */
   aside: Type.Optional(Type.String()),
 });
 export type RebuildResult = Static<typeof RebuildResult>;

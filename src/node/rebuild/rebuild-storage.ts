@@ -31,7 +31,7 @@ export interface RebuildStorageOptions {
 export interface RebuiltArchive {
   /** Number of blocks in the new archive. */
   readonly blocks: number;
-  /** What block is waited for, in words; null when the archive is whole. */
+  /** Block that is waited for, in words; null when the archive is whole. */
   readonly problem: string | null;
   /** Folders that were put aside earlier or now, and of which nothing can be read. */
   readonly kept: readonly string[];

@@ -20,7 +20,7 @@ import { type OpenJournal, openJournal } from './mempool/open-journal.js';
 import { mempoolOptions, unicornSource } from './mempool/options.js';
 import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
-/** Below the data directory: what can be made again, so that backups leave it out. */
+/** Folder below the data directory for what can be made again, so that backups leave it out. */
 const IMAGE_FOLDER = 'image';
 
 export const mempool: RoleDefinition = {

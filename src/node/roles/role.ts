@@ -1,4 +1,4 @@
-/** What a role gives to its node, and what it is made from. */
+/** Parts that a role gives to its node, and that it is made from. */
 
 import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
@@ -28,7 +28,7 @@ export interface RoleContext {
   readonly nodeKey: KeyPair;
   /** Undefined in a network that names no producers. */
   readonly producers: Producers | undefined;
-  /** Not started yet. */
+  /** Network that is not started yet. */
   readonly network: PeerNetwork;
   readonly room: Room;
   readonly clock: Clock;
@@ -76,7 +76,7 @@ export interface Role extends Service {
   readiness(): readonly string[];
 }
 
-/** What the composition root has of a role. */
+/** Definition of a role in the composition root. */
 export interface RoleDefinition {
   /** Opens what its nodes run. */
   open(context: RoleContext): Promise<Role>;
@@ -95,9 +95,9 @@ export interface RebuildOptions {
 }
 
 export interface Rebuilt {
-  /** What was done, for people and for programs. */
+  /** Result, for people and for programs. */
   readonly text: string;
   readonly report: object;
-  /** What could not be done. */
+  /** Problems that remain. */
   readonly problems: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** How the nodes of each role are made. */
+/** Definitions of the roles: how the nodes of each are made. */
 
 import type { NodeRole } from '../../lib/roles.js';
 import { mempool } from './mempool.js';

@@ -1,4 +1,4 @@
-/** What the roles with a wallet have in common: the wallet and the user service. */
+/** Shared parts of the roles with a wallet: the wallet and the user service. */
 
 import { Failure } from '../../lib/service.js';
 import type { Miner } from '../../miner/miner.js';
@@ -87,7 +87,7 @@ function createUser(
   );
 }
 
-/** Its chain data is discarded, and asked for again at the next start. */
+/** Discards its chain data, which it asks for again at the next start. */
 export async function rebuild({ config, hours, signal }: RebuildOptions): Promise<Rebuilt> {
   const { rebuildWallet } = await import('../rebuild/rebuild-wallet.js');
   const { coins, payments, height, aside } = await rebuildWallet(config, hours, signal);

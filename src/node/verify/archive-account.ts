@@ -16,7 +16,7 @@ import { readLast } from '../../storage/archive/records.js';
 /** Maximum number of blocks that the archive may be ahead; their changes are kept in memory. */
 const MAX_AHEAD = 10_000;
 
-/** What the blocks after a height have created and spent. */
+/** Outputs that the blocks after a height have created and spent. */
 export interface Later {
   readonly madeBy: ReadonlySet<string>;
   /** Keys of outpoints. */

@@ -39,7 +39,7 @@ export interface Replayed {
   readonly head: number;
   /** The first command that the journal still has. */
   readonly first: number;
-  /** Whether the journal gave the same state from nothing; false when it begins too late for that. */
+  /** True if the journal gave the same state from nothing; false when it begins too late for that. */
   readonly isFromNothing: boolean;
 }
 
@@ -130,7 +130,7 @@ class UnwrittenKv implements Kv {
     if (this.#base !== undefined) yield* this.#base.entries(range);
   }
 
-  /** Whoever opened the database closes it. */
+  /** Does nothing: whoever opened the database closes it. */
   async close(): Promise<void> {}
 }
 

@@ -36,7 +36,7 @@ const MAX_REASON_LENGTH = 500;
 const LENGTH_BYTES = 4;
 /** Bytes of an envelope that cost one unit to read. */
 const ENVELOPE_BYTES_PER_UNIT = 4 * 1024;
-/** Longer texts (in characters) are checked before they are parsed; shorter ones cost little, whatever is in them. */
+/** Length (in characters) from which on texts are checked before they are parsed; shorter ones cost little, whatever is in them. */
 const SCANNED_FROM = 4_096;
 /** Levels and different member names of a record or an envelope; every schema here is well below. */
 const SHAPE: JsonShapeLimits = { depth: 16, names: 256 };
@@ -59,7 +59,7 @@ export const Hello = Type.Object({
   node_key: hexOf(32),
   nonce: hexOf(32),
   rules: NetworkRules,
-  /** Of the program that the sender runs, as it says; shown to people, and compared with nothing. */
+  /** Version of the sender's program, as it says; shown to people, and compared with nothing. */
   version: Type.Optional(Type.String({ pattern: VERSION.source })),
 });
 export type Hello = Static<typeof Hello>;
@@ -119,7 +119,7 @@ function checkOf(schema: TSchema): TypeCheck<TSchema> {
 export interface Route {
   readonly from: NodeRole;
   readonly to: NodeRole;
-  /** Of the sender at the receiver. */
+  /** Standing of the sender at the receiver. */
   readonly standing: Standing;
 }
 
@@ -162,14 +162,13 @@ function maxEnvelopeBytesFrom(role: NodeRole): number {
 }
 
 /**
- * What it costs to take in a message of so many bytes, in the units of `messages.ts`; the envelope is parsed whatever it
- * holds.
+ * Cost of reading a message of so many bytes, in the units of `messages.ts`; the envelope is parsed whatever it holds.
  */
 export function readingCost({ attachment }: Message, frameBytes: number): number {
   return 1 + (frameBytes - attachment.length) / ENVELOPE_BYTES_PER_UNIT;
 }
 
-/** What it then costs to handle it. */
+/** Cost of handling it then. */
 export function workCost({ type, body, attachment }: Message): number {
   const { cost } = MESSAGES[type] as { readonly cost: (body: never, attachmentBytes: number) => number };
   return cost(body as never, attachment.length);
@@ -297,7 +296,7 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Where and what; never the value, which is the other side's. */
+/** Place and kind of an error; never the value, which is the other side's. */
 function firstError(check: TypeCheck<TSchema>, value: unknown): string {
   const error = check.Errors(value).First();
   return error ? `${printable(error.path, 64) || 'the body'}: ${error.message}` : 'not as the schema asks';

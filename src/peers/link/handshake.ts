@@ -35,13 +35,13 @@ import {
 } from './frames.js';
 import { listRules, type NetworkRules, rulesFault } from './rules.js';
 
-/** Which end of a connection a node is. */
+/** End of a connection that a node is. */
 export type Side = 'dialer' | 'listener';
 
 const DOMAIN = 'tessera/peer/1';
 const NONCE_BYTES = 32;
 
-/** Who this node is. */
+/** Identity of this node. */
 export interface Identity {
   readonly network: string;
   readonly role: NodeRole;
@@ -52,27 +52,27 @@ export interface Identity {
   readonly secret: string | undefined;
   /** The rules of the network that it follows. */
   readonly rules: NetworkRules;
-  /** Of the program that it runs. */
+  /** Version of the program that it runs. */
   readonly version?: string | undefined;
 }
 
-/** Who the other side is. */
+/** Identity of the other side. */
 export interface PeerIdentity {
   readonly role: NodeRole;
-  /** As it claims; proves nothing. */
+  /** Address as it claims; proves nothing. */
   readonly address: string;
   /** Hex; proven. */
   readonly nodeKey: string;
   /** True when it proved `network.secret`. */
   readonly trusted: boolean;
-  /** Of the program that it runs, as it claims; undefined when it did not say. */
+  /** Version of the program that it runs, as it claims; undefined when it did not say. */
   readonly version: string | undefined;
 }
 
-/** What both sides said first. */
+/** First frames of both sides. */
 export type Hellos = Readonly<Record<Side, Hello>>;
 
-/** How a handshake ends. Exactly one of the two is called, once, and synchronously with the frame that decided it. */
+/** Outcome of a handshake. Exactly one of the two is called, once, and synchronously with the frame that decided it. */
 export interface HandshakeOutcome {
   done(peer: PeerIdentity): void;
   /** `peer` is set when the other side had proven its key before it failed. */
@@ -103,7 +103,7 @@ export function createHello(identity: Identity, random: Random): Hello {
   };
 }
 
-/** What one side's proof covers: the hellos of both. */
+/** Proof of one side, which covers the hellos of both. */
 export function createProof(identity: Identity, side: Side, hellos: Hellos): Proof {
   const transcript = hashHellos(hellos);
   const signature = toHex(sign(identity.nodeKey.seed, signedBytes(side, transcript)));
@@ -263,7 +263,7 @@ function proofFault(proof: Proof, side: Side, hellos: Hellos): Verdict {
   return fault('link_refused', 'the signature does not prove the node key: the handshake was altered or is not yours');
 }
 
-/** For a peer that did not prove the secret: between some roles it must. */
+/** Fault of a peer that did not prove the secret: between some roles it must. */
 function secretFault(identity: Identity, role: NodeRole, proof: Proof): Verdict {
   if (!needsSecret(identity.role, role)) return null;
   const same = 'set the same network.secret on both nodes';

@@ -1,7 +1,8 @@
 /**
- * Whether the other end of a link is alive and reads: looks at the bytes that came and went, a few in the time of a heartbeat, and a
- * ping after each that has heard nothing. A long transfer either way is a sign of life. Looks are counted, not milliseconds: while
- * this node is held up itself, it makes none. A peer that is busy is said to be silent soon, and loses its link much later.
+ * Tells whether a link's other end is alive and reads: looks at the bytes that came and went, a few in the
+ * time of a heartbeat, and a ping after each that has heard nothing. A long transfer either way is a sign of life. Looks are
+ * counted, not milliseconds: while this node is held up itself, it makes none. A peer that is busy is said to be silent soon,
+ * and loses its link much later.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -36,7 +37,7 @@ export class Heartbeat {
   #quiet = 0;
   #slow = 0;
   #lastReceived = 0;
-  /** At the last look, and at the last heartbeat. */
+  /** Bytes at the last look, and at the last heartbeat. */
   #lastFlushed = 0;
   #lastRead = 0;
   #lastQueued = 0;

@@ -5,7 +5,7 @@
 
 const MIB = 1024 * 1024;
 
-/** What the operator sets; the options of the same names. */
+/** Settings of the operator; the options of the same names. */
 export interface LinkSettings {
   /** Links of strangers at once. Links of the same operator and links that this node dialed have places of their own. */
   readonly maxLinks: number;
@@ -22,7 +22,7 @@ export interface LinkSettings {
 export interface LinkBounds {
   /** Accepted connections in their handshake: those that showed no valid pass, and as many again of those that did. */
   readonly maxHandshakes: number;
-  /** Of those without a pass, how many from one address. */
+  /** Number of those without a pass from one address. */
   readonly maxHandshakesPerAddress: number;
   /** Milliseconds for which the link of a stranger need not make room for another. */
   readonly tenureMs: number;
@@ -46,7 +46,7 @@ export interface LinkBounds {
   readonly maxQueuedBytesInAll: number;
   /** Bytes of incomplete frames of all strangers together. */
   readonly maxHeldBytesInAll: number;
-  /** What one peer without the secret may ask of this node in a second, in units of `messages.ts`, and at once. */
+  /** Work that one peer without the secret may ask of this node in a second, in units of `messages.ts`, and at once. */
   readonly costPerSecond: number;
   readonly costBurst: number;
   /** The same for all strangers together. */

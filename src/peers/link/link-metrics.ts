@@ -1,4 +1,4 @@
-/** What is counted about links, on top of the catalogue of metrics. */
+/** Counts about links, on top of the catalogue of metrics. */
 
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { MessageType } from '../messages.js';

@@ -1,6 +1,6 @@
 /**
- * From a connection to a link: leads each connection, accepted or dialed, through its handshake, asks the register whether
- * the peer may come in, and knows every connection until it is really closed.
+ * Makes links of connections: leads each connection, accepted or dialed, through its handshake, asks the register whether the
+ * peer may come in, and knows every connection until it is really closed.
  */
 
 import type { Clock } from '../../lib/clock.js';
@@ -28,7 +28,7 @@ export interface Opening {
 
 export interface LinkOpenerOptions {
   readonly limits: PeerLimits;
-  /** Who this node is, as of now. */
+  /** Current identity of this node. */
   identity(): Identity;
   /** Makes the link of a peer that was let in. */
   bringUp(opening: Opening, peer: PeerIdentity, admission: Admission): Link;
@@ -44,11 +44,11 @@ export interface LinkOpenerModules {
   readonly lines: FewLines;
 }
 
-/** What becomes of a handshake under way. */
+/** Events of a handshake under way. */
 interface HandshakeEvents {
   /** The peer has proven who it is and was let in. */
   proven(): void;
-  /** It is over, either way. */
+  /** Called when it is over, either way. */
   settled(): void;
 }
 

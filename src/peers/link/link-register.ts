@@ -1,7 +1,7 @@
 /**
- * Which links a node has and which it lets in. Between two nodes there is one link at most, whoever dialed. So that the two
- * ends never decide differently, the node with the smaller key decides: it refuses a second connection, and the other end
- * takes a second one that comes up as the sign that the first is dead.
+ * Register of the links of a node; it decides which it lets in. Between two nodes there is one link at most, whoever dialed.
+ * So that the two ends never decide differently, the node with the smaller key decides: it refuses a second connection, and
+ * the other end takes a second one that comes up as the sign that the first is dead.
  */
 
 import { type Fault, fault, isFault, type Verdict } from '../../lib/fault.js';
@@ -40,7 +40,7 @@ export class LinkRegister {
   readonly #options: LinkRegisterOptions;
   readonly #links = new Set<Link>();
   readonly #byKey = new Map<string, Link>();
-  /** By the address that this node dialed: what a peer says of its own address proves nothing. */
+  /** Links by the address that this node dialed: what a peer says of its own address proves nothing. */
   readonly #byAddress = new Map<string, Link>();
   /** Connections let in for each node key, links included. */
   readonly #admitted = new Map<string, number>();

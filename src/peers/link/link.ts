@@ -295,7 +295,7 @@ export class PeerLink implements Link, BudgetedLink {
     if (id !== undefined) this.#answerError(id, 'overloaded', 'this node is starting; try again');
   }
 
-  /** Whether there is room to work on a message of so many bytes. */
+  /** Fault when there is no room to work on a message of so many bytes. */
   #loadFault(bytes: number): Verdict {
     const { limits, strangers } = this.#options;
     if (

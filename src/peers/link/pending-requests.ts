@@ -35,7 +35,7 @@ const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
 const MAX_GIVEN_UP = 1_024;
 
 export interface PendingRequestsOptions {
-  /** Of the peer, for messages. */
+  /** Address of the peer, for messages. */
   readonly address: string;
   readonly max: number;
 }
@@ -44,7 +44,7 @@ export class PendingRequests {
   readonly #options: PendingRequestsOptions;
   readonly #clock: Clock;
   readonly #waiting = new Map<number, Deferred<Message>>();
-  /** In order. */
+  /** Given-up requests, in order. */
   readonly #givenUp = new Set<number>();
   #lastId = 0;
 

@@ -1,4 +1,4 @@
-/** What waits to be sent on one connection: how many bytes, and how many of them this link alone keeps in memory. */
+/** Data that wait to be sent on one connection: how many bytes, and how many of them this link alone keeps in memory. */
 
 import type { Connection, Frame } from '../transport/transport.js';
 

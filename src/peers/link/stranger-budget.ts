@@ -1,6 +1,6 @@
 /**
- * What all links of strangers together may cost this node: work, bytes that wait to be sent, and bytes of frames that are
- * not complete. When the bytes run out, whoever holds most of them is cut off, so that the others are served.
+ * Budget of all links of strangers together: work, bytes that wait to be sent, and bytes of frames that are not complete.
+ * When the bytes run out, whoever holds most of them is cut off, so that the others are served.
  */
 
 import type { Clock } from '../../lib/clock.js';

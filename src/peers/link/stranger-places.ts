@@ -15,7 +15,7 @@ export interface Stranger {
   readonly group: string;
   /** `clock.monotonic()` when its link came up, or its place was taken. */
   readonly since: number;
-  /** When it last did something useful; `since` when it never did. */
+  /** Time when it last did something useful; `since` when it never did. */
   usefulAt: number;
   /** Undefined while the link is not up. */
   close: ((reason: string) => void) | undefined;

@@ -19,7 +19,7 @@ const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.rem
 export class SocketPool {
   readonly #options: SocketPoolOptions;
   readonly #sockets = new Map<string, Socket>();
-  /** In order of arrival. */
+  /** Idle sockets in order of arrival. */
   readonly #idle = new Map<string, Socket>();
 
   constructor(server: Server, options: SocketPoolOptions) {

@@ -1,6 +1,6 @@
 /**
- * What links are built on: ordered, reliable frames between two ends. Implementations: WebSocket (`websocket-transport.ts`)
- * and, in the tests, memory; both pass the same contract tests. A transport knows nothing of roles or messages.
+ * Transport that links are built on: ordered, reliable frames between two ends. Implementations: WebSocket (`websocket-transport.ts`) and,
+ * in the tests, memory; both pass the same contract tests. A transport knows nothing of roles or messages.
  */
 
 import type { HostAndPort } from '../address.js';
@@ -30,7 +30,7 @@ export interface Connection {
   readonly remote: string;
   /** The host of the other end as this end sees it, without brackets. */
   readonly remoteHost: string;
-  /** What the dialer showed on opening the connection; undefined when it showed nothing, and on the dialer's own end. */
+  /** Pass that the dialer showed on opening the connection; undefined without one, and on the dialer's own end. */
   readonly pass: string | undefined;
   /** Bytes given to `send` that have not left this process. */
   readonly bufferedAmount: number;
@@ -45,7 +45,7 @@ export interface Connection {
    * the end.
    */
   onClose(listener: (reason: string) => void): void;
-  /** Until this is called, more than `GUARD_BYTES` received end the connection: a stranger gets no large buffers. */
+  /** Guards the connection. Until this is called, more than `GUARD_BYTES` received end it: a stranger gets no large buffers. */
   guard(guard: Guard): void;
   /**
    * The other end is of the same operator: large frames need not be masked (docs/adr/small-decisions.md#0052). Does nothing

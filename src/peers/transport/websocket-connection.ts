@@ -10,7 +10,7 @@ import { type Connection, type Frame, GUARD_BYTES, GUARD_REASON, type Guard } fr
 
 /** Bytes from which a frame to a node of the same operator is not masked: below, masking costs nothing worth saving. */
 const PLAIN_FROM = 64 * 1024;
-/** What an arrival of few bytes counts as: each is an object in memory, which takes some 700 bytes beside them. */
+/** Bytes that a small arrival counts as: each is an object in memory, which takes some 700 bytes beside them. */
 const LEAST_ARRIVAL_BYTES = 512;
 /**
  * Pings and pongs of WebSocket between two frames, beyond which a connection is ended: nodes send none, proxies a few, and they would
@@ -42,9 +42,9 @@ export class WebSocketConnection implements Connection {
   #guard: Guard = () => (this.#socket.bytesRead > GUARD_BYTES ? GUARD_REASON : undefined);
   /** Bytes of the frame that is being received. */
   #heldBytes = 0;
-  /** What has just arrived has brought the end of a frame. */
+  /** True if the last arrival has brought the end of a frame. */
   #isComplete = false;
-  /** Since the last frame. */
+  /** Bare controls since the last frame. */
   #bareControls = 0;
   #isPlain = false;
   #closeReason = '';

@@ -1,6 +1,6 @@
 /**
- * How a mempool node gets a state from which a journal goes on that others have written to before it. It takes the state of
- * another mempool node when its own is missing, incomplete, or ends before the journal begins; when there is no such node, it
+ * A mempool node joins a journal that others have written to before it, and so needs a state from which the journal goes on. It takes the
+ * state of another mempool node when its own is missing, incomplete, or ends before the journal begins; when there is no such node, it
  * makes one from the blocks of storage (docs/adr/0042-snapshots-and-trimming.md, docs/adr/0048-a-state-from-storage.md).
  */
 
@@ -51,7 +51,7 @@ export class Joining {
     this.#modules = modules;
   }
 
-  /** What the node waits for; null when it is nothing. */
+  /** Problem that the node waits for; null without one. */
   get problem(): string | null {
     return this.#problem;
   }
@@ -89,7 +89,7 @@ export class Joining {
     return head === undefined ? { seq: 0 } : decodeHead(head);
   }
 
-  /** Of a state that an earlier version has written: what tells its last entry. */
+  /** Notes the last entry of a state that an earlier version has written. */
   async #noteLast({ id, cluster }: LastEntry): Promise<void> {
     const { kv } = this.#modules;
     const head = await kv.get(keys.head);

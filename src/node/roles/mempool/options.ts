@@ -1,4 +1,4 @@
-/** What a mempool is made with, from configuration and genesis. */
+/** Options of a mempool, from configuration and genesis. */
 
 import { encodeTransaction } from '../../../chain/codec.js';
 import { type Genesis, issuanceTransactions } from '../../../chain/genesis.js';
