@@ -5,7 +5,7 @@ import { DISPLAY_UNIT, U64_MAX } from '../../src/chain/constants.js';
 import { expandCompact } from '../../src/chain/pow.js';
 import type { Block, Transaction } from '../../web/explorer/chain/shapes.js';
 import { expectedHashes, intervals, nextPart, percentIssued, throughput } from '../../web/explorer/figures.js';
-import { grouped, parseTokens, tokenText } from '../../web/shared/amounts.js';
+import { grouped, readAmount, tokenText, type Unit } from '../../web/shared/amounts.js';
 import { matchPath } from '../../web/shared/match-path.js';
 import { fc, test } from '../support/property.js';
 
@@ -41,14 +41,46 @@ describe('amounts', () => {
     'are read as they were written',
     (whole, decimals) => {
       const raw = whole * DISPLAY_UNIT + BigInt(Number(`0${decimals}`) * 72_072_000);
-      expect(parseTokens(`${whole}${decimals}`)).toBe(raw <= U64_MAX ? raw : undefined);
+      const isPayable = raw > 0n && raw < 2n ** 63n;
+      expect(readAmount(`${whole}${decimals}`, 'tokens').value).toBe(isPayable ? raw : undefined);
+      expect(readAmount(`${raw}`, 'raw').value).toBe(isPayable ? raw : undefined);
     },
   );
 
-  it('that are none, or have no exact number of raw units, are refused', () => {
-    for (const text of ['', '.', '1.', '.5', '-1', '1e3', '1,5', '0x1', '1.00000001', `${U64_MAX}`, 'NaN', '１']) {
-      expect(parseTokens(text), text).toBeUndefined();
-    }
+  it.each<[typed: string, unit: Unit, fault: string]>([
+    ['0', 'tokens', 'The amount has to be more than 0.'],
+    ['0.0', 'tokens', 'The amount has to be more than 0.'],
+    ['-1', 'items', 'The amount has to be more than 0.'],
+    ['1,5', 'tokens', 'Write it without a comma: 1.5'],
+    ['1,000', 'tokens', 'Write it without a comma: 1000 or 1.000'],
+    ['1,000,000.5', 'tokens', 'Write it without a comma: 1000000.5'],
+    ['1.000,5', 'tokens', 'Write it without a comma: 1000.5'],
+    ['1,000', 'raw', 'Write it without a comma: 1000'],
+    ['1,5', 'items', 'Write it without a comma.'],
+    ['1 000', 'tokens', 'Write it without spaces: 1000'],
+    ['1\u00a0000,5', 'tokens', 'Write it without a comma: 1000.5'],
+    ['1.5', 'raw', 'Write a whole number: raw units have no decimals.'],
+    ['1e3', 'tokens', 'This is not a number. Write an amount such as 12 or 0.5.'],
+    ['0x1', 'items', 'This is not a number. Write an amount such as 12.'],
+    ['.', 'tokens', 'This is not a number. Write an amount such as 12 or 0.5.'],
+    ['１', 'tokens', 'This is not a number. Write an amount such as 12 or 0.5.'],
+    ['0.00000001', 'tokens', 'Too many decimals: it lies between 0 and 1 raw units. Three decimals always fit.'],
+    ['200000000', 'tokens', 'This is 100,000,013 tokens too much. 99,999,987 tokens can be paid now.'],
+    ['99999988', 'tokens', 'This is 1 token too much. 99,999,987 tokens can be paid now.'],
+  ])('%s %s: what is wrong is said in words', (typed, unit, fault) => {
+    expect(readAmount(typed, unit, 99_999_987n * DISPLAY_UNIT)).toEqual({ fault });
+  });
+
+  it('are more than can ever be paid, which no wallet has to tell', () => {
+    expect(readAmount(`${2n ** 63n}`, 'raw')).toEqual({ fault: 'This is 1 raw unit too much.' });
+    expect(readAmount('127974414985.8', 'tokens').value).toBeUndefined();
+  });
+
+  it('are read as people begin and end them, and are nothing before that', () => {
+    expect(['', ' '].map((typed) => readAmount(typed, 'tokens'))).toEqual([{}, {}]);
+    const half = { value: DISPLAY_UNIT / 2n };
+    expect(['.5', ' 0.5 ', '00.50'].map((typed) => readAmount(typed, 'tokens'))).toEqual([half, half, half]);
+    expect(readAmount('1.', 'items')).toEqual({ value: 1n });
   });
 });
 

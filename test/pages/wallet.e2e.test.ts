@@ -104,20 +104,48 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     expect(await movementsOf(4_242)).toHaveLength(1);
   });
 
-  it('says what is wrong, and pays nothing then', async () => {
+  it('says what is wrong while one types, in words, and pays all that there is at one click', async () => {
+    const answer = await fetch(`${origin}/v1/wallet?page=0`);
+    const { available_total_tokens: available } = (await answer.json()) as { available_total_tokens: number };
     const { page } = await open('/wallet/pay');
+    const amount = page.getByLabel('Amount', { exact: true });
     const reviewed = page.getByRole('button', { name: 'Review' });
     await page.getByLabel('To', { exact: true }).fill('nobody');
-    await page.getByLabel('Amount', { exact: true }).fill('0.00000001');
+    await amount.fill('0.00000001');
     await page.getByText(/^Neither an address/).waitFor();
-    await page.getByText(/^Not an amount with an exact number/).waitFor();
-    expect(await reviewed.isDisabled()).toBe(true);
-    await review(page, '9223372036854775807', 'raw units');
-    await page.getByText('9,223,372,036,854,775,807 raw', { exact: true }).waitFor();
+    await page.getByText('Too many decimals: it lies between 0 and 1 raw units. Three decimals always fit.').waitFor();
+    await page.getByLabel('To', { exact: true }).fill(PAYEE);
+    await page.getByText(/^Available:/).waitFor();
+    await page.getByLabel('Unit').selectOption('raw');
+    for (const [typed, words] of [
+      ['0', 'The amount has to be more than 0.'],
+      ['1 000', 'Write it without spaces: 1000'],
+      ['1,000', 'Write it without a comma: 1000'],
+      [String(available + 1_234), /^This is 1,234 raw units too much\. [\d,]+ raw units can be paid now\.$/],
+    ] as const) {
+      await amount.fill(typed);
+      await page.locator('#amount-hint').getByText(words).waitFor();
+      expect(await reviewed.isDisabled(), typed).toBe(true);
+      expect(await amount.getAttribute('aria-invalid')).toBe('true');
+    }
+    await page.getByRole('button', { name: 'Max' }).click();
+    expect(await amount.inputValue()).toBe(String(available));
+    await reviewed.click();
+    await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
+  });
+
+  it('says in words what the node refuses, with numbers that can be read', async () => {
+    const { page } = await open('/wallet/pay');
+    await review(page, '5', 'raw units');
+    await page.route('**/v1/payments', (route: Route) =>
+      // Somebody else has paid meanwhile.
+      route.continue({ postData: (route.request().postData() ?? '').replace('"amount":5', `"amount":${2n ** 62n}`) }),
+    );
     await page.getByRole('button', { name: 'Pay now' }).click();
     await page.getByText('Nothing was done.').waitFor();
+    await page.getByText(/needs 4,611,686,018,427,387,904 raw units: available [\d,]+, /).waitFor();
     await page.getByRole('button', { name: 'Back' }).click();
-    expect(await page.getByLabel('Amount', { exact: true }).inputValue()).toBe('9223372036854775807');
+    expect(await page.getByLabel('Amount', { exact: true }).inputValue()).toBe('5');
   });
 
   it('receives at a new address, with a label and a QR code', async () => {

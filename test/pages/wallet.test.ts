@@ -6,10 +6,10 @@ import decodeQR from 'qr/decode.js';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isPayableAddress } from '../../src/chain/address.js';
 import { createClient, type ErrorCode, isTesseraError, type MovementsResponse } from '../../src/sdk/client.js';
-import { parseAmount, parsePayee, parseWhole } from '../../web/wallet/amounts-typed.js';
 import { keyFault } from '../../web/wallet/api-key.js';
 import { countToRead, EMPTY_LOG, type Movement, withNewest, withOlder } from '../../web/wallet/movement-log.js';
 import { newOrder, type Order, OrderSender, sendOrder } from '../../web/wallet/order.js';
+import { parsePayee } from '../../web/wallet/payee.js';
 import { qrPath } from '../../web/wallet/qr-path.js';
 import { lostAnswer, refusal } from '../support/node-errors.js';
 import { fc, test } from '../support/property.js';
@@ -238,17 +238,6 @@ describe('the history', () => {
 });
 
 describe('what the owner types', () => {
-  it('is an exact amount in its unit, or none', () => {
-    expect(parseAmount('1.5', 'tokens')).toBe(108_108_000n);
-    expect(parseAmount('86487077826520891', 'raw')).toBe(86_487_077_826_520_891n);
-    expect(parseAmount('9223372036854775807', 'raw')).toBe(2n ** 63n - 1n);
-    for (const text of ['', '0', '-1', '1.5', '1e3', '9223372036854775808', '1,000', '٣']) {
-      expect(parseWhole(text), text).toBeUndefined();
-    }
-    expect(parseAmount('0.00000001', 'tokens')).toBeUndefined();
-    expect(parseAmount('127974414985.8', 'tokens')).toBeUndefined();
-  });
-
   it('is an address, or a node, or nobody', () => {
     expect(parsePayee(` ${ADDRESS}\n`)).toEqual({ kind: 'address', address: ADDRESS });
     expect(parsePayee('127.0.0.1:12360')).toEqual({ kind: 'ip', address: '127.0.0.1:12360' });

@@ -1,9 +1,7 @@
 /** An amount of tokens, typed in either unit, with what it is in the other. */
 
-import { useState } from 'preact/hooks';
-import { grouped } from '../shared/amounts.js';
+import { grouped, readAmount, type Typed, tokenText, type Unit } from '../shared/amounts.js';
 import { Amount } from '../shared/components/amount.js';
-import { parseAmount, type Unit } from './amounts-typed.js';
 import { Field } from './parts.js';
 
 export interface AmountInput {
@@ -13,20 +11,18 @@ export interface AmountInput {
 
 export const NO_AMOUNT: AmountInput = { text: '', unit: 'tokens' };
 
-/** Raw units; undefined when it is no amount that can be paid. */
-export const rawOf = ({ text, unit }: AmountInput): bigint | undefined => parseAmount(text, unit);
-
 export interface AmountFieldProps {
   readonly value: AmountInput;
   readonly onChange: (value: AmountInput) => void;
+  /** What can be paid; undefined while that is not known. */
+  readonly available: bigint | undefined;
 }
 
-export function AmountField({ value, onChange }: AmountFieldProps) {
+export function AmountField({ value, onChange, available }: AmountFieldProps) {
   const { text, unit } = value;
-  const raw = rawOf(value);
-  const [wasLeft, setLeft] = useState(false);
+  const read = readAmount(text, unit, available);
   return (
-    <Field label="Amount" id="amount" hint={hintOf(value, raw, wasLeft)}>
+    <Field label="Amount" id="amount" hint={hintOf(unit, read)} fault={read.fault}>
       <div class="amount-field">
         <input
           id="amount"
@@ -36,8 +32,8 @@ export function AmountField({ value, onChange }: AmountFieldProps) {
           autocomplete="off"
           maxLength={48}
           aria-describedby="amount-hint"
+          aria-invalid={read.fault !== undefined}
           value={text}
-          onBlur={() => setLeft(true)}
           onInput={({ currentTarget }) => onChange({ text: currentTarget.value, unit })}
         />
         <select
@@ -50,14 +46,31 @@ export function AmountField({ value, onChange }: AmountFieldProps) {
           <option value="raw">raw units</option>
         </select>
       </div>
+      {available !== undefined && (
+        <p class="hint">
+          Available: <Amount raw={available} />{' '}
+          <button
+            type="button"
+            class="button small"
+            disabled={available === 0n}
+            onClick={() => onChange(all(available, unit))}
+          >
+            Max
+          </button>
+        </p>
+      )}
     </Field>
   );
 }
 
-function hintOf({ text, unit }: AmountInput, raw: bigint | undefined, wasLeft: boolean) {
-  if (raw !== undefined) return unit === 'tokens' ? `${grouped(raw)} raw` : <Amount raw={raw} hasBoth={false} />;
-  if (text.trim() === '' && !wasLeft) return 'A token is 72,072,000 raw units.';
-  return unit === 'tokens'
-    ? 'Not an amount with an exact number of raw units, such as 12 or 0.5. A token is 72,072,000 raw units.'
-    : 'Not a whole number of raw units.';
+/** In raw units when it has no exact number of tokens. */
+function all(raw: bigint, unit: Unit): AmountInput {
+  const { text, isExact } = tokenText(raw);
+  if (unit === 'raw' || !isExact) return { text: String(raw), unit: 'raw' };
+  return { text: text.replaceAll(',', ''), unit };
+}
+
+function hintOf(unit: Unit, { value }: Typed) {
+  if (value === undefined) return 'A token is 72,072,000 raw units.';
+  return unit === 'tokens' ? `${grouped(value)} raw` : <Amount raw={value} hasBoth={false} />;
 }

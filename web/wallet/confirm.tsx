@@ -4,6 +4,7 @@
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { grouped } from '../shared/amounts.js';
 import { Facts } from '../shared/components/facts.js';
 import type { Order } from './order.js';
 import type { OrderState } from './order-desk.js';
@@ -88,7 +89,7 @@ export function Said({ state: { order, step, message, code } }: { readonly state
   if (step === 'refused') {
     return (
       <p class="bad-news">
-        <bdi>{message}</bdi> {refusal}
+        <bdi>{code === 'insufficient_funds' ? message.replaceAll(/\b\d+\b/g, grouped) : message}</bdi> {refusal}
         {code === 'invalid_api_key' && (
           <>
             {' '}

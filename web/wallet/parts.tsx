@@ -86,21 +86,23 @@ export function ItemCount({ count, genesis }: { readonly count: number | bigint;
 
 interface FieldProps {
   readonly label: string;
-  /** Text below the field: what was understood, or what is wrong. */
+  /** Text below the field: what was understood. */
   readonly hint?: ComponentChildren;
+  /** In its place: what is wrong. */
+  readonly fault?: string | undefined;
   readonly id: string;
   readonly children: ComponentChildren;
 }
 
 /** A label, its control, and what there is to say about it. The control has `id`, and `aria-describedby` `ID-hint`. */
-export function Field({ label, hint, id, children }: FieldProps) {
+export function Field({ label, hint, fault, id, children }: FieldProps) {
   return (
     <div class="form-field">
       <label htmlFor={id}>{label}</label>
       {children}
-      {hint !== undefined && (
-        <p id={`${id}-hint`} class="hint">
-          {hint}
+      {(fault ?? hint) !== undefined && (
+        <p id={`${id}-hint`} class={fault === undefined ? 'hint' : 'hint bad-news'}>
+          {fault ?? hint}
         </p>
       )}
     </div>

@@ -1,8 +1,8 @@
 /** Whom to pay: an address, or a node that names one. */
 
 import { useState } from 'preact/hooks';
-import { parsePayee } from './amounts-typed.js';
 import { Field } from './parts.js';
+import { parsePayee } from './payee.js';
 
 export interface PayeeFieldProps {
   readonly value: string;
@@ -17,7 +17,8 @@ export function PayeeField({ value, onChange }: PayeeFieldProps) {
     <Field
       label="To"
       id="payee"
-      hint={isWrong ? 'Neither an address (64 digits from 0 to f) nor the ip:port of a node.' : hintOf(found?.kind)}
+      hint={hintOf(found?.kind)}
+      fault={isWrong ? 'Neither an address (64 digits from 0 to f) nor the ip:port of a node.' : undefined}
     >
       <input
         id="payee"

@@ -1,7 +1,7 @@
 /** The faucet of a dev network: tokens for any address, blocks on request, and the accounts whose keys everyone knows. */
 
 import { useState } from 'preact/hooks';
-import { grouped, parseTokens } from '../../shared/amounts.js';
+import { grouped, readAmount } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Loaded, Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
@@ -39,7 +39,7 @@ function Pay() {
   const [address, setAddress] = useState('');
   const [tokens, setTokens] = useState('1000');
   const { said, isBusy, run } = useAction();
-  const amount = parseTokens(tokens);
+  const { value: amount, fault = '' } = readAmount(tokens, 'tokens');
   const pay = async () => {
     const request = { address: address.trim(), ...(amount === undefined ? {} : { amount }) };
     const { tx_hash, block_num, amount: paid } = await node.payFromFaucet(request);
@@ -89,7 +89,7 @@ function Pay() {
           />
         </label>
         <p id="raw-units" class="hint">
-          {amount === undefined ? 'Not an amount with an exact number of raw units.' : `${grouped(amount)} raw`}
+          {amount === undefined ? fault : `${grouped(amount)} raw`}
         </p>
         <button type="submit" class="button main" disabled={isBusy || amount === undefined}>
           Pay

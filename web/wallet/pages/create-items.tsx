@@ -1,8 +1,8 @@
 /** Creating items: how many, of which kind, and the text that goes with them for ever. */
 
 import { useState } from 'preact/hooks';
+import { readAmount } from '../../shared/amounts.js';
 import { Notice } from '../../shared/components/notice.js';
-import { parseWhole } from '../amounts-typed.js';
 import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { SPECS } from '../order-facts.js';
@@ -22,7 +22,7 @@ export function CreateItems({ onEnd }: { readonly onEnd: () => void }) {
   if (order !== undefined) {
     return <Confirm order={order} onBack={() => setOrder(undefined)} onDone={() => setDone(true)} />;
   }
-  const count = parseWhole(text);
+  const { value: count, fault } = readAmount(text, 'items');
   return (
     <section class="panel" aria-labelledby="create">
       <h2 id="create">Create items</h2>
@@ -39,13 +39,15 @@ export function CreateItems({ onEnd }: { readonly onEnd: () => void }) {
           setOrder(desk.take('/v1/items', body));
         }}
       >
-        <Field label="How many" id="count">
+        <Field label="How many" id="count" fault={fault}>
           <input
             id="count"
             class="field"
             required
             inputMode="numeric"
             autocomplete="off"
+            aria-describedby={fault && 'count-hint'}
+            aria-invalid={fault !== undefined}
             value={text}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />

@@ -6,10 +6,10 @@ import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeLine } from '../../shared/components/safe-text.js';
 import { When } from '../../shared/components/when.js';
-import { isNodeAddress } from '../amounts-typed.js';
 import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { Field } from '../parts.js';
+import { isNodeAddress } from '../payee.js';
 import { useOrders } from '../use-orders.js';
 import { useWallet } from '../use-wallet.js';
 

@@ -2,14 +2,14 @@
 
 import { useState } from 'preact/hooks';
 import type { PaymentAcceptedResponse, WalletItemsResponse } from '../../../src/sdk/client.js';
-import { grouped } from '../../shared/amounts.js';
+import { grouped, readAmount } from '../../shared/amounts.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeText } from '../../shared/components/safe-text.js';
-import { parsePayee, parseWhole } from '../amounts-typed.js';
 import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { Field, ItemName } from '../parts.js';
+import { parsePayee } from '../payee.js';
 import { PayeeField } from '../payee-field.js';
 import { useOrders } from '../use-orders.js';
 import { useWallet } from '../use-wallet.js';
@@ -109,7 +109,7 @@ function SendItems({ item, onBack, onDone }: SendItemsProps) {
     return <Confirm<PaymentAcceptedResponse> order={order} onBack={() => setOrder(undefined)} onDone={onDone} />;
   }
   const found = parsePayee(payee);
-  const count = parseWhole(text);
+  const { value: count, fault } = readAmount(text, 'items', item.available);
   return (
     <section class="panel" aria-labelledby="send">
       <h2 id="send">Send items</h2>
@@ -125,7 +125,7 @@ function SendItems({ item, onBack, onDone }: SendItemsProps) {
         }}
       >
         <PayeeField value={payee} onChange={setPayee} />
-        <Field label="How many" id="count" hint={`${grouped(item.available)} can be sent now.`}>
+        <Field label="How many" id="count" hint={`${grouped(item.available)} can be sent now.`} fault={fault}>
           <input
             id="count"
             class="field"
@@ -133,6 +133,7 @@ function SendItems({ item, onBack, onDone }: SendItemsProps) {
             inputMode="numeric"
             autocomplete="off"
             aria-describedby="count-hint"
+            aria-invalid={fault !== undefined}
             value={text}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />

@@ -2,13 +2,13 @@
 
 import { useState } from 'preact/hooks';
 import type { PaymentAcceptedResponse } from '../../../src/sdk/client.js';
-import { Amount } from '../../shared/components/amount.js';
+import { readAmount } from '../../shared/amounts.js';
 import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
-import { AmountField, type AmountInput, NO_AMOUNT, rawOf } from '../amount-field.js';
-import { parsePayee } from '../amounts-typed.js';
+import { AmountField, type AmountInput, NO_AMOUNT } from '../amount-field.js';
 import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
+import { parsePayee } from '../payee.js';
 import { PayeeField } from '../payee-field.js';
 import { PaymentProgress } from '../payment-progress.js';
 import { useOrders } from '../use-orders.js';
@@ -17,6 +17,7 @@ import { useTotals } from '../use-wallet.js';
 export function PayPage() {
   const [payee, setPayee] = useState('');
   const [amount, setAmount] = useState<AmountInput>(NO_AMOUNT);
+  const available = useTotals().value?.available_total_tokens;
   const desk = useOrders();
   const [order, setOrder] = useState<Order>();
   const [accepted, setAccepted] = useState<PaymentAcceptedResponse>();
@@ -37,7 +38,7 @@ export function PayPage() {
     );
   }
   const found = parsePayee(payee);
-  const raw = rawOf(amount);
+  const { value: raw } = readAmount(amount.text, amount.unit, available);
   return (
     <Page title="Pay">
       <section class="panel" aria-label="Payment">
@@ -50,8 +51,7 @@ export function PayPage() {
           }}
         >
           <PayeeField value={payee} onChange={setPayee} />
-          <AmountField value={amount} onChange={setAmount} />
-          <Funds raw={raw} />
+          <AmountField value={amount} onChange={setAmount} available={available} />
           <div class="buttons">
             <button type="submit" class="button main" disabled={found === undefined || raw === undefined}>
               Review
@@ -60,18 +60,6 @@ export function PayPage() {
         </form>
       </section>
     </Page>
-  );
-}
-
-/** Funds to spend, and whether they are less than the amount. */
-function Funds({ raw }: { readonly raw: bigint | undefined }) {
-  const { value } = useTotals();
-  if (value === undefined) return null;
-  const available = value.available_total_tokens;
-  return (
-    <p class={raw !== undefined && raw > available ? 'hint bad-news' : 'hint'}>
-      Available: <Amount raw={available} />
-    </p>
   );
 }
 
