@@ -1,5 +1,5 @@
 /**
- * The mempool of a node: builds its parts bottom-up, starts them, and offers `MempoolService`. While it starts, or when it
+ * The mempool of a node: opens its parts (`parts.ts`), starts them, and offers `MempoolService`. While it starts, or when it
  * cannot go on, every method answers `mempool_unreachable` (decision V24).
  */
 
@@ -7,83 +7,21 @@ import { createItemFromSignature } from '../chain/builders.js';
 import { TOTAL_TOKENS } from '../chain/constants.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
-import type { Unicorn } from '../chain/unicorn.js';
-import { endlessRoom, type Room } from '../db/disk-room.js';
-import type { Kv } from '../db/kv.js';
-import type { Journal } from '../journal/journal.js';
-import { type Leadership, soleLeader } from '../journal/leadership.js';
-import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
-import { Verifier } from '../ledger/verifier/verifier.js';
-import type { Clock } from '../lib/clock.js';
+import { soleLeader } from '../journal/leadership.js';
 import { createDeferred } from '../lib/deferred.js';
 import { TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
-import type { Random } from '../lib/random.js';
 import { Failure, type Service } from '../lib/service.js';
 import { SignalSource } from '../lib/signal.js';
-import { together } from '../lib/together.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
-import type { PeerNetwork } from '../peers/network.js';
-import { Admission, type AdmissionOptions } from './admission/admission.js';
 import { balancesOf, countOutputs } from './balances.js';
-import { BlockMaker, type BlockMakerOptions } from './blocks/block-maker.js';
-import { BlockSender } from './blocks/block-sender.js';
-import { ChainSync, type ChainSyncOptions } from './blocks/chain-sync.js';
-import { DigestTeller } from './blocks/digest-teller.js';
-import { Resignation } from './blocks/resignation.js';
-import type { Signer } from './blocks/signer.js';
-import { StorageTips } from './blocks/storage-tips.js';
-import { CarriedOver } from './carried-over.js';
-import { Gateway } from './gateway.js';
-import { OutputImage, type OutputImageOptions } from './image/output-image.js';
 import { JournalLag } from './journal-lag.js';
-import type { MempoolProgress } from './progress.js';
-import { SnapshotServer } from './replicas/snapshot-server.js';
+import type { MempoolModules, MempoolOptions } from './options.js';
+import { type EarlyParts, openParts, type Parts } from './parts.js';
 import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
 import type { AdoptedBlock } from './state/adopted-block.js';
-import { Applier } from './state/applier.js';
-import { CatchUp } from './state/catch-up.js';
-import { keys } from './state/layout.js';
-import { loadMempoolState } from './state/load.js';
+import type { Applier } from './state/applier.js';
 import { closedHash, type Round } from './state/round.js';
-import { SharedDigests } from './state/shared-digests.js';
-import type { MempoolState, RejectedTx, StateRules } from './state/state.js';
-import { StateStore } from './state/state-store.js';
-import { Statuses, type StatusesOptions } from './state/statuses.js';
-
-export interface MempoolOptions {
-  readonly rules: StateRules;
-  readonly pool: AdmissionOptions;
-  readonly blocks: BlockMakerOptions;
-  readonly chain: ChainSyncOptions;
-  readonly statuses: StatusesOptions;
-  /** Threads that verify signatures beside the main one. */
-  readonly verifyThreads: number;
-}
-
-export interface MempoolModules {
-  readonly kv: Kv;
-  readonly journal: Journal;
-  /** Whether this node makes the blocks; it does when left out. */
-  readonly leadership?: Leadership;
-  /** The name of this node among those that share the journal; undefined when nobody else does. */
-  readonly replica?: string | undefined;
-  readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
-  readonly progress?: MempoolProgress | undefined;
-  /** Signs the blocks; undefined in a network that names no producers. */
-  readonly signer?: Signer | undefined;
-  /** Room on the disk; unlimited when left out. */
-  readonly room?: Room;
-  /** Where the image of the unspent outputs is; none is kept when it is left out. */
-  readonly image?: OutputImageOptions | undefined;
-  /** True while blocks are made only for who asks for them (dev networks). */
-  readonly isMiningHeld?: (() => boolean) | undefined;
-}
+import type { RejectedTx } from './state/state.js';
 
 /** A block that storage has confirmed. */
 export interface ConfirmedBlock {
@@ -117,24 +55,6 @@ export interface MempoolFigures {
   readonly clockOff: string | null;
 }
 
-/** What is there once the state is loaded. */
-interface Parts {
-  readonly state: MempoolState;
-  readonly applier: Applier;
-  readonly statuses: Statuses;
-  readonly verifier: Verifier;
-  readonly admission: Admission;
-  readonly maker: BlockMaker;
-  readonly sender: BlockSender;
-  readonly teller: DigestTeller | undefined;
-  readonly resignation: Resignation;
-  readonly snapshots: SnapshotServer | undefined;
-  readonly tips: StorageTips;
-  readonly sync: ChainSync;
-  readonly carried: CarriedOver;
-  readonly gateway: Gateway;
-}
-
 export class Mempool implements MempoolService, Service {
   readonly blockConfirmed = new SignalSource<ConfirmedBlock>();
   /** Hashes of transactions that entered the pool. */
@@ -146,10 +66,7 @@ export class Mempool implements MempoolService, Service {
   readonly #failure = new Failure();
   readonly #stopMetrics: () => void;
   #starting: Promise<Parts> | undefined;
-  /** Made before the other parts, so that a stop need not wait for the replay. */
-  #applier: Applier | undefined;
-  #image: OutputImage | undefined;
-  #verifier: Verifier | undefined;
+  readonly #early: EarlyParts = {};
   #parts: Parts | undefined;
   #stopped = false;
 
@@ -165,7 +82,13 @@ export class Mempool implements MempoolService, Service {
 
   /** Loads, replays the journal, and starts making blocks. */
   async start(): Promise<void> {
-    this.#starting = this.#build();
+    this.#starting = openParts(this.#options, this.#modules, {
+      early: this.#early,
+      failure: this.#failure,
+      assertRunning: () => this.#assertRunning(),
+      onReplayed: (applier) => this.#relay(applier),
+      onRefused: (rejected) => this.transactionRejected.emit(rejected),
+    });
     const parts = await this.#starting;
     if (this.#stopped) return;
     parts.gateway.start();
@@ -182,7 +105,7 @@ export class Mempool implements MempoolService, Service {
 
   async stop(): Promise<void> {
     await this.#stopParts();
-    await this.#image?.stop();
+    await this.#early.image?.stop();
   }
 
   async #stopParts(): Promise<void> {
@@ -190,7 +113,7 @@ export class Mempool implements MempoolService, Service {
     this.#stopped = true;
     this.#parts = undefined;
     this.#stopMetrics();
-    if (!isUp) await Promise.all([this.#applier?.stop(), this.#verifier?.close()]);
+    if (!isUp) await Promise.all([this.#early.applier?.stop(), this.#early.verifier?.close()]);
     const parts = await this.#starting?.catch(() => undefined);
     this.#starting = undefined;
     if (parts === undefined) return;
@@ -295,70 +218,6 @@ export class Mempool implements MempoolService, Service {
   /** Digest of the whole state, equal on replicas that have applied the same commands. */
   digest(): string {
     return this.#up().state.digest();
-  }
-
-  async #build(): Promise<Parts> {
-    const { kv, random, progress, logger, room = endlessRoom, leadership = soleLeader, replica } = this.#modules;
-    const hashKey = random.bytes(HASH_KEY_BYTES);
-    const onProgress = (outputs: number): void => {
-      this.#assertRunning();
-      progress?.loading(outputs);
-    };
-    const image = this.#modules.image && (await OutputImage.open(this.#modules.image, this.#modules));
-    this.#image = image;
-    const verifier = new Verifier({ threads: this.#options.verifyThreads }, this.#modules);
-    this.#verifier = verifier;
-    const loading = loadMempoolState(kv, this.#options.rules, { hashKey, onProgress, image });
-    const [state] = await together(loading, verifier.start());
-    const store = new StateStore(kv, this.#modules.clock);
-    const digests = replica === undefined ? undefined : new SharedDigests(replica, await store.get(keys.digests));
-    const modules = { ...this.#modules, logger, state, store, room, leadership, digests, image };
-    const applier = new Applier(modules);
-    this.#applier = applier;
-    this.#failure.follow(applier);
-    this.#assertRunning();
-    await applier.start();
-    image?.start({ state, store, applier });
-    if (image !== undefined) this.#failure.follow(image);
-    this.#relay(applier);
-    const statuses = new Statuses(this.#options.statuses, modules);
-    const tips = new StorageTips(modules);
-    const sync = new ChainSync(this.#options.chain, { ...modules, applier, verifier, tips });
-    this.#failure.follow(sync);
-    const admission = new Admission(this.#options.pool, {
-      ...modules,
-      applier,
-      catchUp: modules.journal.isShared ? new CatchUp({ ...modules, applied: applier.applied }) : undefined,
-      statuses,
-      verifier,
-      assertNotBehind: sync.assertNotBehind,
-      onRefused: (rejected) => this.transactionRejected.emit(rejected),
-    });
-    const maker = new BlockMaker(this.#options.blocks, { ...modules, applier, sync });
-    const sender = new BlockSender({ ...modules, applier, tips });
-    const resignation = new Resignation({ ...modules, applier, maker, tips, sync, sender });
-    const teller = digests && new DigestTeller({ ...modules, applier, digests });
-    const snapshots = replica === undefined ? undefined : new SnapshotServer(modules);
-    const carried = new CarriedOver({ state, applier, store, admission, sync, room, logger });
-    const unready = (): string | null =>
-      this.#modules.journal.problem ?? leadership.problem ?? applier.problem ?? sync.lag;
-    const gateway = new Gateway({ ...modules, applier, sync, statuses, admission, unready });
-    return {
-      state,
-      applier,
-      statuses,
-      verifier,
-      admission,
-      maker,
-      resignation,
-      sender,
-      teller,
-      snapshots,
-      tips,
-      sync,
-      carried,
-      gateway,
-    };
   }
 
   #assertRunning(): void {

@@ -6,7 +6,7 @@ import { transactionHash } from '../../../chain/hash.js';
 import type { Transaction } from '../../../chain/types.js';
 import type { Config } from '../../../config/schema.js';
 import { createUnicornSource } from '../../../mempool/blocks/unicorn-source.js';
-import type { MempoolOptions } from '../../../mempool/mempool.js';
+import type { MempoolOptions } from '../../../mempool/options.js';
 import type { IssuedTx } from '../../../mempool/state/round.js';
 import type { StateRules } from '../../../mempool/state/state.js';
 import { blockInterval } from '../../network-rules.js';

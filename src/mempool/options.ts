@@ -1,0 +1,54 @@
+/** What a mempool is made from. */
+
+import type { Unicorn } from '../chain/unicorn.js';
+import type { Room } from '../db/disk-room.js';
+import type { Kv } from '../db/kv.js';
+import type { Journal } from '../journal/journal.js';
+import type { Leadership } from '../journal/leadership.js';
+import type { Clock } from '../lib/clock.js';
+import type { Logger } from '../lib/logger.js';
+import type { Random } from '../lib/random.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { PeerNetwork } from '../peers/network.js';
+import type { AdmissionOptions } from './admission/admission.js';
+import type { BlockMakerOptions } from './blocks/block-maker.js';
+import type { ChainSyncOptions } from './blocks/chain-sync.js';
+import type { Signer } from './blocks/signer.js';
+import type { OutputImageOptions } from './image/output-image.js';
+import type { MempoolProgress } from './progress.js';
+import type { StateRules } from './state/state.js';
+import type { StatusesOptions } from './state/statuses.js';
+
+export interface MempoolOptions {
+  readonly rules: StateRules;
+  readonly pool: AdmissionOptions;
+  readonly blocks: BlockMakerOptions;
+  readonly chain: ChainSyncOptions;
+  readonly statuses: StatusesOptions;
+  /** Threads that verify signatures beside the main one. */
+  readonly verifyThreads: number;
+}
+
+export interface MempoolModules {
+  readonly kv: Kv;
+  readonly journal: Journal;
+  /** Whether this node makes the blocks; it does when left out. */
+  readonly leadership?: Leadership;
+  /** The name of this node among those that share the journal; undefined when nobody else does. */
+  readonly replica?: string | undefined;
+  readonly network: PeerNetwork;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
+  readonly progress?: MempoolProgress | undefined;
+  /** Signs the blocks; undefined in a network that names no producers. */
+  readonly signer?: Signer | undefined;
+  /** Room on the disk; unlimited when left out. */
+  readonly room?: Room;
+  /** Where the image of the unspent outputs is; none is kept when it is left out. */
+  readonly image?: OutputImageOptions | undefined;
+  /** True while blocks are made only for who asks for them (dev networks). */
+  readonly isMiningHeld?: (() => boolean) | undefined;
+}
