@@ -2,11 +2,12 @@
  * Keeps long work from blocking the event loop: it asks for a turn before each of its pieces, and gets one at once until its
  * time slice is used up; then it waits for another one. One slice begins in each round of the loop, so several kinds of work that run at the
  * same time hold the loop no longer than one does, and each gets as much time as any other, however small its pieces are. Within
- * one kind turns are given in the order of the requests.
+ * one kind the askers get their turns in turn, each in the order of its requests: one that asks for much keeps nobody waiting.
  */
 
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from './clock.js';
+import { FairQueue } from './fair-queue.js';
 import { NOW } from './pieces.js';
 
 /** Milliseconds of work between two iterations of the event loop. */
@@ -36,8 +37,8 @@ export class TimeSlices {
   readonly #rounds: Rounds;
   #sliceEnd = Number.NEGATIVE_INFINITY;
   #tail: Promise<void> = NOW;
-  /** Number of those that asked and have no turn yet. */
-  #waiting = 0;
+  /** Those that asked and have no turn yet, by asker. */
+  readonly #waiting = new FairQueue<() => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,22 +50,23 @@ export class TimeSlices {
    * nobody has to wait for costs more than some of its pieces.
    */
   get isUsedUp(): boolean {
-    return this.#waiting > 0 || this.#clock.monotonic() >= this.#sliceEnd;
+    return this.#waiting.length > 0 || this.#clock.monotonic() >= this.#sliceEnd;
   }
 
   /** Resolves when the caller may run its next piece of work; `NOW` itself when nobody has to wait for that. */
-  turn(): Promise<void> {
+  turn(asker = ''): Promise<void> {
     if (!this.isUsedUp) return NOW;
-    this.#waiting++;
-    this.#tail = this.#tail.then(() => this.#next());
-    return this.#tail;
+    const turn = new Promise<void>((resolve) => this.#waiting.push(asker, resolve));
+    // The piece of who was given the last one runs before the next is given.
+    this.#tail = this.#tail.then(() => this.#give());
+    return turn;
   }
 
-  async #next(): Promise<void> {
+  async #give(): Promise<void> {
     if (this.#clock.monotonic() >= this.#sliceEnd) {
       await this.#rounds.next();
       this.#sliceEnd = this.#clock.monotonic() + SLICE_MS;
     }
-    this.#waiting--;
+    this.#waiting.shift()?.();
   }
 }

@@ -18,6 +18,7 @@ import {
   transactionBody,
 } from '../support/api/fakes.js';
 import { processorClock } from '../support/processor-clock.js';
+import { tickingClock } from '../support/ticking-clock.js';
 
 const OUTPUTS = 12_000;
 
@@ -68,13 +69,13 @@ describe('12,000 outputs', () => {
     ['POST /fetch_balance', { method: 'POST', url: '/fetch_balance', payload: `["${ADDRESS}"]` }],
   ] as const)('%s: read a few in each turn of the loop, and answered whole', async (_name, request) => {
     const { mempool, seen } = mempoolWithManyOutputs();
-    const app = await openApp('mempool', { modules: { mempool } });
+    const app = await openApp('mempool', { modules: { mempool, clock: tickingClock() } });
     const { status, text, headers } = await send(app, request);
     expect(status).toBe(200);
     expect(text).toContain(`"address_list":{"${ADDRESS}":${ADDRESS_LIST}}`);
     expect(Number(headers['content-length'])).toBe(Buffer.byteLength(text));
     expect(seen.mostInATurn).toBeGreaterThan(0);
-    expect(seen.mostInATurn).toBeLessThan(1_000);
+    expect(seen.mostInATurn).toBeLessThan(2_000);
   });
 
   it('beyond the bound of answers that are made at once: 503 with Retry-After, and others are served', async () => {
@@ -102,12 +103,12 @@ describe('a wallet of 12,000 addresses', () => {
     // A map as the wallet gives it, whose entries are counted as they are read.
     const addresses = Object.assign(new Map<string, readonly Holding[]>(), { [Symbol.iterator]: counted });
     const info = async () => ({ addresses, running: 1n, available: 1n, locked: 0n, items: new Map() });
-    const app = await openApp('user', { modules: { wallet: { ...fakeWallet(), info } } });
+    const app = await openApp('user', { modules: { wallet: { ...fakeWallet(), info }, clock: tickingClock() } });
     const { status, body } = await send(app, { url: '/v1/wallet' });
     expect(status).toBe(200);
     expect(Object.keys(body.addresses as object)).toEqual(OUTPUT_LIST.map(({ outPoint }) => outPoint.tHash));
     expect(seen.mostInATurn).toBeGreaterThan(0);
-    expect(seen.mostInATurn).toBeLessThan(1_000);
+    expect(seen.mostInATurn).toBeLessThan(2_000);
   });
 
   it('is grouped a thousand coins at a time', () => {
@@ -127,15 +128,17 @@ describe('an answer that is known to be long', () => {
     '%s: what it is made of is copied for those who get a place, one in a turn (rule P6)',
     async (_name, request) => {
       const { mempool } = mempoolWithManyOutputs();
+      const clock = tickingClock();
       const copies = { all: 0, inThisTurn: 0, mostInATurn: 0 };
       const balances = () => {
         if (copies.inThisTurn === 0) setImmediate(() => Object.assign(copies, { inThisTurn: 0 }));
+        clock.pass(8);
         copies.all++;
         copies.inThisTurn++;
         copies.mostInATurn = Math.max(copies.mostInATurn, copies.inThisTurn);
         return mempool.balances();
       };
-      const app = await openApp('mempool', { modules: { mempool: { ...mempool, balances } } });
+      const app = await openApp('mempool', { modules: { mempool: { ...mempool, balances }, clock } });
       const answers = await Promise.all(Array.from({ length: 50 }, () => send(app, request)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(8);
       expect(copies.all).toBe(8);
@@ -244,11 +247,11 @@ describe('1,000 transactions in one body', () => {
       submitted = transactions.length;
       return fakeMempool().submit(transactions);
     };
-    const app = await openApp('mempool', { modules: { mempool: { ...fakeMempool(), submit } } });
+    const app = await openApp('mempool', { modules: { mempool: { ...fakeMempool(), submit }, clock: tickingClock() } });
     setImmediate(tick);
     expect((await send(app, { method: 'POST', url, payload })).status).toBe(expected);
     expect(submitted).toBe(1_000);
-    expect(turns).toBeGreaterThan(30);
+    expect(turns).toBeGreaterThan(5);
   });
 });
 

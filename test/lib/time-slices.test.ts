@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NOW } from '../../src/lib/pieces.js';
 import { TimeSlices } from '../../src/lib/time-slices.js';
 import { ManualClock } from '../support/manual-clock.js';
+import { fc, test } from '../support/property.js';
 
 describe('time slices', () => {
   it('let the event loop go round when a slice is used up, and not before', async () => {
@@ -95,5 +96,56 @@ describe('time slices', () => {
     // 80 ms of work in slices of 8 beside two others.
     expect(others).toBeGreaterThanOrEqual(160);
     expect(others).toBeLessThanOrEqual(200);
+  });
+
+  const work = fc.record({
+    kind: fc.nat(1),
+    asker: fc.constantFrom('a', 'b', 'c'),
+    pieces: fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 8 }),
+  });
+  test.prop([fc.array(work, { maxLength: 10 })])(
+    'end all work, hold the loop no longer than a slice and its last piece, and keep the order of each asker',
+    async (works) => {
+      const clock = new ManualClock();
+      const kinds = [new TimeSlices(clock), new TimeSlices(clock)];
+      let held = 0;
+      let most = 0;
+      let left = works.length;
+      const nextRound = (): void => {
+        most = Math.max(most, held);
+        held = 0;
+        if (left > 0) setImmediate(nextRound);
+      };
+      setImmediate(nextRound);
+      const begun = new Map<string, number[]>();
+      await Promise.all(
+        works.map(async ({ kind, asker, pieces }, number) => {
+          for (const [i, ms] of pieces.entries()) {
+            await kinds[kind]?.turn(asker);
+            const name = `${kind}${asker}`;
+            if (i === 0) begun.set(name, [...(begun.get(name) ?? []), number]);
+            clock.advance(ms);
+            held += ms;
+          }
+          left--;
+        }),
+      );
+      // A round as it is counted here may see the end of one slice and the beginning of the next.
+      expect(Math.max(most, held)).toBeLessThanOrEqual(2 * (8 + 12));
+      for (const numbers of begun.values()) expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    },
+  );
+
+  it('are given to the askers in turn: one that asks for much keeps nobody waiting', async () => {
+    const clock = new ManualClock();
+    const slices = new TimeSlices(clock);
+    const served: string[] = [];
+    const one = async (asker: string): Promise<void> => {
+      await slices.turn(asker);
+      served.push(asker);
+      clock.advance(8);
+    };
+    await Promise.all([...Array.from({ length: 100 }, () => 'flood'), 'honest'].map(one));
+    expect(served.indexOf('honest')).toBeLessThanOrEqual(2);
   });
 });

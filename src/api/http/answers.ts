@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Clock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
-import { Turns } from '../../lib/turns.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import { JSON_MEDIA_TYPE } from './json.js';
 import type { LazyList, LazyMap } from './lazy-list.js';
 import { LongAnswers } from './long-answers.js';
@@ -35,8 +35,8 @@ export interface StoredOptions {
 declare module 'fastify' {
   interface FastifyInstance {
     readonly longAnswers: LongAnswers;
-    /** Shared turns for long work on requests and answers. */
-    readonly turns: Turns;
+    /** Shared by long work on requests and answers, by the address group of the client. */
+    readonly slices: TimeSlices;
   }
   interface FastifyReply {
     /** Sends JSON that is stored as bytes, such as a block, or 304 when the client has it. */
@@ -50,9 +50,9 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /** Decorates replies with `stored` and `long`; objects become exact JSON (decision B2). */
 export const answers = fp<{ readonly clock: Clock }>((app, { clock }, done) => {
-  const turns = new Turns();
-  const longAnswers = new LongAnswers({ clock, turns });
-  app.decorate('turns', turns);
+  const slices = new TimeSlices(clock);
+  const longAnswers = new LongAnswers({ clock, slices });
+  app.decorate('slices', slices);
   app.decorate('longAnswers', longAnswers);
   app.setSerializerCompiler(() => stringifyExact);
   app.decorateReply('stored', function stored(this: FastifyReply, bytes: Buffer, options: StoredOptions = {}) {

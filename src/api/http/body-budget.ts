@@ -9,7 +9,6 @@ import type { ServerResponse } from 'node:http';
 import fp from 'fastify-plugin';
 import { TesseraError } from '../../lib/errors.js';
 import { addressGroup, isLoopback } from '../../lib/ip-address.js';
-import { TurnBudget } from '../../lib/turn-budget.js';
 import { WaitingLine } from '../../lib/waiting-line.js';
 
 /** Smaller bodies are not counted. */
@@ -21,14 +20,9 @@ const MAX_AT_WORK_OF_ADDRESS = MAX_AT_WORK_BYTES / 2;
 /** Maximum size of the waiting bodies. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 
-/** Bytes of large bodies that are read in one turn of the event loop, over all connections: two milliseconds, or one body. */
-const BYTES_PER_TURN = 512 * 1024;
-
 declare module 'fastify' {
   interface FastifyInstance {
     readonly bodyBudget: BodyBudget;
-    /** Turns in which large bodies are read, in bytes. */
-    readonly bodyTurns: TurnBudget;
   }
 }
 
@@ -55,6 +49,5 @@ export class BodyBudget {
 
 export const bodyBudget = fp((app, _options, done) => {
   app.decorate('bodyBudget', new BodyBudget());
-  app.decorate('bodyTurns', new TurnBudget(BYTES_PER_TURN));
   done();
 });

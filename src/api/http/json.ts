@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { TesseraError } from '../../lib/errors.js';
 import { addressGroup } from '../../lib/ip-address.js';
 import { parseExactJson } from '../../lib/json.js';
+import { NOW } from '../../lib/pieces.js';
 import { clientAddress } from './client-address.js';
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
@@ -47,11 +48,10 @@ export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
     const { response } = request;
     const address = clientAddress(request);
     const room = response === null ? undefined : app.bodyBudget.take(body.length, response, address);
-    const turn = (): Promise<void> | undefined =>
-      body.length < LARGE_BYTES ? undefined : app.bodyTurns.take(body.length, addressGroup(address));
+    const turn = (): Promise<void> => (body.length < LARGE_BYTES ? NOW : app.slices.turn(addressGroup(address)));
     const ready = room === undefined ? turn() : room.then(turn);
     // A body that need not wait is read in this turn: a promise for each costs more than reading a small one.
-    if (ready === undefined) done(null, read(request, body));
+    if (ready === NOW) done(null, read(request, body));
     else ready.then(() => readUnlessGone(request, body)).then((value) => done(null, value), done);
   });
 }

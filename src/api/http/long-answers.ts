@@ -1,17 +1,19 @@
 /**
- * Writes answers that may be long. A short one is written at once. A long one is written in slices, each in its own
- * iteration of the event loop, so that no answer blocks it. The number of long answers in progress is limited, and so are
+ * Writes answers that may be long. A short one is written at once. A long one is written in pieces, between which
+ * the event loop goes round, so that no answer blocks it. The number of long answers in progress is limited, and so are
  * the bytes that slow readers have not taken yet; beyond that, requests for long answers get 503.
  */
 
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
+import { addressGroup } from '../../lib/ip-address.js';
 import { stringifyExact } from '../../lib/json.js';
-import type { Turns } from '../../lib/turns.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
+import { clientAddress } from './client-address.js';
 import { LazyList, LazyMap } from './lazy-list.js';
 
-/** Characters written in one turn, a few milliseconds of work. A shorter answer is not a long one. */
+/** Characters of one piece, under a millisecond of work. A shorter answer is not a long one. */
 const SLICE_CHARS = 32_768;
 /** Maximum number of long answers in progress. */
 const MAX_MAKING = 8;
@@ -38,13 +40,13 @@ export class PlannedAnswer<T = unknown> {
 
 export class LongAnswers {
   readonly #clock: Clock;
-  readonly #turns: Turns;
+  readonly #slices: TimeSlices;
   #making = 0;
   #unsentBytes = 0;
 
-  constructor({ clock, turns }: { readonly clock: Clock; readonly turns: Turns }) {
+  constructor({ clock, slices }: { readonly clock: Clock; readonly slices: TimeSlices }) {
     this.#clock = clock;
-    this.#turns = turns;
+    this.#slices = slices;
   }
 
   /**
@@ -88,16 +90,20 @@ export class LongAnswers {
 
   #planned(answer: PlannedAnswer, reply: FastifyReply): Promise<Buffer> {
     return this.make(async () => {
-      await this.#turns.next();
+      await this.#turn(reply);
       const value = answer.make();
       return this.#inSlices('', partsOf(value, LEVELS), reply, false);
     });
   }
 
+  #turn({ request }: FastifyReply): Promise<void> {
+    return this.#slices.turn(addressGroup(clientAddress(request)));
+  }
+
   async #inSlices(begun: string, parts: Generator<string>, reply: FastifyReply, isDone: boolean): Promise<Buffer> {
     const chunks = [Buffer.from(begun, 'utf8')];
     for (;;) {
-      await this.#turns.next();
+      await this.#turn(reply);
       if (reply.raw.destroyed && !isDone) throw new TesseraError('aborted', 'The client has disconnected.');
       const text = nextSlice(parts);
       if (text === '') break;

@@ -16,7 +16,7 @@ import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
 import { RecentMap } from '../../lib/recent-map.js';
-import { TurnBudget } from '../../lib/turn-budget.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import type { CounterHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
 import type { SubmittedTransaction } from '../service.js';
@@ -39,8 +39,6 @@ import { SubmissionsUnderWay, waitingPlaces } from './under-way.js';
 
 /** Inputs and transactions that are examined together. */
 const CHUNK_WEIGHT = 128;
-/** Inputs and transactions that are examined in one turn of the event loop, over all submissions: a few milliseconds. */
-const TURN_WEIGHT = 512;
 /** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
 const REMEMBERED_VERDICTS = 20_000;
 
@@ -97,7 +95,7 @@ export class Admission {
   readonly #underWay: SubmissionsUnderWay;
   readonly #minOutputAmount: bigint;
   readonly #verifications = new VerificationBounds();
-  readonly #turns = new TurnBudget(TURN_WEIGHT);
+  readonly #slices: TimeSlices;
   /** Whether the scripts of a transaction hold, by its hash, which covers all that they depend on. */
   readonly #scripts = new RecentMap<boolean>(REMEMBERED_VERDICTS);
 
@@ -106,6 +104,7 @@ export class Admission {
     this.#catchUp = modules.catchUp;
     this.#statuses = modules.statuses;
     this.#verifier = modules.verifier;
+    this.#slices = new TimeSlices(modules.clock);
     this.#clock = modules.clock;
     this.#metrics = modules.metrics;
     this.#assertNotBehind = modules.assertNotBehind;
@@ -145,9 +144,8 @@ export class Admission {
 
   async #candidatesOf(transactions: readonly Transaction[], sender: string): Promise<readonly CandidateTx[]> {
     const candidates: CandidateTx[] = [];
-    for (const { chunk, weight } of chunksOf(transactions, weightOf)) {
-      const turn = this.#turns.take(weight, sender);
-      if (turn !== undefined) await turn;
+    for (const chunk of chunksOf(transactions, weightOf)) {
+      if (this.#slices.isUsedUp) await this.#slices.turn(sender);
       for (const tx of chunk) {
         const bytes = encodeTransaction(tx);
         candidates.push({ hash: transactionHashOfBytes(bytes), bytes, tx });
@@ -190,9 +188,8 @@ export class Admission {
     const list = new Map(unknown.map((candidate) => [candidate.hash, candidate]));
     const submission = { sender, list, rivals: rivalsIn(list) };
     const fresh: CandidateTx[] = [];
-    for (const { chunk, weight } of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
-      const turn = this.#turns.take(weight, sender);
-      if (turn !== undefined) await turn;
+    for (const chunk of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
+      if (this.#slices.isUsedUp) await this.#slices.turn(sender);
       const { adoptions } = this.#state;
       coins.approach(chunk.map(({ tx }) => tx));
       const verdicts = await inOrder(chunk.map((candidate) => this.#verdictOfAll(candidate, submission)));
@@ -348,22 +345,18 @@ function weightOf({ inputs }: Transaction): number {
   return 1 + inputs.length;
 }
 
-interface Chunk<T> {
-  readonly chunk: T[];
-  weight: number;
-}
-
 /** Consecutive pieces of a list, each of about the same weight. */
-function chunksOf<T>(list: readonly T[], weightOfOne: (one: T) => number): readonly Chunk<T>[] {
-  const chunks: Chunk<T>[] = [];
+function chunksOf<T>(list: readonly T[], weightOfOne: (one: T) => number): readonly (readonly T[])[] {
+  const chunks: T[][] = [];
+  let weight = Number.POSITIVE_INFINITY;
   for (const one of list) {
     const added = weightOfOne(one);
-    const last = chunks.at(-1);
-    if (last === undefined || last.weight + added > CHUNK_WEIGHT) chunks.push({ chunk: [one], weight: added });
-    else {
-      last.chunk.push(one);
-      last.weight += added;
+    if (weight + added > CHUNK_WEIGHT) {
+      chunks.push([]);
+      weight = 0;
     }
+    weight += added;
+    chunks.at(-1)?.push(one);
   }
   return chunks;
 }

@@ -49,7 +49,7 @@ export async function readBlockToIndex(
   const names = [...record.block.transactions, header.miningTxHash];
   const transactions: TransactionToIndex[] = [];
   for (let from = 0; from < names.length; from += READ_AT_ONCE) {
-    const some = await archive.transactions(names.slice(from, from + READ_AT_ONCE), slices);
+    const some = await archive.transactions(names.slice(from, from + READ_AT_ONCE), { turn: () => slices.turn() });
     for (const [i, found] of some.entries()) {
       transactions.push(toIndex(present(found, `transaction ${names[from + i]}`)));
     }

@@ -59,8 +59,9 @@ export class Sources {
       if (kept === undefined) unknown.push(hash);
       else found.set(hash, kept);
     }
+    const turns = { turn: () => this.#slices.turn() };
     for (let from = 0; from < unknown.length; from += READ_AT_ONCE) {
-      for (const record of await this.#archive.transactions(unknown.slice(from, from + READ_AT_ONCE), this.#slices)) {
+      for (const record of await this.#archive.transactions(unknown.slice(from, from + READ_AT_ONCE), turns)) {
         if (record !== undefined) found.set(record.hash, this.keep(record.hash, record.transaction, record));
       }
     }

@@ -93,14 +93,16 @@ function addRoute(
 
 type Options = EnvelopeRoutes['options'];
 
-function mempoolContents({ services, turns }: FastifyInstance, { batch }: Options): Contents<typeof mempoolEnvelopes> {
+function mempoolContents({ services, slices }: FastifyInstance, { batch }: Options): Contents<typeof mempoolEnvelopes> {
   return {
     envelopeCreateTransactions: [
       'Transaction/s successfully created',
       async (body, sender) => {
         const { mempool } = services;
         const { list, placeOf } = transactionsOf(body, batch);
-        return createdTransactions(await mempool.submit(await readTransactions(list, placeOf, turns), sender));
+        return createdTransactions(
+          await mempool.submit(await readTransactions(list, placeOf, () => slices.turn(sender)), sender),
+        );
       },
     ],
     envelopeCreateItemAsset: [

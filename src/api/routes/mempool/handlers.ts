@@ -18,7 +18,7 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
-  const { services, turns } = app;
+  const { services, slices } = app;
   const supply = new SupplyAnswer();
 
   addRoutes(app, poolOperations, {
@@ -33,7 +33,11 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
       const { body } = request;
       const sender = addressGroup(clientAddress(request));
       const submit = (transactions: readonly Transaction[]) => mempool.submit(transactions, sender).then(admittedView);
-      const read = readTransactions(body.transactions, (index) => `transactions[${index}]`, turns);
+      const read = readTransactions(
+        body.transactions,
+        (index) => `transactions[${index}]`,
+        () => slices.turn(sender),
+      );
       // Without `async`: each promise on the way is a good part of what is ours in a post.
       return read instanceof Promise ? read.then(submit) : submit(read);
     },

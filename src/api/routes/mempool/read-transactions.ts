@@ -2,7 +2,6 @@
 
 import { parseCreateTransaction } from '../../../chain/create-transaction.js';
 import type { Transaction } from '../../../chain/types.js';
-import type { Turns } from '../../../lib/turns.js';
 
 /** Transactions read in one turn. */
 const READ_AT_ONCE = 32;
@@ -11,20 +10,20 @@ const READ_AT_ONCE = 32;
 export function readTransactions(
   bodies: readonly unknown[],
   placeOf: (index: number) => string,
-  turns: Turns,
+  turn: () => Promise<void>,
 ): Transaction[] | Promise<Transaction[]> {
-  if (bodies.length > READ_AT_ONCE) return readInTurns(bodies, placeOf, turns);
+  if (bodies.length > READ_AT_ONCE) return readInTurns(bodies, placeOf, turn);
   return bodies.map((body, index) => parseCreateTransaction(body, placeOf(index)));
 }
 
 async function readInTurns(
   bodies: readonly unknown[],
   placeOf: (index: number) => string,
-  turns: Turns,
+  turn: () => Promise<void>,
 ): Promise<Transaction[]> {
   const transactions: Transaction[] = [];
   for (const [index, body] of bodies.entries()) {
-    if (index > 0 && index % READ_AT_ONCE === 0) await turns.next();
+    if (index > 0 && index % READ_AT_ONCE === 0) await turn();
     transactions.push(parseCreateTransaction(body, placeOf(index)));
   }
   return transactions;
