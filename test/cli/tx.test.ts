@@ -219,6 +219,20 @@ describe('tx sign', () => {
     expect(isValid(out)).toBe(true);
   });
 
+  it('warns of an address of version 99999 that it signs for, and of no other', async () => {
+    const key = { secret_key: toHex(SEED) };
+    for (const version of [99_999, null, 0] as const) {
+      const address = addressOf(keyPairFromSeed(SEED).publicKey, version);
+      const keys = await file('keys.json', JSON.stringify({ addresses: { [address]: key } }));
+      const made = maker(address);
+      const draft = withPrevious(await spending(made, { Token: 5 }, '--raw', '--to', 'dev:2=5'), made);
+      const { status, out, err } = await run(['sign', '--key-file', keys], draft);
+      expect([status, isValid(out)]).toEqual([0, true]);
+      expect(err.includes(`\nwarning: ${address}: other keys have the same address`)).toBe(version === 99_999);
+      expect(err.includes('warning')).toBe(version === 99_999);
+    }
+  });
+
   it('signs with words, as far as --depth', async () => {
     const text = `${'abandon '.repeat(11)}about`;
     const derived = await DerivedKeys.of(parseWords(text));

@@ -1,6 +1,7 @@
 /** `tessera tx sign`: signs the inputs of a transaction whose keys are given. It opens no connection. */
 
 import type { SigningKey } from '../../chain/builders.js';
+import { ADDRESS_VERSION_TEMP } from '../../chain/constants.js';
 import { outputsPreimage, signableOf } from '../../chain/signable.js';
 import { sign } from '../../crypto/ed25519.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -8,6 +9,7 @@ import { assertSound } from '../../lib/fault.js';
 import type { Command, FlagSpec } from '../command.js';
 import { JSON_FLAG, YES_FLAG } from '../wallet/connection.js';
 import { confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
+import { warnOfTemporary } from '../wallet/temporary.js';
 import { type Draft, type DraftInput, draftText, outPointName, parseDraft, signatureFault, unsigned } from './draft.js';
 import { nameOf, readInput, STDIN } from './input.js';
 import { findKeys, KEY_FLAGS } from './keys.js';
@@ -69,6 +71,8 @@ export const command: Command = {
     const keys = await findKeys(new Set(draft.inputs.map(({ address }) => address)), args, context);
     try {
       context.stderr.write(summaryOf(draft, { own: new Set(keys.keys()), unproven }));
+      const isTemporary = (address: string) => keys.get(address)?.addressVersion === ADDRESS_VERSION_TEMP;
+      warnOfTemporary([...keys.keys()].filter(isTemporary), context);
       const without = open.find(({ address }) => !keys.has(address));
       if (!open.some(({ address }) => keys.has(address)) || (without !== undefined && !args.has('partial'))) {
         const whose = without === undefined ? 'nothing is left to be signed' : `no key is that of ${without.address}`;
