@@ -92,9 +92,19 @@ it('do not hold up a node that stops (rule P7)', async () => {
   await app.close();
 });
 
-it('end the connection when there are too many', async () => {
+it.each([
+  ['behind a stream', EVENTS + TYPE.repeat(200)],
+  ['that cost little', TYPE.repeat(500)],
+])('end the connection when there are more than 64, %s, and the client sees that', async (_what, text) => {
   const { app, url } = await listening();
-  const client = await send(app, EVENTS, TYPE.repeat(200));
-  if (!client.accepted.closed) await once(client.accepted, 'close');
+  const { socket, answers } = await send(app, text);
+  if (!socket.closed) await once(socket, 'close');
+  expect(answers().split('HTTP/1.1 200').length - 1).toBeLessThanOrEqual(1);
   expect((await fetch(`${url}/livez`)).status).toBe(200);
+});
+
+it('are all answered when there are 64', async () => {
+  const { app } = await listening();
+  const { answers } = await send(app, TYPE.repeat(65));
+  await expect.poll(() => answers().split('HTTP/1.1 200').length - 1, { timeout: 60_000 }).toBe(65);
 });
