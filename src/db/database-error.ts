@@ -11,6 +11,12 @@ export function databaseError(what: string, error: unknown): TesseraError {
   });
 }
 
+/** True where the disk, or the share of it, has no room for what failed. */
+export function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /no space left|disk quota|EDQUOT/i.test(error.message) || isDiskFull(error.cause);
+}
+
 /** The disk does not give back what is on it. Nothing says that it is damaged, but a node must not go on without it (rule P3). */
 export function unreadable(path: string, reason: string, cause: unknown): TesseraError {
   const message = `the disk does not let the database ${path} be read (${reason}): check the disk, and start again; nothing is known to be lost`;

@@ -5,10 +5,11 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Level } from 'level';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { isDiskFull } from './database-error.js';
 
 const LOCK_FOLDER = 'lock';
 const PID_FILE = 'lock.pid';
@@ -104,12 +105,15 @@ async function openLock(path: string): Promise<Level> {
   // The lock holds no data: whatever a crash or a full disk did to it must not keep the node from starting (rule P7).
   await rm(location, { recursive: true, force: true });
   try {
+    // LevelDB does not say why a folder cannot be made.
+    await mkdir(location);
     return await attempt();
   } catch (error) {
     await throwIfLocked(path, error);
-    throw new TesseraError('data_dir_invalid', `the data directory ${path} cannot be locked: ${causeMessage(error)}`, {
-      cause: error,
-    });
+    const [code, what] = isDiskFull(error)
+      ? (['database_failed', 'is on a full disk: make room there'] as const)
+      : (['data_dir_invalid', 'cannot be locked'] as const);
+    throw new TesseraError(code, `the data directory ${path} ${what}: ${causeMessage(error)}`, { cause: error });
   }
 }
 

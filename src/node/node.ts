@@ -6,12 +6,13 @@
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import { whyNoSodium } from '../crypto/ed25519-backend.js';
-import { fileError } from '../db/database-error.js';
+import { fileError, isDiskFull } from '../db/database-error.js';
 import { noteApi } from '../db/running-node.js';
 import { isForgotten } from '../journal/journal.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { ClosingStack } from '../lib/closing-stack.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { pause } from '../lib/pause.js';
 import { type Random, systemRandom } from '../lib/random.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
@@ -28,6 +29,9 @@ import { producersOf } from './producers.js';
 import { eventsOf } from './publish-events.js';
 import type { Role, RoleContext, RoleServices } from './roles/role.js';
 import { DEFINITIONS } from './roles/roles.js';
+
+/** Milliseconds between two attempts to open a node whose disk is full. */
+const ROOM_AGAIN_MS = 5_000;
 
 export interface NodeModules {
   readonly logger: NodeLogger;
@@ -153,7 +157,7 @@ export class Node implements Service {
 
   /**
    * Opens the node. A mempool node that was away until the journal went on without it is closed and opened again in this process,
-   * as by a restart: it comes to a new state then (docs/adr/0042-snapshots-and-trimming.md).
+   * as by a restart: it comes to a new state then (docs/adr/0042-snapshots-and-trimming.md). One whose disk is full waits until it has room.
    */
   async #openUntilItKeeps(): Promise<void> {
     for (;;) {
@@ -163,9 +167,12 @@ export class Node implements Service {
         if (this.#behind === undefined) return;
         throw this.#behind;
       } catch (error) {
-        if (!isForgotten(error) || this.#abort.signal.aborted) throw fileError(error);
-        this.#logger.warn({ err: error }, `the node opens again: ${errorMessage(error)}`);
+        const isFull = isDiskFull(error);
+        if (!(isFull || isForgotten(error)) || this.#abort.signal.aborted) throw fileError(error);
+        const what = isFull ? 'the disk is full, and the node opens when it has room' : 'the node opens again';
+        this.#logger[isFull ? 'error' : 'warn'](isFull ? {} : { err: error }, `${what}: ${errorMessage(error)}`);
         await this.#shut();
+        if (isFull) await pause(ROOM_AGAIN_MS, this.#abort.signal);
       }
     }
   }

@@ -235,6 +235,35 @@ describe.runIf(canMakeFaultyDisks)('a disk with less room than node.min_free_byt
   });
 });
 
+describe.runIf(canMakeFaultyDisks)('a node that is started on a full disk', () => {
+  it.each([
+    ['storage', 'write,create,mkdir /storage/ ENOSPC', 'the data directory'],
+    ['mempool', 'write /mempool/db/ ENOSPC', 'the database'],
+    ['user', 'write,create,mkdir /user/ ENOSPC', 'the data directory'],
+  ] as const)('%s, %s: says so, waits, and opens by itself', async (role, rule, what) => {
+    const node = nodes[role];
+    const opens = 'the disk is full, and the node opens when it has room';
+    const waits = () =>
+      until(`${role} to say so`, async () => {
+        const log = node.log();
+        return log.lastIndexOf(`${opens}: ${what}`) > log.lastIndexOf('stopping;') ? true : undefined;
+      });
+    await node.kill();
+    await disk.set(rule);
+    const ended = node.start().catch(() => undefined);
+    await waits();
+    expect(await node.stop()).toBe(0);
+    await ended;
+    const started = node.start();
+    await waits();
+    await disk.set();
+    await started;
+    for (const one of Object.values(nodes) as NodeProcess[]) await whenReady(one);
+    await accepted(client);
+    await expectKept();
+  });
+});
+
 describe.runIf(canMakeFaultyDisks)('after all of that, and kill -9 of every node', () => {
   it('everything that was acknowledged is there once, and no payment that was refused', async () => {
     const all = Object.values(nodes) as NodeProcess[];
