@@ -4,16 +4,20 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
+import type { Transaction } from '../../src/chain/types.js';
 import { forgotten, type Journal } from '../../src/journal/journal.js';
 import type { Leadership } from '../../src/journal/leadership.js';
 import { createDeferred, type Deferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
+import { stringifyExact } from '../../src/lib/json.js';
+import { openApp } from '../support/api/app.js';
 import { journalWith, openJournal } from '../support/journal.js';
 import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { genesisOut, pay, payment } from '../support/mempool.js';
 import { createBed } from '../support/peers.js';
-import { alice, bob, newFolder, type Setup, send, setUp, stored } from './running.js';
+import { alice, bob, cleanups, newFolder, type Setup, send, setUp, stored } from './running.js';
 
 const follower: Leadership = { leads: false, problem: null, changed: { on: () => () => undefined } };
 
@@ -70,6 +74,13 @@ async function behind(): Promise<Behind> {
 /** Alice spends her first output; bob spends what he gets. */
 const parent = send(alice, 0, bob);
 const rival = send(alice, 0, bob, 2);
+
+/** Why a mempool node cannot go on. */
+const ENDS = [
+  ['another state than the others', new TesseraError('state_diverged', 'the state differs')],
+  ['an etcd of an older copy', new TesseraError('data_corrupt', 'etcd was restored from an older copy')],
+  ['a fault of the program', new TypeError('undefined is not a function')],
+] as const;
 
 describe('a mempool node that is behind the journal', () => {
   it('admits what spends a transaction of another node that it has not read yet', async () => {
@@ -159,11 +170,7 @@ describe('a mempool node that is behind the journal', () => {
     all.held = undefined;
   });
 
-  it.each([
-    ['another state than the others', new TesseraError('state_diverged', 'the state differs')],
-    ['an etcd of an older copy', new TesseraError('data_corrupt', 'etcd was restored from an older copy')],
-    ['a fault of the program', new TypeError('undefined is not a function')],
-  ])('answers what clients know while it ends for %s', async (_what, error) => {
+  it.each(ENDS)('answers what clients know while it ends for %s', async (_what, error) => {
     const all = await behind();
     all.held = createDeferred<void>();
     const appended = all.late.mempool.submit([parent]).catch((refusal: unknown) => refusal);
@@ -177,6 +184,31 @@ describe('a mempool node that is behind the journal', () => {
     await expect(all.late.mempool.failed).rejects.toBe(error);
     all.held.resolve();
     all.held = undefined;
+  });
+
+  it.each(ENDS)('answers no post with internal_error while it ends for %s', async (_what, error) => {
+    const all = await behind();
+    const app = await openApp('mempool', { modules: { mempool: all.late.mempool } });
+    const post = async (transaction: Transaction, url = '/v1/transactions') => {
+      const list = [transactionToCreateJson(transaction)];
+      const payload = stringifyExact(url === '/v1/transactions' ? { transactions: list } : list);
+      const headers = { 'content-type': 'application/json' };
+      const { statusCode, body } = await app.inject({ method: 'POST', url, headers, payload });
+      return { statusCode, ...(JSON.parse(body) as { code?: string; reason?: string }) };
+    };
+    const held = createDeferred<void>();
+    all.held = held;
+    cleanups.push(async () => held.resolve());
+    const appended = post(parent);
+    await stored(all.leader.mempool, 1);
+    all.end(error);
+    expect(await appended).toMatchObject({ statusCode: 500, code: 'outcome_unknown' });
+    const more = send(bob, 1, alice);
+    expect(await post(more)).toMatchObject({ statusCode: 500, code: 'mempool_unreachable' });
+    expect(await post(parent)).toMatchObject({ statusCode: 500, code: 'mempool_unreachable' });
+    expect((await post(more, '/create_transactions')).reason).toMatch(/this mempool node cannot go on/);
+    await expect(all.late.mempool.failed).rejects.toBe(error);
+    expect(await post(more)).toMatchObject({ statusCode: 500, code: 'mempool_unreachable' });
   });
 
   it('says of what it has appended that it may be taken, when it stops', async () => {
