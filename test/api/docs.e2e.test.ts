@@ -70,6 +70,15 @@ describe('the page', () => {
     expect((await send(app, { url: '/v1/supply' })).headers['content-security-policy']).toBeUndefined();
   });
 
+  it('is not sent to who has it, and the document says so', async () => {
+    const app = await openDocs('mempool');
+    const { headers } = await send(app, { url: '/v1/docs' });
+    const again = { url: '/v1/docs', headers: { 'if-none-match': String(headers.etag) } };
+    expect(await send(app, again)).toMatchObject({ status: 304, text: '' });
+    const { body } = await send(app, { url: '/v1/openapi.json' });
+    expect(body.paths['/v1/docs'].get.responses).toMatchObject({ 200: { headers: { ETag: {} } }, 304: {} });
+  });
+
   it('says that it is not built, on a node that works', async () => {
     const app = await openApp('mempool');
     const { status, text } = await send(app, { url: '/v1/docs' });

@@ -184,3 +184,18 @@ describe('GET /v1/openapi.json (decision H9)', () => {
     expect(again.status).toBe(304);
   });
 });
+
+describe('what a node answers', () => {
+  it.each(ROLES)('names in Allow the methods that are described, and HEAD: %s', async (role) => {
+    const app = await openApp(role);
+    const { body } = await send(app, { url: '/v1/openapi.json' });
+    const paths = Object.entries(body.paths as typeof whole.paths);
+    expect(paths.length).toBeGreaterThan(5);
+    for (const [path, item] of paths) {
+      const url = path.replaceAll(/\{\w+\}/g, '1');
+      const { headers } = await send(app, { method: 'OPTIONS', url });
+      const allowed = String(headers.allow).toLowerCase().split(', ');
+      expect([path, allowed.filter((method) => method !== 'head').sort()]).toEqual([path, Object.keys(item).sort()]);
+    }
+  });
+});

@@ -27,7 +27,10 @@ export class NotServed {
   }
 
   error(method: string, path: string): TesseraError {
-    const allowed = new Set(this.#here.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods));
+    const here = this.#here.filter(({ pattern }) => pattern.test(path));
+    // A path that is written out is none of those with a parameter in its place: what these answer there is an error.
+    const own = here.filter(({ operation }) => operation.path === path);
+    const allowed = new Set((own.length > 0 ? own : here).flatMap(({ methods }) => methods));
     if (allowed.size > 0) {
       const allow = [...allowed].join(', ');
       return new TesseraError('method_not_allowed', `This route takes ${allow}, not ${method}.`, {

@@ -217,6 +217,8 @@ function successResponse(success: Success, parts: Parts): JsonObject {
 }
 
 function successContent({ media, example }: Success, schema: TSchema, { schemas }: Parts): JsonObject {
+  // `x-events` describes a stream: before OpenAPI 3.2 some read a schema as that of all its text, and some as that of each event.
+  if (media === 'text/event-stream') return { [media]: {} };
   const content = jsonContent(schema, schemas, media);
   if (example === undefined) return content;
   return Object.fromEntries(Object.entries(content).map(([type, one]) => [type, { ...(one as JsonObject), example }]));

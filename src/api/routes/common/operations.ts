@@ -40,7 +40,12 @@ export const getDocs = defineOperation({
   tag: 'Common',
   summary: 'A page to read about the routes of this node and to try them',
   success: {
-    200: { description: 'A web page that loads nothing from elsewhere.', schema: Type.String(), media: 'text/html' },
+    200: {
+      description: 'A web page that loads nothing from elsewhere.',
+      schema: Type.String(),
+      media: 'text/html',
+      cacheable: true,
+    },
   },
   errors: [],
 });
