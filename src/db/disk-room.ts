@@ -24,6 +24,8 @@ const MIB = 1024 * 1024;
 export interface Room {
   /** Nothing new is to be written. */
   readonly isLow: boolean;
+  /** Why nothing new is written, for people; empty when all is well. */
+  readonly problems: readonly string[];
   /** Throws `write_failed` while nothing new is to be written. */
   check(): void;
   /** Fires when there is too little space. */
@@ -35,6 +37,7 @@ export interface Room {
 /** Room for services that write to no disk. */
 export const endlessRoom: Room = {
   isLow: false,
+  problems: [],
   check: () => undefined,
   ranLow: new SignalSource(),
   isBack: new SignalSource(),
@@ -88,7 +91,6 @@ export class DiskRoom implements Room, Service {
     return this.#isBack;
   }
 
-  /** Why nothing new is written, for people; empty when all is well. */
   get problems(): readonly string[] {
     return [...(this.#isLow ? [this.#sentence()] : []), ...this.#modules.databases.problems];
   }

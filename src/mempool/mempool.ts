@@ -47,7 +47,7 @@ export interface MempoolFigures {
   readonly seq: number;
   /** Why mempool and storage are not at the same block; null when nothing is wrong. */
   readonly apart: string | null;
-  /** Why storage does not keep the closed block; null when nothing is wrong. */
+  /** Why storage does not keep the closed block, or could keep none; null when nothing is wrong. */
   readonly notStored: string | null;
   /** Why no script can be verified now; null when nothing is wrong. */
   readonly notVerified: string | null;
@@ -166,7 +166,7 @@ export class Mempool implements MempoolService, Service {
   }
 
   figures(): MempoolFigures {
-    const { state, maker, verifier, sender, sync } = this.#up();
+    const { state, maker, verifier, sender, sync, tips } = this.#up();
     return {
       height: state.head.height,
       waitingCount: state.waiting.count,
@@ -178,7 +178,7 @@ export class Mempool implements MempoolService, Service {
       checks: verifier.ran,
       seq: state.seq,
       apart: sync.problem,
-      notStored: sender.problem,
+      notStored: sender.problem ?? tips.problem,
       notVerified: verifier.problem,
       clockOff: sync.clocks.problem,
     };

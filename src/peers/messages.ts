@@ -146,6 +146,7 @@ export const MESSAGES = {
    * Sent as an answer, or unasked after each block stored. `next` is the number of blocks stored; a mempool node knows it
    * from storage. `hash` and `certificate` are of the last one. An answer has the `time` of the node in Unix milliseconds, but not that
    * of an earlier version.
+   * `problem`: why storage can take no block, for the mempool nodes of its operator.
    */
   'chain.tip': define(
     Type.Object({
@@ -153,6 +154,7 @@ export const MESSAGES = {
       hash: Type.Union([Hash, Type.Null()]),
       certificate: BlockCertificate,
       time: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+      problem: Type.Optional(Reason),
     }),
   ),
   'chain.tip.get': define(Empty),

@@ -4,6 +4,7 @@
  */
 
 import type { Producers } from '../chain/certificate.js';
+import { endlessRoom, type Room } from '../db/disk-room.js';
 import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -11,7 +12,7 @@ import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import { DoubleSigning } from '../observability/double-signing.js';
 import { type Metrics, noMetrics } from '../observability/metrics.js';
-import type { PeerNetwork } from '../peers/network.js';
+import type { Link, PeerNetwork } from '../peers/network.js';
 import type { Archive, StoredBlockName } from './archive/archive.js';
 import { parseEntryKey } from './archive/layout.js';
 import { BlockReceiver, tipBody } from './blocks/block-receiver.js';
@@ -38,10 +39,13 @@ export interface StorageServiceModules {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics;
+  /** Room on the disk; unlimited when left out. */
+  readonly room?: Room;
 }
 
 export class RunningStorageService implements StorageService, Service {
   readonly #archive: Archive;
+  readonly #room: Room;
   readonly #network: StorageServiceModules['network'];
   readonly #logger: Logger;
   readonly #healing: Healing | undefined;
@@ -53,9 +57,10 @@ export class RunningStorageService implements StorageService, Service {
   readonly #subscriptions: (() => void)[] = [];
 
   constructor(options: StorageServiceOptions, modules: StorageServiceModules) {
-    const { archive, healing, network, clock, logger, metrics = noMetrics } = modules;
+    const { archive, healing, network, clock, logger, metrics = noMetrics, room = endlessRoom } = modules;
     const doubleSigning = new DoubleSigning({ logger, metrics });
     this.#archive = archive;
+    this.#room = room;
     this.#healing = healing;
     this.#network = network;
     this.#logger = logger;
@@ -66,6 +71,7 @@ export class RunningStorageService implements StorageService, Service {
     archive.failed.on(this.#failure.report);
     new BlockReceiver({
       archive,
+      room,
       producers,
       network,
       clock,
@@ -76,6 +82,7 @@ export class RunningStorageService implements StorageService, Service {
         logger.warn({ height, next: archive.nextHeight }, 'the mempool is ahead of this archive');
         onBehind();
       },
+      onFailed: () => this.#tellMempools(),
       onDelivered: (link, height) => this.#mempoolTips.delivered(link, height),
       onTip: (link, tip) => {
         if (link.role === 'storage') this.#catchUp.hear(link, tip);
@@ -97,9 +104,10 @@ export class RunningStorageService implements StorageService, Service {
         this.#hadAll = true;
         this.#announce();
         // A block that was fetched was not delivered by a mempool node, so the mempool does not know that it is stored.
-        for (const link of this.#network.links)
-          if (link.role === 'mempool' && link.trusted) link.send('chain.tip', tipBody(this.#archive));
+        this.#tellMempools();
       }),
+      this.#room.ranLow.on(() => this.#tellMempools()),
+      this.#room.isBack.on(() => this.#tellMempools()),
     );
     this.#catchUp.start();
     this.#mempoolTips.start();
@@ -203,11 +211,19 @@ export class RunningStorageService implements StorageService, Service {
     return new TesseraError('archive_incomplete', `The archive is being made whole: ${has}. Try again later.`);
   }
 
+  #tellMempools(): void {
+    for (const link of this.#network.links) if (link.role === 'mempool' && link.trusted) this.#tell(link);
+  }
+
+  #tell(link: Link): void {
+    link.send('chain.tip', tipBody(link, { archive: this.#archive, room: this.#room }));
+  }
+
   #announce(): void {
     for (const link of this.#network.links) {
       // Only nodes of this operator can use a tip that nothing proves.
       const isOfUse = link.trusted || this.#archive.tipCertificate !== undefined;
-      if (link.role === 'storage' && isOfUse) link.send('chain.tip', tipBody(this.#archive));
+      if (link.role === 'storage' && isOfUse) this.#tell(link);
     }
   }
 }

@@ -25,6 +25,7 @@ class FullDisk implements Room {
   readonly isBack = new SignalSource<void>();
   readonly asked = new SignalSource<void>();
   isLow = true;
+  readonly problems = [];
 
   check(): void {
     if (!this.isLow) return;

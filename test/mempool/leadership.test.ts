@@ -274,6 +274,39 @@ describe('two mempool nodes at one journal', () => {
     expectSame(all);
   });
 
+  it('both say it by name when no storage node can keep a block, and no more when one can', async () => {
+    const all = await pair();
+    const [one, two] = all.nodes;
+    await addMinerOfBoth(all, { isEager: true });
+    await Promise.all([stored(one.mempool, 0), stored(two.mempool, 0)]);
+    const other = all.bed.node('second storage', { role: 'storage', secret: SECRET });
+    keepStep(other);
+    await other.start();
+    for (const { network } of all.nodes) await other.dial(network.address, { timeoutMs: 5_000 });
+    const [block] = all.blocks;
+    if (block === undefined) throw new Error('no block');
+    const hash = blockHash(block.block.header);
+    const say = (storage: PeerNetwork, problem?: string): void => {
+      for (const link of storage.links) link.send('chain.tip', { next: 1, hash, ...(problem && { problem }) });
+    };
+    const said = () => all.nodes.map(({ mempool }) => mempool.figures().notStored);
+    say(all.storage, 'the disk has 0 MiB left');
+    await settle();
+    expect(said()).toEqual([null, null]);
+    say(other, 'the database cannot be written');
+    await expect
+      .poll(said)
+      .toEqual(
+        [1, 2].map(() =>
+          expect.stringMatching(
+            /^no block can be kept: .*: the disk has 0 MiB left; .*: the database cannot be written$/,
+          ),
+        ),
+      );
+    say(other);
+    await expect.poll(said).toEqual([null, null]);
+  });
+
   it('take no transactions at one that is far behind storage, and adopt nothing there', async () => {
     const all = await pair();
     const [one, two] = all.nodes;

@@ -72,6 +72,7 @@ describe('a disk that the journal has filled', () => {
   /** Has room again as soon as the journal is cut. */
   class FilledDisk implements Room {
     isLow = false;
+    readonly problems = [];
     readonly ranLow = new SignalSource<void>();
     readonly isBack = new SignalSource<void>();
 

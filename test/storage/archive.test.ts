@@ -77,6 +77,7 @@ describe('the archive, on a disk that fails', () => {
   it('takes no block while there is too little room', async () => {
     const room = {
       isLow: true,
+      problems: [],
       check: () => {
         throw new TesseraError('write_failed', 'too little room');
       },

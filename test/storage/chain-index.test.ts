@@ -130,6 +130,7 @@ describe('a disk that refuses', () => {
       get isLow() {
         return low.is;
       },
+      problems: [],
       check: () => {
         if (low.is) throw new TesseraError('write_failed', 'too little room');
       },

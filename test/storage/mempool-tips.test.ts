@@ -2,8 +2,10 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { encodeFullBlock } from '../../src/chain/codec.js';
+import { endlessRoom } from '../../src/db/disk-room.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
+import { SignalSource } from '../../src/lib/signal.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';
@@ -176,5 +178,47 @@ describe('what several mempool nodes know to be stored', () => {
     expect(answer.type).toBe('block.stored');
     leader.network.handle('chain.tip.get', () => ({ type: 'chain.tip', body: { next: 5, hash: chain.hash(4) } }));
     expect(await problems()).toEqual([null, null, null, null, null]);
+  });
+});
+
+describe('a disk that is full', () => {
+  it('is told to the mempool nodes of the operator, by name and at once, and so is that it has room again', async () => {
+    const room = {
+      ...endlessRoom,
+      problems: [] as string[],
+      ranLow: new SignalSource<void>(),
+      isBack: new SignalSource<void>(),
+    };
+    const full = await createStorageNode('full', clock, undefined, undefined, undefined, undefined, room);
+    await full.fill(chain, 4);
+    await full.service.start();
+    const [own, other] = [mempool(4), createFakeNode('other storage', 'storage')];
+    const { b: delivering } = connect(full.node, own, clock);
+    const { b: asking } = connect(full.node, other, clock);
+    await settle();
+    const told = (node: FakeNode) => node.received.filter(({ type }) => type === 'chain.tip').map(({ body }) => body);
+    const tip = { next: 4, hash: chain.hash(3) };
+    const news = async (node: FakeNode) => {
+      await settle();
+      return told(node).at(-1);
+    };
+    room.problems = ['the disk of /data has 0 MiB left'];
+    room.ranLow.emit();
+    expect(await news(own)).toEqual({ ...tip, problem: 'the disk of /data has 0 MiB left' });
+    room.problems = [];
+    room.isBack.emit();
+    expect(await news(own)).toEqual(tip);
+    // A disk that is full in the middle of a write is known by the block that it did not take.
+    full.hooks.beforeWrite = async () => {
+      room.problems = ['the database archive cannot be written'];
+      throw new TesseraError('database_failed', 'no space left');
+    };
+    const block = chain.block(4);
+    const body = { block_num: 4, hash: chain.hash(4) };
+    await delivering.request('block.deliver', body, { attachment: encodeFullBlock(block) });
+    expect(await news(own)).toEqual({ ...tip, problem: 'the database archive cannot be written' });
+    expect((await delivering.request('chain.tip.get', {})).body).toMatchObject({ problem: expect.any(String) });
+    expect((await asking.request('chain.tip.get', {})).body).not.toHaveProperty('problem');
+    expect(JSON.stringify(told(other))).not.toContain('problem');
   });
 });

@@ -291,6 +291,7 @@ describe('what the system refuses while it heals', () => {
       get isLow() {
         return disk.isLow;
       },
+      problems: [],
       check() {
         if (disk.isLow) throw new TesseraError('write_failed', 'the disk is full');
       },

@@ -21,6 +21,8 @@ export interface StorageTip {
   readonly next: number;
   /** Hash of the last one; null when it has none. */
   readonly hash: string | null;
+  /** Why it can take no block; undefined when it can. */
+  readonly problem?: string | undefined;
 }
 
 /**
@@ -96,10 +98,16 @@ export class StorageTips {
     return [...this.#network.links].some((link) => isTrustedStorage(link) && !this.#tips.has(link));
   }
 
+  /** Why no storage node can take a block; null when one can, or none is linked. */
+  get problem(): string | null {
+    const said = [...this.#tips].map(([{ address }, { problem }]) => problem && `${address}: ${problem}`);
+    return said.length === 0 || said.includes(undefined) ? null : `no block can be kept: ${said.join('; ')}`;
+  }
+
   /** Takes in what a storage node says or shows. */
-  note(link: Link, { next, hash }: StorageTip): void {
+  note(link: Link, { next, hash, problem }: StorageTip): void {
     if (!isTrustedStorage(link) || !this.#network.links.has(link)) return;
-    this.#tips.set(link, { next, hash });
+    this.#tips.set(link, { next, hash, problem });
     this.changed.emit();
   }
 

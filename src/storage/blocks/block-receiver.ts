@@ -9,6 +9,7 @@ import { MAX_BLOCK_AHEAD_SECONDS } from '../../chain/constants.js';
 import { decodeFullBlockInPieces } from '../../chain/decode-in-pieces.js';
 import { blockHash } from '../../chain/hash.js';
 import type { BlockHeader, FullBlock } from '../../chain/types.js';
+import type { Room } from '../../db/disk-room.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
@@ -32,6 +33,7 @@ const MAX_REASON_LENGTH = 1_000;
 
 export interface BlockReceiverModules {
   readonly archive: Archive;
+  readonly room: Pick<Room, 'problems'>;
   /** Keys that must have signed a block; undefined in a network that names no producers. */
   readonly producers: Producers | undefined;
   readonly network: Pick<PeerNetwork, 'handle'>;
@@ -41,6 +43,8 @@ export interface BlockReceiverModules {
   readonly doubleSigning: DoubleSigning;
   /** Called when the mempool is ahead: blocks before `height` are missing here. */
   onBehind(height: number): void;
+  /** Called when a delivered block could not be stored. */
+  onFailed(): void;
   /** Called when a mempool node has delivered a block that is stored here. */
   onDelivered(link: Link, height: number): void;
   /** Called when a node says how many blocks it has. */
@@ -60,13 +64,13 @@ export class BlockReceiver {
   constructor(modules: BlockReceiverModules) {
     this.#modules = modules;
     this.#slices = new TimeSlices(modules.clock);
-    const { archive, network, clock, onTip } = modules;
+    const { network, clock, onTip } = modules;
     network.handle('block.deliver', (link, message) => this.#onDeliver(link, message));
     network.handle('headers.get', (link, message) => this.#onHeadersGet(link, message));
     network.handle('blocks.get', (link, message) => this.#onBlocksGet(link, message));
-    network.handle('chain.tip.get', () => ({
+    network.handle('chain.tip.get', (link) => ({
       type: 'chain.tip',
-      body: { ...tipBody(archive), time: clock.now() },
+      body: { ...tipBody(link, modules), time: clock.now() },
     }));
     network.handle('chain.tip', (link, { body }) => {
       onTip(link, body);
@@ -85,6 +89,7 @@ export class BlockReceiver {
       // A node that stops has lost nothing: the block is delivered again.
       if (!isTesseraError(error, 'shutting_down'))
         this.#modules.logger.error({ err: error, height }, 'a delivered block could not be stored');
+      this.#modules.onFailed();
       return errorReply(error);
     }
   }
@@ -242,9 +247,14 @@ export async function noteOther(
   doubleSigning.found({ height, kept, other, producer: certificate.key });
 }
 
-/** The body of `chain.tip`. */
-export function tipBody({ tip, tipCertificate: certificate }: Archive): MessageBody<'chain.tip'> {
-  return { next: tip.next, hash: tip.hash, ...(certificate && { certificate }) };
+/** The body of `chain.tip` for this link. */
+export function tipBody(
+  { role, trusted }: Link,
+  { archive, room }: Pick<BlockReceiverModules, 'archive' | 'room'>,
+): MessageBody<'chain.tip'> {
+  const { tip, tipCertificate: certificate } = archive;
+  const problem = role === 'mempool' && trusted ? room.problems.join('; ').slice(0, MAX_REASON_LENGTH) : '';
+  return { next: tip.next, hash: tip.hash, ...(certificate && { certificate }), ...(problem && { problem }) };
 }
 
 function errorReply(error: unknown): Reply {

@@ -1,5 +1,6 @@
 /** A storage node on a fake network, with its archive in memory. */
 
+import { endlessRoom, type Room } from '../../../src/db/disk-room.js';
 import type { ChainRules } from '../../../src/ledger/block/rules.js';
 import type { ScriptVerifier } from '../../../src/ledger/block/spending.js';
 import { Verifier } from '../../../src/ledger/verifier/verifier.js';
@@ -23,6 +24,7 @@ export async function createStorageNode(
   logger: Logger = silentLogger,
   metrics: Metrics = noMetrics,
   scripts: ScriptVerifier = new Verifier({ threads: 0 }),
+  room: Room = endlessRoom,
 ) {
   const node = createFakeNode(name, 'storage');
   const hooks = { beforeWrite: async (): Promise<void> => undefined };
@@ -34,7 +36,7 @@ export async function createStorageNode(
   const archive = await Archive.open({ rules }, { kv, metrics, scripts });
   const service = new RunningStorageService(
     { catchUp: CATCH_UP, producers: rules.producers },
-    { archive, network: node.network, clock, logger, metrics },
+    { archive, network: node.network, clock, logger, metrics, room },
   );
   return {
     ...node,
