@@ -1,16 +1,16 @@
 /**
- * What several holders share: places, bytes, or several such measures at once. A budget has a total, and a share for each holder, so that
- * none takes all: a fixed one, or no more than it leaves free (as switches share a buffer by dynamic thresholds): alone it has half of the
- * total, a second holder a quarter, and whoever comes later still finds room.
+ * Budget that several holders share: places, bytes, or several such measures at once. A budget has a total, and a share for
+ * each holder, so that none takes all: a fixed one, or no more than it leaves free (as switches share a buffer by dynamic
+ * thresholds): alone it has half of the total, a second holder a quarter, and whoever comes later still finds room.
  */
 
 /** One number for each measure of a budget. */
 export type Amount = readonly number[];
 
 export interface BudgetLimits {
-  /** Of all holders together. */
+  /** Limit of all holders together. */
   readonly total: Amount;
-  /** Of one holder. `free`: as much as is left when it has taken. Without a share it may take what is left. */
+  /** Limit of one holder. `free`: as much as is left when it has taken. Without a share it may take what is left. */
   readonly share?: Amount | 'free';
   /** A holder that has nothing keeps to its share as well; else it may take what is left. */
   readonly alsoFirst?: boolean;
@@ -24,7 +24,7 @@ export class Budget {
   #taken: Amount;
   readonly #held = new Map<string, Amount>();
 
-  /** By default, of one measure and without limits: it only counts. */
+  /** Makes a budget, by default of one measure and without limits: it only counts. */
   constructor(
     limits: BudgetLimits = { total: [Number.POSITIVE_INFINITY], refuse: () => new Error('it has no limits') },
   ) {
@@ -33,12 +33,12 @@ export class Budget {
     this.#taken = this.#nothing;
   }
 
-  /** What all holders have. */
+  /** Amount that all holders have. */
   get taken(): Amount {
     return this.#taken;
   }
 
-  /** What one holder has. */
+  /** Amount that one holder has. */
   of(holder: string | undefined): Amount {
     return (holder !== undefined && this.#held.get(holder)) || this.#nothing;
   }
@@ -55,12 +55,12 @@ export class Budget {
     if (isBeyondShare || !this.hasRoom(amount, taken)) throw this.#limits.refuse(this.of(holder), isBeyondShare);
   }
 
-  /** Whether the total has room for as much more. */
+  /** True if the total has room for as much more. */
   hasRoom(amount: Amount, taken = this.#taken): boolean {
     return this.#limits.total.every((max, i) => at(taken, i) + at(amount, i) <= max);
   }
 
-  /** Whether the share of the holder has room for as much more. Nobody's share is unlimited. */
+  /** True if the share of the holder has room for as much more. Nobody's share is unlimited. */
   isWithinShare(holder: string | undefined, amount: Amount, taken = this.#taken): boolean {
     const { share, total, alsoFirst } = this.#limits;
     if (share === undefined || holder === undefined) return true;
@@ -106,8 +106,8 @@ export interface Places {
 }
 
 /**
- * Among which one goes to make room for one more of `holder`: its own when it has its share, those of whoever has most when all places are
- * taken, none while there is room. In the order of `taken`.
+ * Candidates of which one goes to make room for one more of `holder`: its own when it has its share, those of whoever has
+ * most when all places are taken, none while there is room. In the order of `taken`.
  */
 export function inTheWay<T>(
   taken: Iterable<T>,

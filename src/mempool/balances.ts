@@ -1,4 +1,4 @@
-/** What addresses hold, copied out of the table of unspent outputs. */
+/** Balances of addresses, copied out of the table of unspent outputs. */
 
 import { shownTotal } from '../chain/assets.js';
 import type { UtxoTable } from '../ledger/utxo/utxo-table.js';

@@ -33,7 +33,7 @@ const VERDICTS: ReadonlySet<string> = new Set([
   'double_spend',
 ]);
 
-/** Of one transaction, or of a group: then the last of its members' in this order. */
+/** Outcomes of one transaction, or of a group: then the last of its members' in this order. */
 const OUTCOMES = ['admitted', 'refused', 'orphan', 'later'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
@@ -148,7 +148,7 @@ export class CarriedOver {
     return OUTCOMES.findLast((one) => outcomes.has(one)) ?? 'admitted';
   }
 
-  /** What is in a block counts as admitted. */
+  /** Submits transactions as one group. One that is in a block counts as admitted. */
   async #submitTogether(txs: readonly Transaction[], mayPutOff: boolean): Promise<Outcome> {
     const early = this.#isEarly(txs);
     // Without a word to anybody: a refusal would be known as Rejected.

@@ -54,7 +54,7 @@ export class Gateway {
   readonly #unready: () => string | null;
   readonly #signer: Signer | undefined;
   readonly #slices: TimeSlices;
-  /** What comes over one link is read in its order: a payment may spend what the one before it pays. */
+  /** Locks of links: what comes over one link is read in its order, because a payment may spend what the one before it pays. */
   readonly #reading = new WeakMap<Link, Mutex>();
   readonly #listeners: (() => void)[] = [];
 

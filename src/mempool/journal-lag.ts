@@ -1,6 +1,6 @@
 /**
- * How long entries of the journal wait until the state has applied them, as far as looks from time to time can tell: one
- * at each scrape.
+ * Lag of the journal: how long its entries wait until the state has applied them, as far as looks from time to time can tell,
+ * one at each scrape.
  */
 
 import type { Clock } from '../lib/clock.js';
@@ -10,13 +10,13 @@ const MAX_LOOKS = 1_000;
 
 interface Look {
   readonly head: number;
-  /** By the monotonic clock, in ms. */
+  /** Time by the monotonic clock, in ms. */
   readonly at: number;
 }
 
 export class JournalLag {
   readonly #clock: Clock;
-  /** Those at which something had not been applied that has not been yet, the oldest first. */
+  /** Looks at which something had not been applied that has not been yet, the oldest first. */
   #looks: Look[] = [];
 
   constructor(clock: Clock) {

@@ -1,4 +1,4 @@
-/** What a mempool is made from. */
+/** Parts that a mempool is made from. */
 
 import type { Unicorn } from '../chain/unicorn.js';
 import type { Room } from '../db/disk-room.js';
@@ -32,7 +32,7 @@ export interface MempoolOptions {
 export interface MempoolModules {
   readonly kv: Kv;
   readonly journal: Journal;
-  /** Whether this node makes the blocks; it does when left out. */
+  /** Leadership; without it this node makes the blocks. */
   readonly leadership?: Leadership;
   /** The name of this node among those that share the journal; undefined when nobody else does. */
   readonly replica?: string | undefined;
@@ -47,7 +47,7 @@ export interface MempoolModules {
   readonly signer?: Signer | undefined;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
-  /** Where the image of the unspent outputs is; none is kept when it is left out. */
+  /** Place of the image of the unspent outputs; without it none is kept. */
   readonly image?: OutputImageOptions | undefined;
   /** True while blocks are made only for who asks for them (dev networks). */
   readonly isMiningHeld?: (() => boolean) | undefined;

@@ -28,14 +28,14 @@ import { Statuses } from './state/statuses.js';
 
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Those that are made first, so that a stop need not wait for the replay. */
+/** Parts that are made first, so that a stop need not wait for the replay. */
 export interface EarlyParts {
   applier?: Applier;
   image?: OutputImage;
   verifier?: Verifier;
 }
 
-/** Whoever opens the parts. */
+/** Host that opens the parts. */
 export interface PartsHost {
   /** Filled as they are made. */
   readonly early: EarlyParts;

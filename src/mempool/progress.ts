@@ -1,4 +1,4 @@
-/** How far the start of a mempool is, for whoever shows it. */
+/** Progress of a mempool's start, for whoever shows it. */
 
 export interface MempoolProgress {
   /** Reading the state: unspent outputs so far. */
@@ -7,8 +7,8 @@ export interface MempoolProgress {
   replaying(done: number, total: number): void;
   /** Taking in blocks that storage has and this node lacks: blocks done, blocks to do. */
   adopting(done: number, total: number): void;
-  /** That phase is over. */
+  /** Ends that phase. */
   adopted(): void;
-  /** How far the current phase is, in words; undefined while there is none. */
+  /** Progress of the current phase, in words; undefined while there is none. */
   readonly adoptingNow: string | undefined;
 }

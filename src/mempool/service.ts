@@ -1,5 +1,5 @@
 /**
- * What the mempool offers to the rest of the node. Every method throws `mempool_unreachable` while it is not up (decision
+ * Service of the mempool for the rest of the node. Every method throws `mempool_unreachable` while it is not up (decision
  * V24).
  */
 
@@ -24,7 +24,7 @@ export interface Balances {
   readonly tokens: bigint;
   /** Genesis hash → amount. */
   readonly items: ReadonlyMap<string, bigint>;
-  /** In the order asked for, without addresses that have no outputs (decision V5). */
+  /** Holdings in the order asked for, without addresses that have no outputs (decision V5). */
   readonly addresses: ReadonlyMap<string, Holdings>;
 }
 
@@ -65,7 +65,7 @@ export interface MempoolService {
    * `MAX_LISTED_OUTPUTS`.
    */
   balances(addresses: readonly string[]): Balances;
-  /** How many unspent outputs the named addresses have together, counted up to `limit`. Cheap, unlike `balances`. */
+  /** Number of unspent outputs that the named addresses have together, counted up to `limit`. Cheap, unlike `balances`. */
   countOutputs(addresses: readonly string[], limit: number): number;
   /** Raw units. */
   supply(): { readonly total: bigint; readonly issued: bigint };

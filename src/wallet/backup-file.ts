@@ -78,7 +78,7 @@ interface BackupOptions {
   readonly passphrase: string;
   /** Milliseconds since the Unix epoch. */
   readonly now: number;
-  /** For tests; `DEFAULT_SCRYPT_COST` otherwise. */
+  /** Cost of scrypt for tests; `DEFAULT_SCRYPT_COST` otherwise. */
   readonly scryptCost?: ScryptCost | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a wallet can prove of a block that a mempool node tells of: that a producer of the network has signed it, that it
- * carries its proof of work, follows the block before, and holds the transactions that concern the wallet. What it cannot
+ * Checks what a wallet can prove of a block that a mempool node tells of: that a producer of the network has signed it, that
+ * it carries its proof of work, follows the block before, and holds the transactions that concern the wallet. What it cannot
  * prove: that the transactions of others are valid, and that the target is the one that the chain demands.
  */
 
@@ -69,7 +69,7 @@ export function* contentFaultInPieces(
   return header.bNum === 0n ? genesisFault(hash, full, rules) : yield* namesFault(hash, full, rules);
 }
 
-/** Whether the block can stand where it says, by what the wallet knows of the last block. */
+/** Fault of a block that cannot stand where it says, by what the wallet knows of the last block. */
 export function placeFault(
   header: BlockHeader,
   hash: string,

@@ -1,6 +1,6 @@
 /**
- * What the chain tells the wallet: blocks, refreshes of addresses, and where the next mining reward goes. A block is checked
- * before it is taken in (`block-check.ts`).
+ * Intake of what the chain tells the wallet: blocks, refreshes of addresses, and where the next mining reward goes. A block
+ * is checked before it is taken in (`block-check.ts`).
  */
 
 import { blockCertificateFault, type Certificate } from '../chain/certificate.js';
@@ -48,7 +48,7 @@ export interface ProvenOutput {
 /** Records of past blocks that wait to be written with those of later ones. */
 const MAX_WAITING_RECORDS = 1_000;
 
-/** How blocks are checked; see `WalletOptions`. */
+/** Options of checking blocks; see `WalletOptions`. */
 export type BlockIntakeOptions = Pick<WalletOptions, 'activationHeight' | 'producers' | 'genesis'>;
 
 export interface BlockIntakeModules {
@@ -68,7 +68,7 @@ export class BlockIntake {
   readonly #options: BlockIntakeOptions;
   readonly #modules: BlockIntakeModules;
   readonly #doubleSigning: DoubleSigning;
-  /** Of blocks that were checked. */
+  /** Concerns of blocks that were checked. */
   readonly #concerns = new WeakMap<ToldBlock, Concern>();
   /** Blocks are taken in one after the other. */
   readonly #applying = new Mutex();

@@ -1,6 +1,6 @@
 /**
- * Which transactions of a block concern the wallet: a large block has thousands, and the wallet has to look at few of them. Found
- * in pieces; it holds for the coins and keys of that moment, and says when they have changed.
+ * Finds the transactions of a block that concern the wallet: a large block has thousands, and the wallet has to look at few
+ * of them. Found in pieces; it holds for the coins and keys of that moment, and says when they have changed.
  */
 
 import { outPointKey } from '../chain/transaction.js';
@@ -66,7 +66,7 @@ function* concerning(
 ): Pieces<{ readonly hashes: string[]; readonly places: Set<number> }> {
   const hashes: string[] = [];
   const places = new Set<number>();
-  /** What the block itself pays to the wallet: a later transaction of it may spend that. */
+  /** Outputs that the block itself pays to the wallet: a later transaction of it may spend them. */
   const own = new Set<string>();
   const names = [...block.transactions, block.header.miningTxHash];
   const isPaid = ({ outputs, fees }: Transaction): boolean =>

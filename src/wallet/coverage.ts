@@ -1,4 +1,4 @@
-/** What the words of the wallet cover, and its backup file, which has the rest. */
+/** Coverage of the wallet by its words, and its backup file, which has the rest. */
 
 import type { Clock } from '../lib/clock.js';
 import type { Random } from '../lib/random.js';

@@ -1,8 +1,8 @@
 /**
- * What the wallet knows of the items that it holds: how many of each class, and their metadata. Only the transaction that
- * created a class has its metadata, and its hash is the name of the class, so that such a transaction is proof of what it
- * says, whoever brings it. Those of items that came to the wallet straight from their creation are kept by `CoinStore`; the
- * others may be told by whoever pays with them.
+ * Items that the wallet holds: how many of each class, and their metadata. Only the transaction that created a class has its
+ * metadata, and its hash is the name of the class, so that such a transaction is proof of what it says, whoever brings it.
+ * Those of items that came to the wallet straight from their creation are kept by `CoinStore`; the others may be told by
+ * whoever pays with them.
  */
 
 import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
@@ -27,7 +27,7 @@ export interface ItemsModules {
 
 export class Items {
   readonly #modules: ItemsModules;
-  /** By hash. In memory only: anybody may tell. */
+  /** Creations by hash. In memory only: anybody may tell. */
   readonly #told = new Map<string, Transaction>();
 
   constructor(modules: ItemsModules) {

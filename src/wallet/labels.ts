@@ -1,4 +1,4 @@
-/** What the owner calls addresses and transactions. Kept in the wallet, sealed with nothing: labels are no secrets. */
+/** Labels of the owner for addresses and transactions. Kept in the wallet, sealed with nothing: labels are no secrets. */
 
 import { prefixRange } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
@@ -15,7 +15,7 @@ const MAX_NAME = 128;
 
 export class Labels {
   readonly #writes: WriteBuffer;
-  /** By kind and name, as in the key. */
+  /** Texts by kind and name, as in the key. */
   readonly #texts = new Map<string, string>();
 
   private constructor(writes: WriteBuffer) {

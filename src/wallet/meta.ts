@@ -13,7 +13,7 @@ const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const MetaRecord = Type.Object({
   /** Last block that the wallet has taken in; -1 before the first. */
   block: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
-  /** Its hash, where it is known; records of earlier versions have none. */
+  /** Hash of the block, where it is known; records of earlier versions have none. */
   blockHash: Type.Optional(Type.String()),
   /** True when a producer has signed that block; records of earlier versions do not know. */
   certified: Type.Optional(Type.Boolean()),

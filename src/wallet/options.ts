@@ -1,4 +1,4 @@
-/** What a wallet is opened with. */
+/** Options of a wallet. */
 
 import type { Producers } from '../chain/certificate.js';
 import type { WalletSeed } from '../chain/genesis.js';
@@ -12,9 +12,9 @@ import type { Random } from '../lib/random.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { WalletWords } from './keys/words.js';
 
-/** What a new wallet starts with. */
+/** Start of a new wallet. */
 export interface NewWallet {
-  /** Its words; random ones otherwise. */
+  /** Words of the wallet; random ones otherwise. */
   readonly words?: WalletWords | undefined;
   /** True for words that were made now: nothing was ever paid to them. */
   readonly areWordsNew?: boolean | undefined;
@@ -39,7 +39,7 @@ export interface WalletOptions extends NewWallet {
   readonly spendOwnChange?: boolean;
   /** Blocks after this one carry a difficulty target; without it none does. */
   readonly activationHeight?: number;
-  /** Who signs blocks; undefined in a network that names none. */
+  /** Signers of blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
   /** The transactions of the genesis file, which block 0 must have. */
   readonly genesis?: ReadonlyMap<string, Transaction>;
@@ -63,6 +63,6 @@ export interface WalletModules {
   readonly metrics?: Metrics;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
-  /** How the folder of the keystore is synced; tests make it fail. */
+  /** Syncs the folder of the keystore; tests make it fail. */
   readonly syncFolder?: (folder: string) => Promise<void>;
 }

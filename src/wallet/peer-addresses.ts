@@ -25,7 +25,7 @@ export interface PeerAddressesModules {
 
 export class PeerAddresses {
   readonly #modules: PeerAddressesModules;
-  /** By their number among the offered ones; durable when they resolve. */
+  /** Offered addresses by their number; durable when they resolve. */
   readonly #offered = new Map<number, Promise<string>>();
 
   private constructor(modules: PeerAddressesModules) {

@@ -1,6 +1,5 @@
 /**
- * What a new wallet starts with: the keys that a development network gives it, with their funds, or the time at which it
- * was made.
+ * Seeds of a new wallet: the keys that a development network gives it, with their funds, or the time at which it was made.
  */
 
 import { addressOf } from '../chain/address.js';

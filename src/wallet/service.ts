@@ -1,5 +1,5 @@
 /**
- * What the wallet offers to the rest of the node. Throws `wallet_unreadable` or `wallet_write_failed` when its store fails.
+ * Service of the wallet for the rest of the node. Throws `wallet_unreadable` or `wallet_write_failed` when its store fails.
  */
 
 import type { AddressVersion, Asset, OutPoint, Transaction } from '../chain/types.js';
@@ -30,9 +30,9 @@ export type TradeState = (typeof TRADE_STATES)[number];
 export interface WalletItem {
   readonly genesisHash: string;
   readonly amount: bigint;
-  /** Of `amount`: what can be spent now. */
+  /** Part of `amount` that can be spent now. */
   readonly available: bigint;
-  /** What their creation says of them; null when it says nothing, or the wallet has not seen it. */
+  /** Metadata from their creation; null when it says nothing, or the wallet has not seen it. */
   readonly metadata: string | null;
 }
 
@@ -55,7 +55,7 @@ export const PAYMENT_KINDS = ['payment', 'donation', 'item', 'merge', 'trade'] a
 export type PaymentKind = (typeof PAYMENT_KINDS)[number];
 
 /**
- * What moves funds: the kinds of own transactions, what miners get, halves of trades, funds that came with imported keys or
+ * Kinds of movements: the kinds of own transactions, what miners get, halves of trades, funds that came with imported keys or
  * with a new chain, and changes whose transaction the wallet has not seen.
  */
 export const MOVEMENT_KINDS = [
@@ -78,11 +78,11 @@ export type MovementDirection = (typeof MOVEMENT_DIRECTIONS)[number];
 
 /** A movement of the wallet's funds: one transaction, as far as it concerns the wallet. */
 export interface WalletMovement {
-  /** Its place in the history, which never changes. */
+  /** Number in the history, which never changes. */
   readonly number: number;
   /** Null when the wallet does not know which transaction it was. */
   readonly hash: string | null;
-  /** Its hash in the chain, when a copy with another unsigned version was mined. */
+  /** Hash in the chain, when a copy with another unsigned version was mined. */
   readonly copyHash: string | null;
   readonly kind: MovementKind;
   readonly direction: MovementDirection;
@@ -92,15 +92,15 @@ export interface WalletMovement {
   readonly peer: string | null;
   /** Milliseconds since the Unix epoch; null when that was not written down. */
   readonly seenAt: number | null;
-  /** Of its block, if the wallet has seen it. */
+  /** Height of its block, if the wallet has seen it. */
   readonly height: number | null;
-  /** Of its block, in Unix seconds. */
+  /** Time of its block, in Unix seconds. */
   readonly time: number | null;
   /** Raw units that came, went or were paid to itself, without change and fee. */
   readonly amount: bigint;
   /** The same of items, by genesis hash. */
   readonly items: ReadonlyMap<string, bigint>;
-  /** What the balance has changed by, in raw units; 0 for what was rejected. */
+  /** Change of the balance, in raw units; 0 for what was rejected. */
   readonly net: bigint;
   /** Raw units, when this wallet has paid it. */
   readonly fee: bigint | null;
@@ -152,7 +152,7 @@ export interface OwnPayment {
   readonly peer: string | null;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
-  /** Of the block that has it, when the wallet knows it. */
+  /** Height of the block that has it, when the wallet knows it. */
   readonly height: number | null;
   /** Unix seconds of that block. */
   readonly time: number | null;
@@ -167,25 +167,25 @@ export interface OwnPayment {
 }
 
 /**
- * What came of asking a peer for a donation: it says that it pays, it says that it does not, or it said nothing in time, and may
- * pay all the same.
+ * Outcomes of asking a peer for a donation: it says that it pays, it says that it does not, or it said nothing in time, and
+ * may pay all the same.
  */
 export const DONATION_OUTCOMES = ['accepted', 'declined', 'unanswered'] as const;
 export type DonationOutcome = (typeof DONATION_OUTCOMES)[number];
 
 export interface DonationRequest {
-  /** In the order in which they ended. */
+  /** Number in the order in which they ended. */
   readonly number: number;
   /** `host:port`. */
   readonly peer: string;
-  /** When that was known, in milliseconds since the Unix epoch. */
+  /** Time when that was known, in milliseconds since the Unix epoch. */
   readonly askedAt: number;
   readonly outcome: DonationOutcome;
-  /** In the words of the peer, or why there is no answer; empty for `accepted`. */
+  /** Reason in the words of the peer, or why there is no answer; empty for `accepted`. */
   readonly reason: string;
 }
 
-/** What a label is of: an address, or a transaction by its hash. */
+/** Kinds of labelled things: an address, or a transaction by its hash. */
 export const LABEL_KINDS = ['address', 'transaction'] as const;
 export type LabelKind = (typeof LABEL_KINDS)[number];
 
@@ -203,11 +203,11 @@ export interface KeyPairRecord {
   readonly addressVersion: AddressVersion;
 }
 
-/** Who gives a passphrase, by which guesses are told apart. */
+/** Caller who gives a passphrase, by which guesses are told apart. */
 export interface PassphraseCaller {
   /** Name of the API key; empty where none was asked for. */
   readonly key: string;
-  /** Of the client; an IPv6 /64 is one. */
+  /** Address of the client; an IPv6 /64 is one. */
   readonly address: string;
 }
 
@@ -244,7 +244,7 @@ export interface WalletService {
     /** A page of the history. */
     movements(query: MovementQuery): Promise<MovementPage>;
   };
-  /** What the owner calls addresses and transactions. */
+  /** Names that the owner gives to addresses and transactions. */
   readonly labels: {
     all(): readonly Label[];
     /** Durable when it resolves; all or none, an empty one takes the label away. Throws `invalid_request`. */

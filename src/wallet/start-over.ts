@@ -15,7 +15,7 @@ import { reopenPayment } from './payments/outgoing.js';
 import { decodeTrade, encodeTrade } from './trades/trade.js';
 
 const MS_PER_HOUR = 3_600_000;
-/** By default mempool nodes remember for a day what they have confirmed. */
+/** Hours of payments that are sent again: by default mempool nodes remember for a day what they have confirmed. */
 export const REOPENED_HOURS = 12;
 
 export interface StartedOver {

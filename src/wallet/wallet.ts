@@ -25,21 +25,21 @@ export class Wallet implements WalletService {
   /** Own addresses and their keys. */
   readonly keys: Parts['keys'];
   readonly coins: Parts['coins'];
-  /** What the chain tells it: blocks, and what refreshes bring. */
+  /** Intake of the chain: blocks, and what refreshes bring. */
   readonly chain: Parts['chain'];
   /** Makes own transactions. */
   readonly payments: Parts['payments'];
   /** Own transactions that no block has yet. */
   readonly outgoing: Parts['outgoing'];
-  /** What becomes of own transactions. */
+  /** Settlement of own transactions. */
   readonly settlement: Parts['settlement'];
   /** Own transactions and movements, as their owner reads them. */
   readonly history: Parts['history'];
   /** Joins coins. */
   readonly merges: Parts['merges'];
-  /** What the words cover, and the backup file. */
+  /** Coverage by the words, and the backup file. */
   readonly coverage: Parts['coverage'];
-  /** What was done for requests that may be repeated. */
+  /** Intents: what was done for requests that may be repeated. */
   readonly intents: Parts['intents'];
   readonly items: Parts['items'];
   readonly labels: Parts['labels'];
@@ -135,7 +135,7 @@ export class Wallet implements WalletService {
     await this.#requestRefresh(own);
   }
 
-  /** Who does refreshes; without one `refresh` throws `refresh_failed`. */
+  /** Sets the refresher; without one `refresh` throws `refresh_failed`. */
   setRefresher(refresher: Refresher | null): void {
     this.#refresher = refresher;
   }

@@ -34,7 +34,7 @@ export class WriteBuffer {
     return this.#isClosed;
   }
 
-  /** What is staged already can still be written. */
+  /** Refuses more changes; what is staged already can still be written. */
   refuseMore(): void {
     this.#isClosed = true;
   }
@@ -45,8 +45,8 @@ export class WriteBuffer {
   }
 
   /**
-   * For changes that a caller requests; what the chain says is taken in as long as the disk accepts it. Throws
-   * `shutting_down`, and `wallet_write_failed` while the disk has too little room.
+   * Checks the room for changes that a caller requests; what the chain says is taken in as long as the disk accepts it.
+   * Throws `shutting_down`, and `wallet_write_failed` while the disk has too little room.
    */
   checkRoom(): void {
     this.checkOpen();
@@ -71,9 +71,9 @@ export class WriteBuffer {
   }
 
   /**
-   * What is staged now belongs to a call that reports its failure: when it cannot be written, `undo` takes it back, in
-   * memory and by staging what undoes it, before anything else is written. What was staged later may build on it, so that it
-   * fails too, and is undone before.
+   * Registers an undo for what is staged now, by a call that reports its failure: when it cannot be written, `undo` takes it
+   * back, in memory and by staging what undoes it, before anything else is written. What was staged later may build on it, so
+   * that it fails too, and is undone before.
    */
   onFailure(undo: () => void): void {
     this.#undos.push(undo);

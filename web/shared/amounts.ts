@@ -37,7 +37,7 @@ export function inWords(value: bigint, unit: Unit): string {
   return `${text}${isExact ? '' : '…'} ${UNITS[unit]}${text === '1' && isExact ? '' : 's'}`;
 }
 
-/** What somebody typed: an amount, or what is wrong with it in words; neither as long as there is nothing. */
+/** Input that somebody typed: an amount, or what is wrong with it in words; neither as long as there is nothing. */
 export interface Typed {
   /** Raw units, or items; from 1 to the most that can be paid. */
   readonly value?: bigint;
@@ -76,7 +76,7 @@ export function readAmount(text: string, unit: Unit, available: bigint = MAX_PAI
 
 const TOO_LITTLE = 'The amount has to be more than 0.';
 
-/** What to write instead of commas and spaces, which mean decimals to one and thousands to another. */
+/** Advice about commas and spaces, which mean decimals to one and thousands to another. */
 function separatorFault(typed: string, unit: Unit): string | undefined {
   if (!/^[\d.,\s]*[,\s][\d.,\s]*$/.test(typed)) return undefined;
   const plain = typed.replaceAll(/\s/g, '');

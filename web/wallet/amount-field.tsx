@@ -14,7 +14,7 @@ export const NO_AMOUNT: AmountInput = { text: '', unit: 'tokens' };
 export interface AmountFieldProps {
   readonly value: AmountInput;
   readonly onChange: (value: AmountInput) => void;
-  /** What can be paid; undefined while that is not known. */
+  /** Amount that can be paid; undefined while that is not known. */
   readonly available: bigint | undefined;
 }
 
@@ -63,7 +63,7 @@ export function AmountField({ value, onChange, available }: AmountFieldProps) {
   );
 }
 
-/** In raw units when it has no exact number of tokens. */
+/** Whole amount, in raw units when it has no exact number of tokens. */
 function all(raw: bigint, unit: Unit): AmountInput {
   const { text, isExact } = tokenText(raw);
   if (unit === 'raw' || !isExact) return { text: String(raw), unit: 'raw' };

@@ -88,7 +88,7 @@ interface FieldProps {
   readonly label: string;
   /** Text below the field: what was understood. */
   readonly hint?: ComponentChildren;
-  /** In its place: what is wrong. */
+  /** Fault that is shown in its place. */
   readonly fault?: string | undefined;
   readonly id: string;
   readonly children: ComponentChildren;

@@ -1,5 +1,5 @@
 /**
- * What the journal keeps in etcd, below its prefix:
+ * Keys of the journal in etcd, below its prefix:
  *
  *   log/ID          → the entries that were appended together, or a note of one that is in parts
  *   part/ID/N       → part N of that one

@@ -37,7 +37,7 @@ interface Mark {
 /** A mark as this process has found it. */
 interface Seen {
   readonly revision: bigint;
-  /** When it was first found so, in milliseconds of the monotonic clock. */
+  /** Time when it was first found so, in milliseconds of the monotonic clock. */
   readonly at: number;
 }
 
@@ -69,7 +69,7 @@ export class Marks {
   readonly #options: MarksOptions;
   readonly #modules: MarksModules;
   readonly #key: Uint8Array;
-  /** By the name of its key. */
+  /** Seen marks by the name of their key. */
   #seen = new Map<string, Seen>();
 
   constructor(options: MarksOptions, modules: MarksModules) {
@@ -158,7 +158,7 @@ export class Marks {
     };
   }
 
-  /** With the time, by which an earlier version tells whether the node is there. */
+  /** Text of a mark, with the time, by which an earlier version tells whether the node is there. */
   #text(wants: number): string {
     return `${wants} ${this.#options.process} ${unixSeconds(this.#modules.clock)}`;
   }

@@ -1,5 +1,5 @@
 /**
- * How a transaction gets into the pool, read from top to bottom: `#admit` names each check of a list in its order, `#verdict` those
+ * Admission of a transaction into the pool, read from top to bottom: `#admit` names each check of a list in its order, `#verdict` those
  * of one transaction by the state, and `JournalQueue.append` is the last. What can be checked before the journal is checked here;
  * conflicts are decided when the command is applied, and the client gets that verdict. A list is admitted as a whole or not at
  * all (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
@@ -55,7 +55,7 @@ export interface AdmissionOptions extends PoolBoundsOptions, AncestorLimitsOptio
 export interface AdmissionModules {
   readonly state: MempoolState;
   readonly applier: Applier;
-  /** Where other nodes write to the journal as well. */
+  /** Catches up, where other nodes write to the journal as well. */
   readonly catchUp?: CatchUp | undefined;
   readonly statuses: Statuses;
   readonly verifier: Verifier;
@@ -68,7 +68,7 @@ export interface AdmissionModules {
   readonly room: Room;
 }
 
-/** What a transaction is judged with. */
+/** Data with which a transaction is judged. */
 interface Submission {
   readonly sender: string;
   readonly list: SubmittedList;
@@ -205,7 +205,7 @@ export class Admission {
     return fresh;
   }
 
-  /** What is refused by the state as it is here is judged again when more is in the journal. */
+  /** Verdict on a candidate. A refusal by the state as it is here is judged again when more is in the journal. */
   #verdictOfAll(candidate: CandidateTx, submission: Submission): Promise<Verdict | 'known'> {
     const catchUp = this.#catchUp;
     const { seq } = this.#state;
@@ -245,7 +245,7 @@ export class Admission {
     return hold;
   }
 
-  /** What is unspent, what waits, and what the same list creates; in which order is decided when the command is applied. */
+  /** Output that is unspent, waits, or is created by the same list; in which order is decided when the command is applied. */
   #visibleOutput(outPoint: OutPoint, list: SubmittedList): TxOut | undefined {
     const out = this.#state.coins.find(outPoint) ?? outputOf(list.get(outPoint.tHash), outPoint);
     return out === undefined || this.#isLocked(out) ? undefined : out;
@@ -282,7 +282,7 @@ export class Admission {
     }
   }
 
-  /** What is not there while a block of storage is taken in, or the pool is put in order, may be there when that is done. */
+  /** Throws while a block of storage is taken in, or the pool is put in order: a missing output may be there afterwards. */
   #assertSettled(adoptions: number): void {
     const now = this.#state.adoptions;
     if (now === adoptions && now % 2 === 0) return;

@@ -1,5 +1,5 @@
 /**
- * What is checked of a submission, in this order: the form of each transaction, cheap rules that depend on no state; what its signatures
+ * Checks of a submission, in this order: the form of each transaction, cheap rules that depend on no state; what its signatures
  * and bytes cost, before any of them is verified (rule P6); and how much that waits it is behind.
  */
 
@@ -61,7 +61,7 @@ const MAX_SUBMITTED_BYTES = 32 * 1024 * 1024;
 /** Submissions of the largest size that are checked at once. */
 const LARGEST_AT_ONCE = 2;
 
-/** What may wait for verification at once. */
+/** Bounds on what may wait for verification at once. */
 export class VerificationBounds {
   readonly #budget = new Budget({
     total: [LARGEST_AT_ONCE * MAX_SUBMITTED_OPERATIONS, LARGEST_AT_ONCE * MAX_SUBMITTED_BYTES],
@@ -117,9 +117,9 @@ const DEFAULT_BYTES = 100_000;
 export type SubmittedList = ReadonlyMap<string, CandidateTx>;
 
 /**
- * How much that waits a transaction may be behind: those whose outputs it spends, those that these spend, and so on; members
- * of a DRUID set are behind each other. Counted when a transaction arrives: what is behind one that waits never grows. A
- * limit of this node, not a rule of the chain (docs/adr/0018-chained-payments.md).
+ * Limits of the waiting transactions that one may be behind: those whose outputs it spends, those that these spend, and so
+ * on; members of a DRUID set are behind each other. Counted when a transaction arrives: what is behind one that waits never
+ * grows. A limit of this node, not a rule of the chain (docs/adr/0018-chained-payments.md).
  */
 export class AncestorLimits {
   readonly #maxCount: number;

@@ -25,7 +25,7 @@ const MAX_TRANSACTIONS = 256;
 export interface JournalQueueModules {
   readonly state: Pick<MempoolState, 'outlook' | 'druidSet'>;
   readonly applier: Pick<Applier, 'submit'>;
-  /** Where other nodes write to the journal as well. */
+  /** Catches up, where other nodes write to the journal as well. */
   readonly catchUp?: Pick<CatchUp, 'isNewer'> | undefined;
   readonly trades: OpenTrades;
   /** See `waitingPlaces`. */
@@ -48,7 +48,7 @@ export class JournalQueue {
   #isScheduled = false;
   /** Commands that have no outcome yet. */
   #sent = 0;
-  /** By what two groups may have in common: settled when the group is decided. */
+  /** Groups under way, by what two groups may have in common: settled when the group is decided. */
   readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(modules: JournalQueueModules) {
@@ -114,8 +114,8 @@ export class JournalQueue {
   }
 
   /**
-   * What arrives in one turn shares a command. In a journal of this node alone, so does what arrives while one is on its way: it
-   * would wait for the disk anyway, and a write costs the same for one transaction as for many.
+   * Schedules a command for all that arrives in one turn. In a journal of this node alone, so does what arrives while one is
+   * on its way: it would wait for the disk anyway, and a write costs the same for one transaction as for many.
    */
   #schedule(): void {
     const isBusy = this.#sent > 0 && this.#modules.catchUp === undefined;
@@ -157,9 +157,9 @@ export class JournalQueue {
 }
 
 /**
- * What a group may have in common with another: hashes, outputs as `outPointKey` names them, and `d` with a DRUID, so that no
- * name is of two kinds. What waits for others of its DRUID claims no outputs, so that any number of them may stand for one. What
- * makes a set whole claims those of the members that waited as well.
+ * Names that a group may have in common with another: hashes, outputs as `outPointKey` names them, and `d` with a DRUID, so
+ * that no name is of two kinds. What waits for others of its DRUID claims no outputs, so that any number of them may stand
+ * for one. What makes a set whole claims those of the members that waited as well.
  */
 function namesOf(candidates: readonly CandidateTx[], state: Pick<MempoolState, 'druidSet'>): readonly string[] {
   const names = candidates.map(({ hash }) => hash);
@@ -191,10 +191,10 @@ function addOutputNames({ inputs }: Transaction, names: string[]): void {
 
 /** Milliseconds after which counting begins anew; what was counted before is kept once as long. */
 const PERIOD_MS = 30 * 60_000;
-/** What each transaction counts besides its bytes: its records, and the status that is kept of it. */
+/** Bytes that each transaction counts besides its own: its records, and the status that is kept of it. */
 const BYTES_OF_RECORDS = 1_024;
 
-/** What was sent in one period, by sender: trades, and whatever else was refused in the journal. */
+/** Bytes that were sent in one period, by sender: trades, and whatever else was refused in the journal. */
 interface Period {
   readonly trades: Budget;
   readonly refused: Budget;
@@ -203,13 +203,13 @@ interface Period {
 type GiveBack = () => void;
 
 /**
- * What became of a group on its way into the journal. What is not written costs nobody anything; what may be in a journal that
- * does not answer counts like halves that wait.
+ * Fate of a group on its way into the journal. What is not written costs nobody anything; what may be in a journal that does
+ * not answer counts like halves that wait.
  */
 type Fate = 'admitted' | 'refused' | 'not written' | 'unknown';
 
 export interface OpenTradesOptions {
-  /** Of all of them together. */
+  /** Limit for all of them together. */
   readonly maxBytes: number;
 }
 
@@ -219,10 +219,10 @@ export interface OpenTradesModules {
 }
 
 /**
- * What trades may put into the journal before anybody knows what comes of them. Members of a DRUID set that do not come
- * together are judged when the last one is applied, and all of them may come to nothing, at no cost to who sent them. So their
- * bytes count from the moment they go into the journal: until their set is in the pool, or for half an hour to an hour. Together
- * they have what halves have of the pool, and who sends them leaves as much to others as it takes.
+ * Bounds on what trades may put into the journal before anybody knows their result. Members of a DRUID set that do not come
+ * together are judged when the last one is applied, and all of them may come to nothing, at no cost to who sent them. So
+ * their bytes count from the moment they go into the journal: until their set is in the pool, or for half an hour to an hour.
+ * Together they have what halves have of the pool, and who sends them leaves as much to others as it takes.
  */
 export class OpenTrades {
   readonly #maxBytes: number;
@@ -231,7 +231,7 @@ export class OpenTrades {
   #current = newPeriod();
   #last = newPeriod();
   #since: number;
-  /** What counts for sets that wait for members, by their DRUID; some may wait no longer. */
+  /** Charges for sets that wait for members, by their DRUID; some may wait no longer. */
   #charges = new Map<string, readonly GiveBack[]>();
 
   constructor({ maxBytes }: OpenTradesOptions, { state, clock }: OpenTradesModules) {

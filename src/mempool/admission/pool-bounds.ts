@@ -24,7 +24,7 @@ export const DRUID_SHARE = 4;
 const TOKENLESS_SHARE = 4;
 /** Places for those without tokens, however small the pool is: one, and that which its sender leaves to others. */
 const LEAST_TOKENLESS = 2;
-/** As a sender is named who comes from ::1. */
+/** Group of a sender who comes from ::1. */
 const LOOPBACK_GROUP = addressGroup('::1');
 
 export interface PoolBoundsOptions {
@@ -32,7 +32,7 @@ export interface PoolBoundsOptions {
   readonly maxBytes: number;
 }
 
-/** What the bounds look at. */
+/** Parts of the state that the bounds look at. */
 type PooledState = Pick<
   MempoolState,
   'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'isReady' | 'waits' | 'blockRules'
@@ -40,7 +40,7 @@ type PooledState = Pick<
 
 export class PoolBounds {
   readonly #state: PooledState;
-  /** Of those on their way through the journal: all, those that will wait for others of their DRUID, and those without tokens. */
+  /** Budgets of those on their way through the journal: all, those that will wait for others of their DRUID, and those without tokens. */
   readonly #all: Budget;
   readonly #druids: Budget;
   readonly #tokenless: Budget;
@@ -99,7 +99,7 @@ export class PoolBounds {
     this.#tokenlessSenders.check(tokenless, sender, sum(this.#tokenless.taken, [count, bytes]));
   }
 
-  /** Those that will wait for others; a set that they complete does not wait. */
+  /** Candidates that will wait for others; a set that they complete does not wait. */
   #incomplete(candidates: readonly CandidateTx[]): readonly CandidateTx[] {
     const brought = druidsOf(candidates);
     return candidates.filter(({ tx }) => {
@@ -119,7 +119,7 @@ export class PoolBounds {
   }
 }
 
-/** How many candidates there are for each DRUID. */
+/** Number of candidates for each DRUID. */
 export function druidsOf(candidates: readonly CandidateTx[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { tx } of candidates)
@@ -141,7 +141,7 @@ function druidsFull(): TesseraError {
   );
 }
 
-/** Of the whole pool: it fills up, and the sender has so many transactions in it. */
+/** Error of the whole pool: it fills up, and the sender has so many transactions in it. */
 function shareFull(own: number): TesseraError {
   return new TesseraError(
     'mempool_full',
@@ -162,21 +162,21 @@ interface Sent {
 }
 
 export interface SentTransactionsModules {
-  /** Whether a transaction is in the pool, or is waited for there. */
+  /** Tells whether a transaction is in the pool, or is waited for there. */
   readonly state: { isReady(hash: string): boolean; waits(hash: string): boolean };
 }
 
-/** So many of those that wait for the others of their DRUID are passed over at once. */
+/** Number of those waiting for the others of their DRUID that are passed over at once. */
 const MAX_PASSED_OVER = 1_024;
 
 /**
- * What each sender has in the pool or on its way there, of what it sent since this node started: a budget that is given back
- * when the transactions leave the pool. The first to come are the first to go, so that only these are looked at.
+ * Transactions of each sender in the pool or on their way there, since this node started: a budget that is given back when
+ * the transactions leave the pool. The first to come are the first to go, so that only these are looked at.
  */
 export class SentTransactions {
   readonly #budget: Budget;
   readonly #state: SentTransactionsModules['state'];
-  /** By hash, in the order in which they came, which is that in which they leave; those whose set is not whole move to the end. */
+  /** Transactions by hash, in the order of coming and leaving; those whose set is not whole move to the end. */
   readonly #sent = new Map<string, Sent>();
 
   constructor(limits: BudgetLimits, { state }: SentTransactionsModules) {

@@ -30,12 +30,12 @@ export function waitingPlaces(): Budget {
 /** A submission, from its arrival to its verdict. */
 interface Submission {
   readonly hashes: readonly string[];
-  /** How many submissions it waits for, one behind the other. */
+  /** Number of submissions that it waits for, one behind the other. */
   readonly depth: number;
 }
 
 interface Waiter {
-  /** What it spends and nobody has yet. */
+  /** Outputs that it spends and nobody has yet. */
   readonly missing: readonly OutPoint[];
   /** Earlier submissions that bring some of that. */
   readonly open: Set<Submission>;
@@ -50,9 +50,9 @@ export interface SubmissionsUnderWayModules {
 export class SubmissionsUnderWay {
   readonly #coins: Pick<Coins, 'has'>;
   readonly #places: Budget;
-  /** By the hashes of their transactions. Nearly always one for each. */
+  /** Submissions by the hashes of their transactions. Nearly always one for each. */
   readonly #submissions = new Map<string, readonly Submission[]>();
-  /** By the hash of a transaction that they spend from. */
+  /** Waiters by the hash of a transaction that they spend from. */
   readonly #waiters = new Map<string, Set<Waiter>>();
 
   constructor({ coins, places }: SubmissionsUnderWayModules) {

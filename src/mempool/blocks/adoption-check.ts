@@ -1,5 +1,5 @@
 /**
- * Whether a block of storage may be adopted: the rules that storage goes by, against the outputs after the last stored
+ * Checks whether a block of storage may be adopted: the rules that storage goes by, against the outputs after the last stored
  * block. Storage belongs to the same operator, but may still be damaged or on another chain.
  */
 

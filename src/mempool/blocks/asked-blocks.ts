@@ -5,7 +5,7 @@ import { TesseraError } from '../../lib/errors.js';
 
 interface Order {
   readonly count: number;
-  /** Of the blocks cut for it so far. */
+  /** Heights of the blocks cut for it so far. */
   readonly heights: number[];
   readonly done: Deferred<readonly number[]>;
 }

@@ -61,10 +61,10 @@ const RETRY_MS = 2_000;
  */
 const PATIENCE_MS = 60_000;
 
-/** What the maker knows about the current round besides the state. */
+/** Facts about the current round that the maker has besides the state. */
 interface RoundWork {
   readonly height: number;
-  /** When its template was first sent, in milliseconds of the monotonic clock. */
+  /** Time when its template was first sent, in milliseconds of the monotonic clock. */
   readonly startedAt: number;
   /** Node keys of the miners that have its template. */
   readonly sentTo: Set<string>;
@@ -97,7 +97,7 @@ export class BlockMaker {
   /** Heights and node keys of miners whose proof is on its way through the journal. */
   readonly #proving = new Set<string>();
   #work: RoundWork | undefined;
-  /** When this node, or another at the height `#cutElsewhere`, has cut the last block. */
+  /** Time when this node, or another at the height `#cutElsewhere`, has cut the last block. */
   #lastCut = Number.NEGATIVE_INFINITY;
   #cutElsewhere = -1;
   #intervalTimer: Timer | undefined;
@@ -212,7 +212,7 @@ export class BlockMaker {
     this.#lastCut = this.#clock.monotonic();
   }
 
-  /** By now the leader has given the template to all miners. */
+  /** True if the leader has given the template to all miners by now. */
   #isOpenElsewhere(height: number): boolean {
     const isCutElsewhere = !this.#leadership.leads && this.#cutElsewhere === height;
     return isCutElsewhere && this.#clock.monotonic() - this.#lastCut >= PATIENCE_MS;
@@ -290,7 +290,7 @@ export class BlockMaker {
     }
   }
 
-  /** With the certificate of the block before, so that a miner knows that it works on top of the chain. */
+  /** Body of a template, with the certificate of the block before, so that a miner knows that it works on top of the chain. */
   #templateBody({ height, reward, header: { previousHash } }: Round): MessageBody<'mining.template'> {
     const body = { block_num: height, reward: reward.toString() };
     if (previousHash === null || this.#signer === undefined) return body;

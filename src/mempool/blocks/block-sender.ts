@@ -219,7 +219,7 @@ export class BlockSender {
     if (known !== undefined && known.next <= height + 1) this.#tips.note(link, { next: height + 1, hash });
   }
 
-  /** It expects a different block than this node assumed, or does not accept this one. */
+  /** Handles a refusal: storage expects a different block than this node assumed, or does not accept this one. */
   #onRefused(link: Link, height: number, answer: Message): void {
     const isRefused = answer.type === 'block.refused';
     const rule = isRefused ? (answer as Message<'block.refused'>).body.rule : undefined;

@@ -37,7 +37,7 @@ const MAX_LAG_BLOCKS = 1;
 const OTHER_CHAIN_MS = 10_000;
 
 export interface ChainSyncOptions {
-  /** With the producers who must have signed the blocks that are fetched; without any they are taken as they are. */
+  /** Rules with the producers who must have signed the blocks that are fetched; without any they are taken unsigned. */
   readonly rules: ChainRules;
   /** Storage nodes that the configuration names. */
   readonly storageNodes: number;
@@ -56,7 +56,7 @@ export interface ChainSyncModules extends AdoptionCheckModules {
 }
 
 export class ChainSync {
-  /** What `mayCut` depends on may have changed. */
+  /** Fires when what `mayCut` depends on may have changed. */
   readonly changed = new SignalSource<void>();
   /** The last of the blocks just adopted. */
   readonly caughtUp = new SignalSource<AdoptedBlock>();
@@ -155,7 +155,7 @@ export class ChainSync {
     return `${here} and ${link.address} lacks blocks ${next} to ${state.head.height}: ${what}`;
   }
 
-  /** Which blocks are missing here, so that what is unspent is not known; null when none are. */
+  /** Description of missing blocks, without which unspent outputs are not known; null when none are missing. */
   get lag(): string | null {
     const isBehind = this.#modules.leadership.leads ? this.#source() !== undefined : this.#isLagging;
     return isBehind ? this.problem : null;
@@ -174,8 +174,8 @@ export class ChainSync {
   }
 
   /**
-   * Behind storage by more than what is on its way through the journal, the block that is closed here not counted. While one storage node is where this node is, another
-   * one that says it has more stops nobody: all mempool nodes would refuse everything for the word of one.
+   * True if this node is behind storage by more than what is in the journal and the block that is closed here. While one
+   * storage node is where this node is, the claim of another one stops nobody: all would refuse everything for its word.
    */
   get #isLagging(): boolean {
     const { state } = this.#modules;

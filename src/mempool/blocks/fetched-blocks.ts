@@ -20,7 +20,7 @@ export class FetchedBlocks {
   /** The hashes of the next blocks, where a certificate proves them. */
   #proven: ProvenHashes | undefined;
 
-  /** Without producers blocks are taken as they are. */
+  /** Takes the producers; without any, blocks are taken unsigned. */
   constructor(producers: Producers | undefined, signal: AbortSignal, turn: Turn) {
     this.#producers = producers;
     this.#signal = signal;
@@ -28,7 +28,7 @@ export class FetchedBlocks {
   }
 
   /**
-   * Those of one answer; none when the storage node does not have them after all. Throws `block_refused`, and what the link
+   * Blocks of one answer; none when the storage node does not have them after all. Throws `block_refused`, and what the link
    * throws.
    */
   async *from(link: Link, range: ProofRange): AsyncGenerator<AdoptedBlock> {
@@ -52,8 +52,8 @@ export class FetchedBlocks {
   }
 
   /**
-   * What proves the next blocks; undefined in a network without producers. The secret alone does not make a chain: somebody
-   * who knows it but has no producer key cannot get a block adopted.
+   * Proof of the next blocks; undefined in a network without producers. The secret alone does not make a chain: somebody who
+   * knows it but has no producer key cannot get a block adopted.
    */
   async #prove(link: Link, range: ProofRange, question: HeaderQuestion): Promise<ProvenHashes | undefined> {
     if (this.#producers === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Whether a proof of work counts for a round: the rules that need nothing but the round. */
+/** Checks whether a proof of work counts for a round: the rules that need nothing but the round. */
 
 import { decodeTransaction } from '../../chain/codec.js';
 import { coinbaseFault } from '../../chain/coinbase.js';
@@ -10,7 +10,7 @@ import type { Round } from '../state/round.js';
 export const NOT_MINED_NOW = fault('block_refused', 'Not block currently mined');
 export const NOT_SELECTED = fault('block_refused', 'Not a selected participant of this block');
 
-/** In each round some proofs come late or twice, and to a node that does not lead those that all may send: nothing is wrong then. */
+/** True for usual refusals: in each round some proofs come late or twice, and followers get proofs that all may send. */
 export function isUsual(refusal: Verdict, leads: boolean): boolean {
   return refusal === NOT_MINED_NOW || (refusal === NOT_SELECTED && !leads);
 }

@@ -1,5 +1,5 @@
 /**
- * How far the trusted storage nodes are. Each is asked when its link comes up, reports when it has caught up, and shows it
+ * Tips of the trusted storage nodes. Each is asked when its link comes up, reports when it has caught up, and shows its tip
  * in its answer to a delivery.
  */
 
@@ -26,9 +26,9 @@ export interface StorageTip {
 }
 
 /**
- * Where a storage node stands, seen from this mempool. `even`: at the last stored block. `confirming`: it has the closed
- * block, or the one after it, and this node has not noted that yet. `ahead`, `behind`: by some blocks. `other-chain`: it has another block at a
- * height that this node knows.
+ * Relation of a storage node to this mempool. `even`: at the last stored block. `confirming`: it has the closed block, or the
+ * one after it, and this node has not noted that yet. `ahead`, `behind`: by some blocks. `other-chain`: it has another block
+ * at a height that this node knows.
  */
 export type Relation = 'even' | 'confirming' | 'ahead' | 'behind' | 'other-chain';
 
@@ -88,7 +88,7 @@ export class StorageTips {
     for (const remove of this.#listeners.splice(0)) remove();
   }
 
-  /** What is known, by link. */
+  /** Known tips, by link. */
   get all(): ReadonlyMap<Link, StorageTip> {
     return this.#tips;
   }

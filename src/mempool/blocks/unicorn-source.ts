@@ -1,4 +1,4 @@
-/** Where unicorns are computed: few iterations take well under a millisecond, a production number most of a second. */
+/** Source of unicorns: few iterations take well under a millisecond, a production number most of a second. */
 
 import { Worker } from 'node:worker_threads';
 import { createUnicorn, type Unicorn, type UnicornParameters } from '../../chain/unicorn.js';

@@ -1,5 +1,5 @@
 /**
- * Which outputs a command has added or removed: the record `U` of its batch. An image and all such records since it was begun
+ * Outputs that a command has added or removed: the record `U` of its batch. An image and all such records since it was begun
  * tell which records of the database have to be read for the outputs as they are now.
  *
  *   U    for each output: 1 added or 0 removed (u8) ‖ length (u16) ‖ key of its record
@@ -49,12 +49,12 @@ export function* noteChanged(batch: KvBatch, seq: number): Pieces<number> {
   return changed.length;
 }
 
-/** What has changed between a command and the last one, and a part of the records that say how. */
+/** Changes between a command and the last one, and a part of the records that hold them. */
 export class ChangedOutputs {
   readonly #kv: Pick<Kv, 'getMany'>;
   readonly #removed: readonly Uint8Array[];
   readonly #added: readonly Uint8Array[];
-  /** Of the first ones of `#added`. */
+  /** Records of the first ones of `#added`. */
   readonly #records: (Uint8Array | undefined)[] = [];
 
   private constructor(kv: Pick<Kv, 'getMany'>, removed: readonly Uint8Array[], added: readonly Uint8Array[]) {

@@ -124,7 +124,7 @@ export async function readImage(
   }
 }
 
-/** What is read of a piece. */
+/** Contents of a piece. */
 interface Piece {
   readonly rows: number;
   readonly bytes: Buffer;
@@ -188,7 +188,7 @@ class ImageReader {
     return rows + others.length;
   }
 
-  /** Without the checksum at the end, which must be right. */
+  /** Bytes without the checksum at the end, which must be right. */
   #checked(bytes: Buffer): Buffer {
     const content = bytes.subarray(0, -CHECKSUM_BYTES);
     this.#checksum = crc32(content, this.#checksum);

@@ -1,6 +1,6 @@
 /**
- * Which image of the unspent outputs is in force: the record `I` of the mempool's database. It becomes the record of another image
- * in one synced write, when that image is whole on the disk; a file that it does not name means nothing.
+ * Name of the image of the unspent outputs that is in force: the record `I` of the mempool's database. It becomes the record
+ * of another image in one synced write, when that image is whole on the disk; a file that it does not name means nothing.
  */
 
 import { Type } from '@sinclair/typebox';
@@ -8,7 +8,7 @@ import { Value } from '@sinclair/typebox/value';
 import { decodeRecord } from '../../db/decode-record.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 
-/** Of the image and of the records `U`: an image of another format is none. */
+/** Format of the image and of the records `U`: an image of another format is ignored. */
 const FORMAT = 2;
 
 const ImageJson = Type.Object({
@@ -28,7 +28,7 @@ export interface ImageName {
   /** The command after which it was begun: what changed since then is in the records `U`. */
   readonly seq: number;
   readonly outputs: number;
-  /** Of all its bytes. */
+  /** Checksum of all its bytes. */
   readonly checksum: number;
 }
 

@@ -43,7 +43,7 @@ const FOLDER_MODE = 0o700;
 const FILE = /^([0-9a-f]{32})\.utxos$/;
 
 export interface OutputImageOptions {
-  /** Of its own; made when it is not there. */
+  /** Folder of the image alone; made when it is missing. */
   readonly folder: string;
   /** Outputs from which on an image is worth its file. */
   readonly minOutputs: number;
@@ -58,7 +58,7 @@ export interface OutputImageModules {
   readonly logger: Logger;
 }
 
-/** What is there once the state is loaded. */
+/** Parts that exist once the state is loaded. */
 export interface ImagedState {
   readonly state: Pick<MempoolState, 'seq' | 'utxos'>;
   readonly store: StateStore;
@@ -75,7 +75,7 @@ export class OutputImage {
   #checking: Promise<void> | undefined;
   /** The image in force. */
   #name: ImageName | undefined;
-  /** Whether the batches of commands say which outputs they change. */
+  /** True while the batches of commands say which outputs they change. */
   #isNoting = false;
   /** Outputs that were noted since the image in force, or since the first one was begun. */
   #changes = 0;
@@ -264,8 +264,8 @@ export class OutputImage {
   }
 
   /**
-   * With the name comes all that was written before: an image is never of a later moment than the records. False when the disk refuses it
-   * for now: it comes in its order, and until then the last image is in force.
+   * Writes the name, after all that came before it: an image is never of a later moment than the records. False when the disk
+   * refuses it for now: it comes in its order, and until then the last image is in force.
    */
   #put(store: StateStore, name: ImageName): Promise<boolean> {
     return store.write(store.batch().put(keys.image, encodeImageName(name)), { sync: true });

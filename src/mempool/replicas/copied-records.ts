@@ -1,6 +1,6 @@
 /**
- * Which records of the mempool's database a snapshot has, and the note that one is being taken: while it is there, what
- * the database holds is no state, and the next start begins anew.
+ * Records of the mempool's database that a snapshot has, and the note that one is being taken: while it is there, what the
+ * database holds is no state, and the next start begins anew.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -98,7 +98,7 @@ export class SnapshotServer {
 class Transfer {
   readonly id: string;
   readonly nodeKey: string;
-  /** Of the store, when it began. */
+  /** Refusals of the store, when it began. */
   readonly refusals: number;
   readonly #entries: AsyncIterator<KvEntry>;
   readonly #hash: Hash = createHash('sha256');

@@ -29,14 +29,14 @@ export interface TakeBlocksOptions {
   readonly chain: ChainRules;
   /** Threads that verify signatures beside the main one. */
   readonly verifyThreads: number;
-  /** Of the hash table; see `UtxoTable`. */
+  /** Key of the hash table; see `UtxoTable`. */
   readonly hashKey: Uint8Array;
   readonly clock: Clock;
 }
 
 export interface BlocksSource {
   readonly link: Link;
-  /** How many blocks there must be. */
+  /** Number of blocks that there must be. */
   readonly blocks: number;
   /** The last of them that was stored before the journal begins, -1 before the first; undefined when that is not known. */
   readonly stored?: number | undefined;

@@ -1,7 +1,7 @@
 /**
- * Which transactions enter the pool when a command is applied: conflicts between them are decided here, deterministically,
- * by what is unspent and not yet claimed, in blocks and in the pool. A group is accepted as a whole or not at all, in its
- * order; a transaction with a DRUID waits for the others of its set, and the complete set enters as one unit
+ * Decides which transactions enter the pool when a command is applied: conflicts between them are decided here,
+ * deterministically, by what is unspent and not yet claimed, in blocks and in the pool. A group is accepted as a whole or not
+ * at all, in its order; a transaction with a DRUID waits for the others of its set, and the complete set enters as one unit
  * (docs/chain.md#druid-sets).
  */
 
@@ -40,10 +40,10 @@ export interface Refusal {
 /** Null: accepted, or known already. */
 export type GroupOutcome = Refusal | null;
 
-/** What would become of a group if its command were applied now. */
+/** Verdict on a group if its command were applied now. */
 export interface Outlook {
   readonly refusal: GroupOutcome;
-  /** For a DRUID set that came whole and is refused: its other members, and why each. */
+  /** Other members of a DRUID set that came whole and is refused, and why each. */
   readonly others: readonly Refusal[];
   /** All of it waits already, or is in the block being made. */
   readonly isKnown: boolean;
@@ -60,7 +60,7 @@ export const SET_EXPIRED = fault(
 
 const NO_DRUIDS: ReadonlySet<string> = new Set();
 
-/** What the acceptance needs of the rest of the state. */
+/** Parts of the rest of the state that the acceptance needs. */
 export interface AcceptanceChain {
   /** Number of the last stored block. */
   readonly height: number;
@@ -78,13 +78,13 @@ export interface AcceptanceModules {
   readonly statuses: FinalStatuses;
 }
 
-/** What a command brings along. */
+/** Context that a command brings along. */
 export interface AcceptanceContext {
   /** Unix seconds. */
   readonly time: number;
-  /** Whether an item creation is in the chain. */
+  /** Tells whether an item creation is in the chain. */
   readonly isKnownCreate: (hash: string) => boolean;
-  /** By the rules of earlier versions: nothing spends what waits, sets are kept before single transactions. */
+  /** True for the rules of earlier versions: nothing spends what waits, sets are kept before single transactions. */
   readonly isUnchained?: boolean;
   readonly batch: KvBatch;
 }
@@ -105,7 +105,7 @@ interface Step {
   readonly plan: DruidPlan | null;
 }
 
-/** What is wrong with a set, and which member is to blame when it is one. */
+/** Fault of a set, and the member to blame when it is one. */
 interface SetFault {
   readonly fault: Fault;
   readonly culprit?: string;
@@ -154,7 +154,7 @@ export class Acceptance {
     return null;
   }
 
-  /** What `accept` would say now, as far as nothing depends on sets that are not whole. Changes nothing. */
+  /** Verdict that `accept` would give now, as far as nothing depends on sets that are not whole. Changes nothing. */
   outlook(group: readonly CandidateTx[]): Outlook {
     const candidates = this.#unknown(group);
     const { judged } = this.#steps(candidates, {});
@@ -187,7 +187,7 @@ export class Acceptance {
     }
   }
 
-  /** Those that wait nowhere, each once. */
+  /** Candidates that wait nowhere, each once. */
   #unknown(group: readonly CandidateTx[]): readonly CandidateTx[] {
     const [first] = group;
     if (group.length === 1 && first !== undefined) return this.#chain.isPending(first.hash) ? [] : group;
@@ -344,7 +344,7 @@ export class Acceptance {
   }
 }
 
-/** What needs no claims to be told. */
+/** Fault that needs no claims to be told. */
 function knownFault({ tx, hash }: CandidateTx, { isKnownCreate }: AcceptanceContext): Verdict {
   if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
   return tx.druidInfo === null && isCreate(tx) && isKnownCreate(hash) ? KNOWN_CREATE : null;
@@ -362,7 +362,7 @@ function isIncomplete(plan: DruidPlan): boolean {
   return membersOf(plan) < plan.participants;
 }
 
-/** What is wrong with a set whatever is unspent (docs/chain.md#druid-sets). */
+/** Fault of a set whatever is unspent (docs/chain.md#druid-sets). */
 function setFault(plan: DruidPlan, members: readonly CandidateTx[]): Verdict {
   if (membersOf(plan) > plan.participants) return TOO_MANY_MEMBERS;
   return druidSetFault(

@@ -13,7 +13,7 @@ export interface AdoptedBlock {
   readonly full: FullBlock;
   /** The FullBlock. */
   readonly bytes: Uint8Array;
-  /** By the names that the block gives them. */
+  /** Transactions by the names that the block gives them. */
   readonly transactions: readonly CandidateTx[];
   readonly facts: RoundFacts | null;
 }

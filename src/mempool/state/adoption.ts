@@ -41,7 +41,7 @@ export interface AdoptionModules {
 export interface TakeOptions {
   /** The transactions of the round that was given up, null when there was none. */
   readonly returned: readonly PooledTx[] | null;
-  /** By the rules of earlier versions: nothing spends what waits. */
+  /** True for the rules of earlier versions: nothing spends what waits. */
   readonly isUnchained: boolean;
 }
 
@@ -51,9 +51,9 @@ type Applied = Pick<CandidateTx, 'hash' | 'tx'>;
 /** A block on its way into the state. */
 interface Taking {
   readonly block: AdoptedBlock;
-  /** Of its transactions. */
+  /** Names of its transactions. */
   readonly names: ReadonlySet<string>;
-  /** What was in the round that was given up, and not in the block so far. */
+  /** Transactions of the round that was given up, and not in the block so far. */
   readonly waiting: Map<string, PooledTx>;
   /** Unix seconds at which each transaction of the block that waited was first seen. */
   readonly seen: Map<string, number>;
@@ -131,14 +131,14 @@ export class Adoption {
     yield* statuses.decideInPieces(taking.decided, timestamp, batch);
   }
 
-  /** What was in rounds that were given up waits again, if it still can. `time` is in unix seconds. */
+  /** Puts transactions of given-up rounds back into the pool, if they still can wait. `time` is in unix seconds. */
   *putBack(returned: readonly PooledTx[], time: number, batch: KvBatch): Pieces<void> {
     const settling = { waiting: new Map(returned.map((tx) => [tx.hash, tx])), decided: new Map<string, TxStatus>() };
     yield* this.#settlePool(settling, false, batch);
     yield* this.#modules.statuses.decideInPieces(settling.decided, time, batch);
   }
 
-  /** What a transaction of the block spends and creates changes at once; if it waited, it does no longer. */
+  /** Applies a transaction of the block: what it spends and creates changes at once. If it waited, it does no longer. */
   *#apply({ hash, tx }: Applied, taking: Taking | null, batch: KvBatch): Pieces<void> {
     const { coins } = this.#modules;
     const spent = spentOutPoints(tx);
@@ -157,7 +157,7 @@ export class Adoption {
     coins.add(created);
   }
 
-  /** What is in the block no longer waits. What waited with it for others of its set has missed its block. */
+  /** Takes a transaction of the block out of the pool. What waited with it for others of its set has missed its block. */
   #takeOut(hash: string, tx: Transaction, taking: Taking, batch: KvBatch): void {
     const { coins, pool, druids, noteArrival } = this.#modules;
     const { block, names, waiting, seen, sets } = taking;
@@ -184,7 +184,7 @@ export class Adoption {
     } else if (block.height > 0 && !seen.has(hash) && !isCoinbase(tx)) noteArrival();
   }
 
-  /** Those of block 0 have no status. */
+  /** Confirms a transaction; those of block 0 have no status. */
   #confirm(hash: string, { block, seen, decided }: Taking): void {
     if (block.height === 0) return;
     const timestamp = seen.get(hash) ?? Number(block.full.block.header.timestamp);
@@ -212,7 +212,7 @@ export class Adoption {
     }
   }
 
-  /** What is no longer possible is Rejected, a set as a whole. */
+  /** Rejects what is no longer possible, a set as a whole. */
   *#settlePool(taking: Pick<Taking, 'waiting' | 'decided'>, isUnchained: boolean, batch: KvBatch): Pieces<void> {
     const lost = ({ unit, fault: wrong }: LostUnit): void => {
       for (const tx of unit) {
@@ -228,14 +228,14 @@ export class Adoption {
     this.#modules.statuses.noteRejected(hash, message);
   }
 
-  /** It can be read at once: the transaction may be in no other place any more. */
+  /** Decides a status, which can be read at once: the transaction may be in no other place any more. */
   #decide(hash: string, status: TxStatus, decided: Map<string, TxStatus>): void {
     decided.set(hash, status);
     this.#modules.statuses.show(hash, status);
   }
 }
 
-/** Without those that nobody can ever spend. */
+/** Outputs without those that nobody can ever spend. */
 function spendableOutputs(tx: Transaction, hash: string): readonly PlacedTxOut[] {
   return createdOutPoints(tx, hash).filter(({ txOut }) => !isUnspendable(txOut));
 }

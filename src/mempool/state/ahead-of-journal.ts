@@ -44,7 +44,7 @@ export class AheadOfJournal {
   #place: JournalPlace | undefined;
   /** The last block to whose cut the journal has come since the start. */
   #cut = -1;
-  /** What was spent by what was left out since the start: whatever spends it too was refused. */
+  /** Outputs spent by what was left out since the start: whatever spends them too was refused. */
   readonly #spent = new Set<string>();
 
   private constructor(store: Pick<StateStore, 'getMany'>, state: AheadState, turn: Turn, place: JournalPlace) {
@@ -64,7 +64,7 @@ export class AheadOfJournal {
     return record && new AheadOfJournal(store, state, turn, decodePlace(record));
   }
 
-  /** Where the state is, the journal taken for what counts. */
+  /** Position of the state, with the journal taken for what counts. */
   get standing(): Standing {
     const { waitingSince } = this.#state;
     return this.#place === undefined ? waitingSince : { ...waitingSince, height: undefined };
@@ -110,7 +110,7 @@ export class AheadOfJournal {
     return [group.filter((one) => !gone.has(one)), ...parts.values()];
   }
 
-  /** Those that spend what is not there, or what one of them makes, and the others of their trades. */
+  /** Members that spend what is not there, or what one of them makes, and the others of their trades. */
   #goneOf(group: Group, made: ReadonlyMap<string, Transaction>): ReadonlySet<CandidateTx> {
     const gone = new Set<CandidateTx>();
     const there = new Map([...made, ...group.map(({ hash, tx }) => [hash, tx] as const)]);
@@ -181,7 +181,7 @@ function decodePlace(bytes: Uint8Array): JournalPlace {
   });
 }
 
-/** Of what is judged together: a transaction, or the members of a trade. */
+/** Name of what is judged together: a transaction, or the members of a trade. */
 function nameOf({ hash, tx }: CandidateTx): string {
   return tx.druidInfo === null ? `t${hash}` : `d${tx.druidInfo.druid}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Between the journal and the state: appends commands, applies what the journal delivers, in its order, and gives the
+ * Applier between the journal and the state: appends commands, applies what the journal delivers, in its order, and gives the
  * outcome to whoever appended the command. A command is answered when it is durable in the journal and applied; the batch
  * that keeps the state need not be synced, since a start applies again what the journal has beyond it.
  */
@@ -52,9 +52,9 @@ export interface ApplierModules {
   readonly metrics: Metrics;
   readonly logger?: Logger | undefined;
   readonly progress?: MempoolProgress | undefined;
-  /** Of the journal's disk; endless by default. */
+  /** Room on the journal's disk; endless by default. */
   readonly room?: Pick<Room, 'isLow' | 'ranLow'> | undefined;
-  /** Of a journal that several nodes share; without it digests in the journal are passed over. */
+  /** Digests of a journal that several nodes share; without it digests in the journal are passed over. */
   readonly digests?: SharedDigests | undefined;
   /** The image of the unspent outputs; none is kept when it is left out. */
   readonly image?: { note(batch: KvBatch, seq: number): Pieces<void> } | undefined;
@@ -64,13 +64,13 @@ export interface ApplierModules {
 interface Submitted {
   readonly command: Command;
   readonly outcome: Deferred<unknown>;
-  /** Its transactions as the caller has decoded them. */
+  /** Transactions of its groups, as the caller has decoded them. */
   readonly groups: Groups | undefined;
 }
 
 type Groups = readonly (readonly CandidateTx[])[];
 
-/** From the last command in the state as it was read, to the journal's head at that time. */
+/** Replay from the last command in the state as it was read, to the journal's head at that time. */
 interface Replay {
   readonly from: number;
   readonly to: number;
@@ -78,7 +78,7 @@ interface Replay {
 }
 
 export class Applier implements Service {
-  /** After each batch of commands that changed the state, and when commands are taken again. */
+  /** Fires after each batch of commands that changed the state, and when commands are taken again. */
   readonly applied = new SignalSource<void>();
   /** Hashes of transactions that entered the pool. */
   readonly admitted = new SignalSource<readonly string[]>();

@@ -1,5 +1,5 @@
 /**
- * What waits for the journal that several nodes share to be applied here. A node that is behind must not refuse, by an old state,
+ * Waits for the journal that several nodes share to be applied here. A node that is behind must not refuse, by an old state,
  * what is valid by a newer one; and whoever has appended something is answered in time when it cannot be read back.
  */
 
@@ -18,14 +18,14 @@ const PATIENCE_LOOKS = 10;
 export interface CatchUpModules {
   readonly journal: Pick<Journal, 'sync'>;
   readonly state: Pick<MempoolState, 'seq'>;
-  /** Of `Applier`. */
+  /** Signal of `Applier`. */
   readonly applied: Signal<void>;
   readonly clock: Clock;
 }
 
 export class CatchUp {
   readonly #modules: CatchUpModules;
-  /** Where the journal ends: a question that is under way, and one that begins when that is answered. */
+  /** Question where the journal ends: the one under way, and the next one, which begins when that is answered. */
   #asking: Promise<number> | undefined;
   #asksNext: Promise<number> | undefined;
 

@@ -1,10 +1,10 @@
-/** How the head of the chain moves from block to block. Pure functions. */
+/** Moves the head of the chain from block to block. Pure functions. */
 
 import type { AdoptedBlock } from './adopted-block.js';
 import { type ChainHead, closedHash, issuedAt, type Round, type RoundRules } from './round.js';
 import type { RoundFacts } from './round-facts.js';
 
-/** Before block 0. */
+/** Head before block 0. */
 export const EMPTY_HEAD: ChainHead = {
   height: -1,
   hash: null,
@@ -30,7 +30,7 @@ export function headAfterClosed(rules: RoundRules, head: ChainHead, round: Round
   return { ...head, height, hash: closedHash(round), timestamp, ...factsAfter(rules, head, round) };
 }
 
-/** What the round after this one, which follows the head, depends on. */
+/** Facts that the round after this one, which follows the head, depends on. */
 export function factsAfter(rules: RoundRules, head: ChainHead, { height, participants, proofs }: Round): RoundFacts {
   return {
     participants,

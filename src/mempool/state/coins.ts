@@ -1,7 +1,7 @@
 /**
- * What may be spent: the outputs of blocks, the one being made included, which the database keeps; and those of transactions
- * that wait in the pool, which follow from it and are in memory only. A transaction that waits claims what it spends, so
- * that no other can (rule P4). Changes of the outputs of blocks go into the table and into the batch, always together.
+ * Outputs that may be spent: the outputs of blocks, the one being made included, which the database keeps; and those of transactions that
+ * wait in the pool, which follow from it and are in memory only. A transaction that waits claims what it spends, so that no other can (rule
+ * P4). Changes of the outputs of blocks go into the table and into the batch, always together.
  */
 
 import { viewTxOut } from '../../chain/codec.js';
@@ -28,16 +28,16 @@ export const APPROACHED = GROUP;
 /** Outputs that one piece of a transaction writes. */
 const PIECE_OUTPUTS = 512;
 
-/** Where an output is. */
+/** Place of an output. */
 interface Place {
   readonly table: UtxoTable;
   readonly slot: number;
 }
 
 export class Coins {
-  /** Of blocks. */
+  /** Outputs of blocks. */
   readonly utxos: UtxoTable;
-  /** Of transactions that wait. */
+  /** Outputs of transactions that wait. */
   readonly #waiting: UtxoTable;
 
   constructor(utxos: UtxoTable) {
@@ -108,7 +108,7 @@ export class Coins {
     }
   }
 
-  /** What it claims is free again. */
+  /** Frees what a transaction claims. */
   release(tx: Transaction): void {
     for (const outPoint of spentOutPoints(tx)) {
       const place = this.#place(outPoint);
@@ -193,7 +193,7 @@ export class Coins {
   }
 }
 
-/** What could be spent if some transactions had come in: for a look ahead that leaves no trace in the coins. */
+/** Coins as if some transactions had come in: for a look ahead that leaves no trace in the real ones. */
 export class TrialCoins {
   readonly #coins: Pick<Coins, 'claimFault'>;
   readonly #claimed = new Set<string>();
@@ -203,7 +203,7 @@ export class TrialCoins {
     this.#coins = coins;
   }
 
-  /** As `Coins.claim`. */
+  /** Claims as `Coins.claim` does. */
   claim(tx: Transaction): Verdict {
     const spent = spentOutPoints(tx);
     for (const outPoint of spent) {
@@ -214,7 +214,7 @@ export class TrialCoins {
     return null;
   }
 
-  /** As `Coins.offer`. */
+  /** Offers as `Coins.offer` does. */
   offer(hash: string, tx: Transaction): void {
     for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
       if (!isUnspendable(txOut)) this.#offered.add(outPointKey(outPoint));

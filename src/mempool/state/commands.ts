@@ -14,7 +14,7 @@ export interface TransactionsCommand {
   readonly kind: 'transactions';
   readonly time: number;
   readonly groups: readonly (readonly Uint8Array[])[];
-  /** From a version in which nothing could spend what waits: applied again, it must give the same verdicts. */
+  /** Marks a command of a version in which nothing could spend what waits: applied again, it must give the same verdicts. */
   readonly unchained?: true;
 }
 
@@ -30,9 +30,9 @@ export interface CutBlockCommand {
    * well, or to a state that has the block from storage. Absent in commands of versions that cut whatever was due.
    */
   readonly height?: number;
-  /** From a version that cut whatever was in the pool: applied again, it must give the same block. */
+  /** Marks a command of a version that cut whatever was in the pool: applied again, it must give the same block. */
   readonly keepsAll?: true;
-  /** From a version that served DRUID sets before single transactions; so did those that keep all. */
+  /** Marks a command of a version that served DRUID sets before single transactions; so did those that keep all. */
   readonly setsFirst?: true;
 }
 
@@ -65,12 +65,12 @@ export interface BlockAdoptedCommand {
   readonly block: Uint8Array;
   /** Null where storage does not know them. */
   readonly facts: RoundFacts | null;
-  /** From a version in which nothing could spend what waits. */
+  /** Marks a command of a version in which nothing could spend what waits. */
   readonly unchained?: true;
 }
 
 /**
- * What the state of a node is after a block, for the others that share its journal (docs/adr/0043-digests-in-the-log.md). It
+ * Digest of a node's state after a block, for the others that share its journal (docs/adr/0043-digests-in-the-log.md). It
  * changes no state.
  */
 export interface DigestCommand {
@@ -85,7 +85,7 @@ export interface DigestCommand {
   readonly trail: readonly TrailMark[];
 }
 
-/** What the state was after a command, in short. */
+/** Short digest of the state after a command. */
 export interface TrailMark {
   readonly seq: number;
   readonly mark: number;

@@ -23,7 +23,7 @@ const PIECE_TRANSACTIONS = 1_024;
 export interface RoundContents {
   readonly slot: RoundSlot;
   readonly round: Round;
-  /** What the round spends, in order, its own outputs too; null when that is not known (a folder of an earlier version). */
+  /** Outputs that the round spends, in order, its own too; null when that is not known (a folder of an earlier version). */
   readonly spent: readonly Utxo[] | null;
 }
 
@@ -44,7 +44,7 @@ export class CurrentRound {
     this.#spent = spent;
   }
 
-  /** In pieces. */
+  /** Makes the round, in pieces. */
   static *of(coins: Coins, contents: RoundContents): Pieces<CurrentRound> {
     const byHash = new Map<string, RoundTx>();
     for (const [i, tx] of contents.round.transactions.entries()) {
@@ -66,7 +66,7 @@ export class CurrentRound {
     return this.#transactions.get(hash);
   }
 
-  /** What it spends. Throws `data_corrupt` when that is not known. */
+  /** Outputs that it spends. Throws `data_corrupt` when that is not known. */
   get spent(): readonly Utxo[] {
     if (this.#spent !== null) return this.#spent;
     throw new TesseraError(
@@ -129,13 +129,13 @@ export class CurrentRound {
     return this.#round;
   }
 
-  /** Its block is stored, or given up: its records go. */
+  /** Ends the round, whose block is stored or given up: its records go. */
   end(batch: KvBatch): void {
     batch.del(keys.round(this.slot)).del(keys.spent(this.slot)).del(keys.winner(this.slot));
     for (const number of this.#round.proofs.keys()) batch.del(keys.proof(this.slot, number));
   }
 
-  /** It makes block `height` and has no winner yet. */
+  /** True if it makes block `height` and has no winner yet. */
   #isOpenAt(height: number): boolean {
     return this.#round.height === height && !this.isClosed;
   }

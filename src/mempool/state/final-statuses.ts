@@ -32,7 +32,7 @@ export class FinalStatuses {
   readonly #unwritten = new Map<string, TxStatus>();
   /** Hashes of those that are Rejected. */
   readonly #refused = new Set<string>();
-  /** For the events of the node: hash → rule. */
+  /** Rejected transactions for the events of the node: hash → rule. */
   readonly #rejected = new Map<string, string>();
   /** Number of the command that is applied, what it has decided so far, and when: they are forgotten together. */
   #seq: number;
@@ -66,7 +66,7 @@ export class FinalStatuses {
     return rejected;
   }
 
-  /** It is in a block and has this status by that, whatever a later command has said of it. */
+  /** Keeps the status of a transaction in a block, whatever a later command has said of it. */
   keep(hash: string, status: TxStatus, batch: KvBatch): void {
     this.#refused.delete(hash);
     this.#rejected.delete(hash);

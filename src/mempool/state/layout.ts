@@ -32,7 +32,7 @@ import { asBuffer } from '../../lib/bytes.js';
 /** The first number of an expiry record that refusals wrote. */
 export const FIRST_REFUSAL_NUMBER = 0x8000_0000;
 
-/** Where the records of a block being made are. */
+/** Slots for the records of a block being made. */
 export const ROUND_SLOTS = [0, 1] as const;
 export type RoundSlot = (typeof ROUND_SLOTS)[number];
 
@@ -78,7 +78,7 @@ export const ranges = {
   expiryBefore: (time: number) => ({ gte: prefixKey('t'), lt: u64Key('t', time) }),
 };
 
-/** Whether it is a `utxo` key. */
+/** True for a `utxo` key. */
 export function isUtxoKey(key: Uint8Array): boolean {
   return key[0] === 0x75;
 }

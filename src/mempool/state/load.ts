@@ -25,16 +25,16 @@ const CHUNK = 2_000;
 export interface OutputSource {
   /** All unspent outputs; undefined when it does not have them. */
   read(hashKey: Uint8Array, onProgress: (outputs: number) => void): Promise<UtxoTable | undefined>;
-  /** What it has read is not what the records have. */
+  /** Refuses what it has read, because the records have something else. */
   refuse(why: string): Promise<void>;
 }
 
 export interface LoadOptions {
-  /** Of the hash table; see `UtxoTable`. */
+  /** Key of the hash table; see `UtxoTable`. */
   readonly hashKey: Uint8Array;
   /** Told how many unspent outputs have been read so far. */
   readonly onProgress?: (outputs: number) => void;
-  /** Where the unspent outputs can be read faster than from their records. */
+  /** Source from which the unspent outputs can be read faster than from their records. */
   readonly image?: OutputSource | undefined;
 }
 

@@ -22,7 +22,7 @@ interface Place {
   readonly arrivals: number;
 }
 
-/** Where the state is. */
+/** Position of the state. */
 export interface Standing {
   /** Transactions that were ever accepted. */
   readonly arrivals: number;
@@ -39,7 +39,7 @@ export class OldestWaiting {
   #stored: Stored[];
   #last: number;
 
-  /** Where the state stands: what was accepted, or cut, before may be of any command. */
+  /** Takes the position of the state: what was accepted, or cut, before may be of any command. */
   constructor(seq: number, { arrivals, rounds = [], height }: Standing) {
     this.#last = seq;
     this.#stored = [{ behind: seq, seq, height }];

@@ -1,4 +1,4 @@
-/** What the commands of the journal come to, for whoever appended them. */
+/** Outcomes of the commands of the journal, for whoever appended them. */
 
 import type { GroupOutcome } from './acceptance.js';
 import type { Command } from './commands.js';

@@ -1,4 +1,4 @@
-/** What the state knows about a transaction that is accepted and not stored yet. */
+/** Facts of the state about a transaction that is accepted and not stored yet. */
 
 import type { DruidPool, Pool, PooledTx } from './pool.js';
 import type { Rounds } from './rounds.js';
@@ -7,11 +7,11 @@ export interface PendingTx {
   readonly bytes: Uint8Array;
   /** Unix seconds of the first sight. */
   readonly time: number;
-  /** What it waits for. */
+  /** Description of what it waits for. */
   readonly info: string;
 }
 
-/** Where it can be. */
+/** Places where it can be. */
 export interface PendingPlaces {
   readonly pool: Pool;
   readonly druids: DruidPool;
@@ -34,7 +34,7 @@ export function pendingTx(hash: string, { pool, druids, rounds }: PendingPlaces)
   return { bytes: member.bytes, time: member.time, info };
 }
 
-/** What waits to be stored. */
+/** Transactions that wait to be stored. */
 export interface Waiting {
   /** Heights of the blocks that are being made. */
   readonly rounds: readonly number[];

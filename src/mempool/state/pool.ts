@@ -47,11 +47,11 @@ export class Pool {
   #all = new Map<string, PooledTx>();
   /** Single transactions and sets by their place, which is the order of service. */
   #units = new Map<number, PooledTx[]>();
-  /** For those that spend what waited when they came: the hashes of whose it was. */
+  /** Parents of transactions that spend what waited when they came, by hash. */
   #parents = new Map<string, readonly string[]>();
-  /** Those with a fault: there are some only after an upgrade. */
+  /** Transactions with a fault: there are some only after an upgrade. */
   #unlawful = new Map<string, PooledTx>();
-  /** Those that move no tokens, by hash. */
+  /** Transactions that move no tokens, by hash. */
   #tokenless = new Set<string>();
   #sum = new SetSum();
   #bytes = 0;
@@ -63,12 +63,12 @@ export class Pool {
     return this.#all.size;
   }
 
-  /** Those among them that move no tokens. */
+  /** Number and bytes of those that move no tokens. */
   get tokenless(): { readonly count: number; readonly bytes: number } {
     return { count: this.#tokenless.size, bytes: this.#tokenlessBytes };
   }
 
-  /** Those among them that move tokens. */
+  /** Number and bytes of those that move tokens. */
   get moving(): { readonly count: number; readonly bytes: number; readonly operations: number } {
     const { count, bytes } = this.tokenless;
     return { count: this.count - count, bytes: this.#bytes - bytes, operations: this.#movingOperations };
@@ -114,7 +114,7 @@ export class Pool {
     return this.#unlawful.size > 0;
   }
 
-  /** What no block may hold: single transactions, and whole DRUID sets with the member that is to blame. */
+  /** Units that no block may hold: single transactions, and whole DRUID sets with the member that is to blame. */
   *unlawful(): Generator<UnlawfulUnit> {
     for (const [culprit, { fault }] of [...this.#unlawful]) {
       const tx = this.#all.get(culprit);
@@ -173,7 +173,7 @@ export class Pool {
   }
 }
 
-/** Where it stands in the order of service; one number for all members of a set. */
+/** Place in the order of service; one number for all members of a set. */
 function placeOf({ arrival, unit }: PooledTx): number {
   return unit === 0 ? arrival : unit;
 }
@@ -181,10 +181,10 @@ function placeOf({ arrival, unit }: PooledTx): number {
 /** The members of a DRUID set that wait for the others. */
 export interface DruidSet {
   readonly druid: string;
-  /** As the first member declared it. */
+  /** Number of participants, as the first member declared it. */
   readonly participants: bigint;
   readonly members: readonly PooledTx[];
-  /** Those of them that move no tokens. */
+  /** Members that move no tokens. */
   readonly tokenless: readonly PooledTx[];
 }
 

@@ -30,7 +30,7 @@ const PIECE_ELEMENTS = 512;
 /** Every record is written here, and a batch copies it: a buffer for each would keep the garbage collector busy. */
 const scratch = new BincodeWriter();
 
-/** Without a copy: valid until the next record is encoded. */
+/** Record without a copy: valid until the next record is encoded. */
 export function viewPooled(tx: PooledTx): Uint8Array {
   const writer = scratch.reset();
   writer.length64(tx.time);
@@ -89,7 +89,7 @@ export function decodeHashes(bytes: Uint8Array): string[] {
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const HeadJson = Type.Object({
   seq: Count,
-  /** Of the last command, where several nodes share the journal. */
+  /** Id of the last command, where several nodes share the journal. */
   id: Type.Optional(Type.String()),
   cluster: Type.Optional(Type.String()),
   arrivals: Count,
@@ -105,7 +105,7 @@ const HeadJson = Type.Object({
   digest: Type.String(),
 });
 
-/** What `m` holds. */
+/** Contents of `m`. */
 export interface HeadRecord extends LastEntry {
   readonly arrivals: number;
   readonly head: ChainHead;
@@ -260,7 +260,7 @@ export interface KeptRecord {
   readonly facts: RoundFacts;
 }
 
-/** In parts, one after the other: a block may have 32 MiB, and whoever writes it copies it. */
+/** Parts of a kept block, one after the other: a block may have 32 MiB, and whoever writes it copies it. */
 export function encodeKept({ bytes, facts }: KeptRecord): readonly Uint8Array[] {
   const writer = scratch.reset();
   writeFacts(writer, facts);

@@ -1,6 +1,6 @@
 /**
- * How much of the journal stays behind the state. A start needs none of it; a backup does, which copies the journal a little
- * later than the state (src/db/backup/README.md). So what came in the last minute stays, and of what is older a bounded number of
+ * Retention of the journal behind the state. A start needs none of it; a backup does, which copies the journal a little later
+ * than the state (src/db/backup/README.md). So what came in the last minute stays, and of what is older a bounded number of
  * bytes: commands differ in size, and some are as large as a block.
  */
 
@@ -16,11 +16,11 @@ export const KEEP_MS = 60_000;
 /** Bytes of commands between two marks. */
 const MARK_BYTES = MIB;
 
-/** Where the journal may be cut. */
+/** Mark at which the journal may be cut. */
 interface Mark {
   readonly seq: number;
   readonly at: number;
-  /** Of all commands up to it. */
+  /** Bytes of all commands up to it. */
   readonly bytes: number;
 }
 
@@ -28,7 +28,7 @@ export class Retention {
   readonly #clock: Clock;
   /** The oldest first. */
   #marks: readonly Mark[];
-  /** Of all commands so far, and of those when the journal was last cut. */
+  /** Bytes of all commands so far, and of those when the journal was last cut. */
   #bytes = 0;
   #bytesAtCut = 0;
 
@@ -45,7 +45,7 @@ export class Retention {
     this.#marks = [...this.#marks, { seq, at: this.#clock.monotonic(), bytes: this.#bytes }];
   }
 
-  /** Up to which command the journal is to be cut now; 0 when it is not. */
+  /** Command up to which the journal is to be cut now; 0 when it is not. */
   due(): number {
     return this.#bytes - this.#bytesAtCut < CUT_EVERY_BYTES ? 0 : this.#cut(KEEP_BYTES);
   }
@@ -72,7 +72,7 @@ const KEEP_ADOPTED_MS = 60_000;
 /** The same while blocks are adopted, each of which is as large as its command. */
 export class AdoptedRetention {
   readonly #clock: Clock;
-  /** Where the state stood when blocks were adopted, the oldest first; of those older than `KEEP_ADOPTED_MS` the last. */
+  /** Positions of the state when blocks were adopted, the oldest first; of those older than `KEEP_ADOPTED_MS` the last. */
   #marks: readonly Pick<Mark, 'at' | 'seq'>[] = [];
 
   constructor(clock: Clock) {

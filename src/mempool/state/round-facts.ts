@@ -1,7 +1,7 @@
 /**
- * What the next round depends on but no block carries: who took part in the last round, and all its proofs, including those
- * that lost. Storage keeps this with its last block, so that a mempool node that has lost its folder continues as if it had
- * not.
+ * Facts that the next round depends on but no block carries: who took part in the last round, and all its proofs, including
+ * those that lost. Storage keeps this with its last block, so that a mempool node that has lost its folder continues as if it
+ * had not.
  */
 
 import type { BincodeReader, BincodeWriter } from '../../chain/bincode.js';

@@ -39,7 +39,7 @@ export interface RoundRules {
   readonly genesis: readonly IssuedTx[];
   /** Transactions that unlock supply, by the number of their block (docs/chain.md#genesis). */
   readonly issuances: ReadonlyMap<number, readonly IssuedTx[]>;
-  /** What one block may hold, and what begins its round. */
+  /** Limits of one block, and the start of its round. */
   readonly block: BlockRules;
   /** Most miners that take part in one round (decision B12). */
   readonly partitionSize: number;
@@ -58,12 +58,12 @@ export interface ChainHead {
   readonly issued: bigint;
   /** Winning proofs in blocks from the activation height on (docs/chain.md#difficulty). */
   readonly asertHashes: number;
-  /** Who took part in the last round, and the coinbases of its proofs: input of the unicorn. */
+  /** Participants of the last round, and the coinbases of its proofs: input of the unicorn. */
   readonly participants: readonly string[];
   readonly proofHashes: readonly string[];
 }
 
-/** As the pool held it; or a genesis or issuance transaction, whose arrival number is 0. */
+/** Transaction as the pool held it; or a genesis or issuance transaction, whose arrival number is 0. */
 export type RoundTx = PooledTx;
 
 export interface Proof {
@@ -76,7 +76,7 @@ export interface Proof {
 
 export interface Round {
   readonly height: number;
-  /** Without nonce and coinbase. */
+  /** Header without nonce and coinbase. */
   readonly header: BlockHeader;
   /** Raw units that the coinbase must pay. */
   readonly reward: bigint;
@@ -89,7 +89,7 @@ export interface Round {
   readonly winner: number | null;
 }
 
-/** What goes into the next block, before the unicorn is computed. */
+/** Contents of the next block, before the unicorn is computed. */
 export interface RoundPlan {
   readonly height: number;
   readonly transactions: readonly RoundTx[];
@@ -212,8 +212,8 @@ export function* openRound(
 }
 
 /**
- * Whether a proof that was checked when it came is one of this round: it may be of another round for a block of this height, which was
- * given up.
+ * True if a proof that was checked when it came is one of this round: it may be of another round for a block of this height,
+ * which was given up.
  */
 export function isProofOf({ header, reward }: Round, { nonce, coinbase, hash }: Omit<Proof, 'miner'>): boolean {
   const [output] = decodeTransaction(coinbase).outputs;
@@ -237,7 +237,7 @@ export function closedHash(round: Round): string {
   return blockHash(closedHeader(round));
 }
 
-/** Of rounds that are still in use: storage, the archive of kept blocks and the wallets get the same bytes. */
+/** Bytes of rounds that are still in use: storage, the archive of kept blocks and the wallets get the same bytes. */
 const closedBytes = new WeakMap<Round, Uint8Array>();
 
 /** The finished block as `FullBlock` bytes, assembled once from parts that are already encoded. */

@@ -43,7 +43,7 @@ export class Rounds {
     return last === this.closing ? null : last;
   }
 
-  /** Whether another one may begin: all are closed, and there is room for it. */
+  /** True if another one may begin: all are closed, and there is room for it. */
   get mayOpen(): boolean {
     return this.#rounds.length < ROUND_SLOTS.length && this.#rounds.every((round) => round.isClosed);
   }

@@ -38,7 +38,7 @@ const Contents = Type.Object({ own: Type.Array(StateDigest), told: Type.Array(To
 type StateDigest = Static<typeof StateDigest>;
 type Told = Static<typeof Told>;
 
-/** Whose digest is another one, and what it is. */
+/** Nodes with another digest, and that digest. */
 interface Opponents {
   readonly digest: string;
   readonly replicas: readonly string[];
@@ -76,14 +76,14 @@ export class SharedDigests {
     this.#write(batch);
   }
 
-  /** What to say of the last state after a block; undefined when the journal has the word of a node on it already. */
+  /** Digest to write about the last state after a block; undefined when the journal has the word of a node on it already. */
   untold(): DigestCommand | undefined {
     const last = this.#own.at(-1);
     if (last === undefined || last.height < 0 || this.#told.some(({ seq }) => seq === last.seq)) return undefined;
     return { kind: 'digest', replica: this.#replica, ...last, trail: [] };
   }
 
-  /** What to say of a contested state: once, with the marks of the commands before it. */
+  /** Answer about a contested state: once, with the marks of the commands before it. */
   answer(seq: number): DigestCommand | undefined {
     const own = this.#own.find((one) => one.seq === seq);
     if (own === undefined || own.height < 0 || this.#answered.has(seq)) return undefined;
@@ -175,7 +175,7 @@ export class SharedDigests {
     return isKnown ? both[first]?.seq : undefined;
   }
 
-  /** Whether the trail to that command begins right behind a state in which the nodes were equal. */
+  /** True if the trail to that command begins right behind a state in which the nodes were equal. */
   #beginsEqual(seq: number): boolean {
     const equal = this.#lastEqual(seq)?.seq;
     return equal !== undefined && this.#trail.some((one) => one.seq === equal);

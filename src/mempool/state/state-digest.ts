@@ -8,16 +8,16 @@ export interface DigestParts {
   readonly head: ChainHead;
   /** The blocks being made, in their order. */
   readonly rounds: readonly Round[];
-  /** Of the unspent outputs, of what is ready for a block, and of what waits for others. */
+  /** Digests of the unspent outputs, of what is ready for a block, and of what waits for others. */
   readonly sets: readonly SetDigest[];
 }
 
-/** With the number of all that was ever accepted: what a database must give when it is read. */
+/** Digest with the number of all that was ever accepted: what a database must give when it is read. */
 export function wholeDigest(parts: DigestParts, arrivals: number): string {
   return sha3Hex([...linesOf(parts), `${arrivals}`].join('\n'));
 }
 
-/** Of what decides on all that comes. A state that was made from blocks has it in common with one that took each command. */
+/** Digest of what decides on all that comes. A state that was made from blocks has it in common with one that took each command. */
 export function sharedDigest(parts: DigestParts): string {
   return sha3Hex(linesOf(parts).join('\n'));
 }

@@ -29,9 +29,9 @@ export class StateStore {
   readonly #writes = new Mutex();
   readonly #failure = new Failure();
   readonly #stopping = new AbortController();
-  /** What the disk has refused so far, in order. Whoever fills it stops while there is a problem, so it stays small. */
+  /** Batches that the disk has refused so far, in order. Whoever fills it stops while there is a problem, so it stays small. */
   readonly #held: HeldBatch[] = [];
-  /** What the held batches put (null: delete), by key. */
+  /** Records that the held batches put (null: delete), by key. */
   readonly #heldRecords = new Map<string, Uint8Array | null>();
   #draining: Promise<void> | undefined;
   #problem: string | null = null;
@@ -54,7 +54,7 @@ export class StateStore {
     return this.#problem;
   }
 
-  /** How often the disk has refused a write. */
+  /** Number of writes that the disk has refused. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -68,7 +68,7 @@ export class StateStore {
     return (await this.getMany([key]))[0];
   }
 
-  /** In the order of `keys`. */
+  /** Values in the order of `keys`. */
   async getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
     if (keys.length === 0) return [];
     // Before the disk is read: what is written in the meantime is gone from here afterwards.

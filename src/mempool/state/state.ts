@@ -40,7 +40,7 @@ import { Rounds } from './rounds.js';
 import { type DigestParts, sharedDigest, sharedMark, wholeDigest } from './state-digest.js';
 import { dropUnlawful } from './unlawful.js';
 
-/** What the rules of a network fix for the mempool; the same on every replica. */
+/** Rules of a network for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {
   /** Blocks that a DRUID member waits for the others (decision B13). */
   readonly druidLifetime: number;
@@ -48,7 +48,7 @@ export interface StateRules extends RoundRules {
 
 export type { RejectedTx } from './final-statuses.js';
 
-/** What a state is made of when it is read from disk; `load.ts` fills it. */
+/** Parts of a state when it is read from disk; `load.ts` fills it. */
 export interface StateContents {
   readonly utxos: UtxoTable;
   /** The blocks being made. */
@@ -61,11 +61,11 @@ export interface StateContents {
 }
 
 export class MempoolState {
-  /** What may be spent, what waits in the pool included. */
+  /** Outputs that may be spent, those of the pool included. */
   readonly coins: Coins;
   /** The last blocks that are stored. */
   readonly kept: KeptBlocks;
-  /** What commands have decided, until it is on disk. */
+  /** Statuses that commands have decided, until they are on disk. */
   readonly statuses: FinalStatuses;
   readonly #rules: StateRules;
   readonly #pool = new Pool();
@@ -143,7 +143,7 @@ export class MempoolState {
     return this.#pool.count;
   }
 
-  /** What a block of this network may hold. */
+  /** Limits of a block of this network. */
   get blockRules(): BlockRules {
     return this.#rules.block;
   }
@@ -161,7 +161,7 @@ export class MempoolState {
     return { count: this.#pool.count + this.#druids.count, bytes: this.#pool.bytes + this.#druids.bytes };
   }
 
-  /** Those that are ready for a block and move no tokens. */
+  /** Number and bytes of those that are ready for a block and move no tokens. */
   get tokenless(): { readonly count: number; readonly bytes: number } {
     return this.#pool.tokenless;
   }
@@ -176,22 +176,22 @@ export class MempoolState {
     return this.#druids.set(druid);
   }
 
-  /** What the pool or the round knows about a transaction that is not stored yet. */
+  /** Facts of the pool or the round about a transaction that is not stored yet. */
   pending(hash: string): PendingTx | undefined {
     return pendingTx(hash, this.#places);
   }
 
-  /** Whether a transaction is ready for a block, and in none. */
+  /** True if a transaction is ready for a block, and in none. */
   isReady(hash: string): boolean {
     return this.#pool.get(hash) !== undefined;
   }
 
-  /** Whether a transaction waits for others of its DRUID. */
+  /** True if a transaction waits for others of its DRUID. */
   waits(hash: string): boolean {
     return this.#druids.setOf(hash) !== undefined;
   }
 
-  /** What a transaction of the pool is behind; undefined when it does not wait there. */
+  /** Transactions that one of the pool is behind; undefined when it does not wait there. */
   kin(hash: string): Kin | undefined {
     return this.#pool.kin(hash);
   }
@@ -230,17 +230,17 @@ export class MempoolState {
     return groups.map((group) => this.#acceptance.accept(group, { ...context, batch }));
   }
 
-  /** What `accept` would say of a group now. */
+  /** Verdict that `accept` would give on a group now. */
   outlook(group: readonly CandidateTx[]): Outlook {
     return this.#acceptance.outlook(group);
   }
 
-  /** Whether a transaction is in a block being made. */
+  /** True if a transaction is in a block being made. */
   isBeingMade(hash: string): boolean {
     return this.#rounds.transaction(hash) !== undefined;
   }
 
-  /** Whether a command cuts a block. While one is closed and not stored, one of an earlier version, which does not say which, does not. */
+  /** True if a command cuts a block. While one is closed and not stored, one of an earlier version, which does not say which, does not. */
   isDue({ height }: Pick<CutBlockCommand, 'height'>): boolean {
     if (height === undefined) return this.#rounds.values.length === 0;
     return this.#rounds.mayOpen && height === this.closedHeight + 1;
@@ -254,7 +254,7 @@ export class MempoolState {
     this.#adoptions++;
   }
 
-  /** What a cut would put into the next block now; null when it would come too early. Nothing may be applied between two pieces. */
+  /** Contents of the next block if it were cut now; null if that is too early. Nothing may be applied between two pieces. */
   *planCut(order?: { readonly setsFirst: boolean }): Pieces<RoundPlan | null> {
     return this.#rounds.mayOpen ? yield* planRound(this.#rules, this.#closedHead(), this.#pool, order) : null;
   }
@@ -320,7 +320,7 @@ export class MempoolState {
     return true;
   }
 
-  /** What is being made is on top of a block that was never stored: all of it waits again. `time` is in unix seconds. */
+  /** Gives up the rounds on top of a block that was never stored: all of it waits again. `time` is in unix seconds. */
   *giveUpRounds(time: number, batch: KvBatch): Pieces<void> {
     if (this.rounds.length === 0) return;
     this.#adoptions++;
@@ -342,7 +342,7 @@ export class MempoolState {
     if (time !== null) yield* this.#acceptance.expire(height - this.#rules.druidLifetime, time, batch);
   }
 
-  /** What the round after the closing block depends on. */
+  /** Facts that the round after the closing block depends on. */
   closingFacts(closing: Round): RoundFacts {
     return factsAfter(this.#rules, this.#head, closing);
   }
@@ -408,7 +408,7 @@ export class MempoolState {
     });
   }
 
-  /** What the next round follows: the closed block, where storage has not confirmed it. */
+  /** Head that the next round follows: the closed block, where storage has not confirmed it. */
   #closedHead(): ChainHead {
     const { closing } = this;
     return closing === null ? this.#head : headAfterClosed(this.#rules, this.#head, closing);

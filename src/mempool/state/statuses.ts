@@ -1,7 +1,7 @@
 /**
- * What became of transactions (decision V1). Pending is known from the pool and the block being made; the final states are
- * read from disk, where the batch that decided them put them. Refusals at admission never reach the journal: they are noted
- * here, up to a limit, and never replace another status. Each node forgets old statuses on its own; no rule depends on them.
+ * Statuses of transactions (decision V1). Pending is known from the pool and the block being made; the final states are read
+ * from disk, where the batch that decided them put them. Refusals at admission never reach the journal: they are noted here,
+ * up to a limit, and never replace another status. Each node forgets old statuses on its own; no rule depends on them.
  */
 
 import type { KvBatch } from '../../db/kv.js';
@@ -161,7 +161,7 @@ export class Statuses {
     }
   }
 
-  /** What was admitted in the meantime, or already has another status, keeps that. */
+  /** Notes refusals. What was admitted in the meantime, or already has another status, keeps that. */
   async #putRefusals(group: readonly (readonly [string, TxStatus])[], batch: KvBatch): Promise<void> {
     const records = await this.#store.getMany(group.map(([hash]) => keys.status(hash)));
     const noted = group.filter(([hash], i) => records[i] === undefined && this.#inMemory(hash) === undefined);

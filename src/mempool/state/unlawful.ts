@@ -22,8 +22,8 @@ export interface UnlawfulModules {
 }
 
 /**
- * They are Rejected with the rule, a DRUID set as a whole, and so is what spends from them; what they claimed is free again.
- * `time` is in unix seconds.
+ * Rejects them with the rule, a DRUID set as a whole, and so what spends from them; what they claimed is free again. `time`
+ * is in unix seconds.
  */
 export function* dropUnlawful({ pool, coins, statuses }: UnlawfulModules, time: number, batch: KvBatch): Pieces<void> {
   const rejected = new Map<string, TxStatus>();

@@ -22,7 +22,7 @@ export class AsideCoins {
     for (const coin of this.#modules.at(outPoints)) this.#modules.move(coin, 'aside', trade);
   }
 
-  /** Those of the coins that are kept for the trade. */
+  /** Coins among these that are kept for the trade. */
   of(outPoints: readonly OutPoint[], trade: string): readonly Coin[] {
     return this.#modules.at(outPoints).filter(({ state, by }) => state === 'aside' && by === trade);
   }

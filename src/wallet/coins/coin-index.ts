@@ -20,7 +20,7 @@ export interface CoinTotals {
   readonly running: bigint;
   readonly available: bigint;
   readonly locked: bigint;
-  /** Of `running`: outputs of own transactions, change mostly, that no block has yet. */
+  /** Part of `running` in outputs of own transactions, change mostly, that no block has yet. */
   readonly unconfirmed: bigint;
 }
 
@@ -33,7 +33,7 @@ export class CoinIndex {
   readonly #coins = new Map<string, Coin>();
   readonly #byAddress = new Map<string, Set<Coin>>();
   readonly #options: CoinIndexOptions;
-  /** What can be spent, by asset and depth. */
+  /** Coins that can be spent, by asset and depth. */
   readonly #spendable = new Map<string, Map<number, SortedCoins>>();
   /** Coins that no block has yet: how many own transactions without a block stand one behind the other up to each. */
   readonly #depths = new Map<Coin, number>();
@@ -44,7 +44,7 @@ export class CoinIndex {
   readonly #running = new Map<string, bigint>();
   readonly #available = new Map<string, bigint>();
   readonly #expected = new Map<string, bigint>();
-  /** What is listed, in page order. */
+  /** Listed coins, in page order. */
   readonly #listed = SortedCoins.filling(compareCoins);
   #isFilling = true;
   #height: number;
@@ -96,19 +96,19 @@ export class CoinIndex {
     return new Map(items.map(([assetId, amount]) => [assetId, shownTotal(amount)]));
   }
 
-  /** In page order: everything unspent, or one page of it (decision V12); a page past the end is empty. */
+  /** Unspent coins in page order: all, or one page (decision V12); a page past the end is empty. */
   unspent(page?: number): readonly Coin[] {
     return page === undefined ? this.#listed.slice() : this.#listed.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   }
 
-  /** What the chain has, ascending by amount; valid until the next change. */
+  /** Coins that the chain has, ascending by amount; valid until the next change. */
   spendable(assetId: string): CoinList<Coin> {
     return this.#spendable.get(assetId)?.get(0) ?? [];
   }
 
   /**
-   * What can be spent, the least deep first: what the chain has, and own change by depth, each ascending by amount. Valid
-   * until the next change.
+   * Coins that can be spent, the least deep first: those of the chain, and own change by depth, each ascending by amount.
+   * Valid until the next change.
    */
   layers(assetId: string): readonly CoinList<Coin>[] {
     if (!this.#areMeasured) this.#measure();
@@ -202,14 +202,14 @@ export class CoinIndex {
     return this.#depths.get(coin) ?? 0;
   }
 
-  /** It is in the chain, or gone: what spends it is less deep. */
+  /** Forgets the depth of a coin that is in the chain, or gone: what spends it is less deep. */
   #forgetDepth(coin: Coin): void {
     if (this.#depths.delete(coin)) this.#areMeasured = false;
   }
 
   #measure(): void {
     this.#areMeasured = true;
-    /** By own transaction: the depth of its deepest input. */
+    /** Depth of the deepest input, by own transaction. */
     const inputs = new Map<string, number>();
     // Whatever a transaction spends has arrived before what it makes.
     for (const coin of [...this.#depths.keys()].sort((a, b) => a.arrival - b.arrival)) {

@@ -1,6 +1,6 @@
 /**
- * Which outpoints pay an amount. Pure: branch and bound for a sum that needs no change, then the smallest single coin that
- * leaves sound change, then largest first. There are no fees by size on this chain, so what counts is: no change if
+ * Choice of outpoints that pay an amount. Pure: branch and bound for a sum that needs no change, then the smallest single
+ * coin that leaves sound change, then largest first. There are no fees by size on this chain, so what counts is: no change if
  * possible, no dust as change, few inputs.
  */
 
@@ -12,7 +12,7 @@ export interface Selectable {
 /** Coins in ascending order of amount: an array, or what is kept in order otherwise. */
 export interface CoinList<T> {
   readonly length: number;
-  /** By its place, from 0 on. */
+  /** Coin by its place, from 0 on. */
   at(index: number): T | undefined;
   slice(from?: number, to?: number): T[];
   /** The sum of all, where it is known. */

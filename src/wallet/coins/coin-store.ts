@@ -1,7 +1,7 @@
 /**
- * What the wallet owns: every outpoint paid to one of its addresses, with its state. The records in the store are the one
- * source of truth; `CoinIndex` answers what is asked without reading them. Every change is one synchronous step that stages
- * its records; the caller flushes. Coins that are spent for good are on disk only.
+ * Store of what the wallet owns: every outpoint paid to one of its addresses, with its state. The records in the store are
+ * the one source of truth; `CoinIndex` answers what is asked without reading them. Every change is one synchronous step that
+ * stages its records; the caller flushes. Coins that are spent for good are on disk only.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -49,7 +49,7 @@ type Arrival = () => number;
 export class CoinStore {
   readonly #modules: CoinStoreModules;
   readonly #options: CoinIndexOptions;
-  /** What is kept for trades. */
+  /** Coins that are kept for trades. */
   readonly aside = new AsideCoins({
     at: (outPoints) => this.#at(outPoints),
     move: (coin, state, by) => this.#move(coin, state, by),
@@ -86,12 +86,12 @@ export class CoinStore {
     return this.#index.items();
   }
 
-  /** In page order: everything unspent, or one page of it (decision V12); a page past the end is empty. */
+  /** Unspent coins in page order: all, or one page (decision V12); a page past the end is empty. */
   unspent(page?: number): readonly Coin[] {
     return this.#index.unspent(page);
   }
 
-  /** In page order, including those that unconfirmed own transactions spend. */
+  /** Spent coins in page order, including those that unconfirmed own transactions spend. */
   async spent(): Promise<readonly Coin[]> {
     const spent = new Map<string, Coin>();
     const range = { ...prefixRange(PREFIX.spent), reverse: true, limit: SPENT_SHOWN };
@@ -298,7 +298,7 @@ export class CoinStore {
     this.#index.advanceTo(height);
   }
 
-  /** As if only the blocks up to this one had been seen: what was locked then is locked again. The coins stay. */
+  /** Goes back as if only the blocks up to this one had been seen: what was locked then is locked again. The coins stay. */
   goBackTo(height: number): void {
     this.#modules.meta.update({ block: height });
     const coins = [...this.#index.values()];
@@ -348,7 +348,7 @@ export class CoinStore {
     return outPoints.flatMap((outPoint) => this.#index.get(outPoint) ?? []);
   }
 
-  /** Its outputs that are not in the chain, free or taken. */
+  /** Outputs of a transaction that are not in the chain, free or taken. */
   #expectedOf({ hash, transaction }: Made): readonly Coin[] {
     const made = createdOutPoints(transaction, hash).flatMap(({ outPoint }) => this.#index.get(outPoint) ?? []);
     return made.filter(({ inChain }) => !inChain);

@@ -22,7 +22,7 @@ export interface Coin {
   /** `outPointKey` of the outpoint. */
   readonly key: string;
   readonly outPoint: OutPoint;
-  /** With its genesis hash fixed (decision V6). */
+  /** Value with its genesis hash fixed (decision V6). */
   readonly value: Asset;
   readonly amount: bigint;
   /** Empty for tokens, else the genesis hash. */
@@ -54,7 +54,7 @@ const STATES: readonly RecordState[] = [
 
 export const TOKENS = '';
 
-/** What a coin is counted under: tokens, or items of one genesis hash. */
+/** Asset that a coin is counted under: tokens, or items of one genesis hash. */
 function assetIdOf(asset: Asset): string {
   return asset.kind === 'token' ? TOKENS : (asset.genesisHash ?? '');
 }
@@ -124,7 +124,7 @@ export function isCounted({ state, inChain }: Coin): boolean {
   return state === 'unspent' || (state === 'aside' && inChain);
 }
 
-/** What a coin is when nothing takes it. */
+/** State of a coin when nothing takes it. */
 export function freed({ inChain, outPoint }: Coin): { readonly state: CoinState; readonly by: string | null } {
   return inChain ? { state: 'unspent', by: null } : { state: 'expected', by: outPoint.tHash };
 }

@@ -20,14 +20,14 @@ export class SortedCoins implements CoinList<Coin> {
   readonly #compare: Compare;
   /** None is empty. */
   readonly #pieces: Coin[][] = [];
-  /** How many coins come before each piece, as far as `#counted`. */
+  /** Number of coins before each piece, as far as `#counted`. */
   readonly #before: number[] = [];
   #counted = 0;
   #length = 0;
   #total = 0n;
   /** The piece that was read last. */
   #last = 0;
-  /** What was added while the list is filled, each run but the last one in order. */
+  /** Coins that were added while the list is filled, each run but the last one in order. */
   #runs: Coin[][] | undefined;
 
   constructor(compare: Compare) {
@@ -95,7 +95,7 @@ export class SortedCoins implements CoinList<Coin> {
     this.#changed(at);
   }
 
-  /** By its place, from 0 on. */
+  /** Coin by its place, from 0 on. */
   at(index: number): Coin | undefined {
     if (index < 0 || index >= this.#length) return undefined;
     this.#count();
@@ -181,7 +181,7 @@ export class MergedCoins implements CoinList<Coin> {
   readonly #second: CoinList<Coin>;
   readonly length: number;
 
-  /** Of coins of the same amount those of `first` come first. */
+  /** Merges two lists; of coins of the same amount those of `first` come first. */
   constructor(first: CoinList<Coin>, second: CoinList<Coin>) {
     this.#first = first;
     this.#second = second;
@@ -210,7 +210,7 @@ export class MergedCoins implements CoinList<Coin> {
     return coins;
   }
 
-  /** How many of the coins before a place are of the second list. */
+  /** Number of coins before a place that are of the second list. */
   #ofSecond(index: number): number {
     let low = Math.max(0, index - this.#first.length);
     let high = Math.min(index, this.#second.length);

@@ -1,4 +1,4 @@
-/** What a transaction did to the coins of the wallet, and the creations of items that it keeps. */
+/** Effects of a transaction on the coins of the wallet, and the creations of items that it keeps. */
 
 import { encodeTransaction } from '../../chain/codec.js';
 import { isCreate } from '../../chain/transaction.js';
@@ -31,7 +31,7 @@ export interface Displaced {
   readonly by: Transaction;
 }
 
-/** Whether the transaction with this number and hash changes nothing of the wallet. */
+/** True if the transaction with this number and hash changes nothing of the wallet. */
 export type IsForeign = (place: number, hash: string) => boolean;
 
 /** Own transactions whose inputs the block spends by another one. `inputsOf`: the coins of the wallet that one spends. */

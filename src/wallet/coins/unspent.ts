@@ -15,7 +15,7 @@ const LIMITS = { maxInputs: 500, dust: 72_072n };
 export interface Unspent {
   readonly outPoint: OutPoint;
   readonly address: string;
-  /** With its genesis hash. */
+  /** Value with its genesis hash. */
   readonly value: Asset;
 }
 
@@ -32,7 +32,7 @@ export function unspentIn(answer: unknown): Unspent[] {
   );
 }
 
-/** As few outputs of tokens, or of this item, as cover the total. Throws `insufficient_funds`. */
+/** Outputs of tokens, or of this item, as few as cover the total. Throws `insufficient_funds`. */
 export function chooseUnspent(unspent: readonly Unspent[], total: bigint, item?: string): readonly Unspent[] {
   const fitting = unspent.filter(({ value }) => (value.kind === 'token' ? undefined : value.genesisHash) === item);
   const coins = fitting.map((one) => ({ one, amount: one.value.amount }));

@@ -1,4 +1,4 @@
-/** What the API shows of the wallet's coins. In pieces: a wallet may have a hundred thousand. */
+/** Figures of the wallet's coins for the API. In pieces: a wallet may have a hundred thousand. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inPieces, type Pieces } from '../../lib/pieces.js';

@@ -36,9 +36,9 @@ const LOGGED = 100_000;
 interface Payment {
   readonly number: number;
   readonly state: PaymentState;
-  /** When the first of its own outputs arrived: with the payment itself; infinite without one. */
+  /** Number of the arrival of its first own output: with the payment itself; infinite without one. */
   firstOutput: number;
-  /** When the last of its inputs arrived. */
+  /** Number of the arrival of its last input. */
   lastInput: number;
   inputs: number;
   spent: Movement['spent'];
@@ -68,7 +68,7 @@ class HistoryBuilder {
   readonly #kv: Kv;
   readonly #isCovered: (address: string) => boolean;
   readonly #logger: Logger;
-  /** By hash, oldest first. */
+  /** Payments by hash, oldest first. */
   readonly #payments = new Map<string, Payment>();
   readonly #arrived: Arrived[] = [];
   /** Numbers of spent coins of which nobody knows what has spent them. */
@@ -97,7 +97,7 @@ class HistoryBuilder {
     return this.#number;
   }
 
-  /** What a start that was cut off has left. */
+  /** Clears what an interrupted start has left. */
   async #clear(): Promise<void> {
     for (const prefix of [PREFIX.movement, PREFIX.movementOf]) {
       for await (const [key] of this.#kv.entries(prefixRange(prefix))) {
@@ -197,7 +197,7 @@ class HistoryBuilder {
     await this.#write({ ...UNKNOWN, ...facts, ...known, received, spent });
   }
 
-  /** What a payment that was rejected would have moved: its coins tell nothing of it. */
+  /** Facts of a rejected payment: its coins tell nothing of what it would have moved. */
   #neverMade(hash: string, transaction: Transaction): Pick<Payment, 'inputs' | 'spent' | 'received' | 'own'> {
     const made = createdOutPoints(transaction, hash).map(({ outPoint, txOut }) => {
       const address = txOut.scriptPublicKey ?? '';

@@ -1,4 +1,4 @@
-/** What a transaction says about itself, as the owner of some of its coins reads it. */
+/** Facts that a transaction gives about itself, as the owner of some of its coins reads it. */
 
 import { withFixedHash } from '../../chain/assets.js';
 import { pay2pkhParts } from '../../chain/script/builders.js';
@@ -20,12 +20,12 @@ export interface Concerned {
   readonly transaction: Transaction;
   /** Numbers of its outputs that go to this wallet. */
   readonly own: ReadonlySet<number>;
-  /** How many coins of this wallet it spends, and what they are worth. */
+  /** Number of this wallet's coins that it spends, and their worth. */
   readonly inputs: number;
   readonly spent: Amounts;
   /** The mining transaction of a block. */
   readonly isReward?: boolean;
-  /** What it was made for; found out from its form when it was not made here. */
+  /** Kind that it was made for; found out from its form when it was not made here. */
   readonly kind?: MovementKind;
 }
 
@@ -49,13 +49,13 @@ export function changeNumber(kind: MovementKind): number {
   return kind === 'merge' ? 0 : 1;
 }
 
-/** What is known of a transaction of which a refresh has brought these coins. */
+/** Movement of a transaction of which a refresh has brought these coins. */
 export function seenOutputs(coins: readonly Coin[]): MovementFacts {
   const outputs = coins.slice(0, MAX_OUTPUTS).map(ownOutput);
   return { kind: 'payment', from: [], outputs, outputCount: coins.length, leaves: false, fee: null };
 }
 
-/** What is known of a transaction once these coins count as the wallet's too. */
+/** Movement of a transaction once these coins count as the wallet's too. */
 export function joined(known: Movement, coins: readonly Coin[]): Pick<Movement, 'outputs' | 'outputCount' | 'leaves'> {
   const numbers = new Set(coins.map(({ outPoint }) => outPoint.n));
   const outputs = known.outputs.map((output) => (numbers.has(output.n) ? { ...output, own: true } : output));
@@ -76,7 +76,7 @@ function ownOutput({ outPoint: { n }, address, assetId, amount }: Coin): Movemen
   return { n, address, assetId, amount, own: true };
 }
 
-/** What coins are worth, by asset. */
+/** Worth of coins, by asset. */
 export function amountsOf(coins: readonly Pick<Coin, 'assetId' | 'amount'>[]): Amounts {
   const amounts = new Map<string, bigint>();
   for (const { assetId, amount } of coins) {

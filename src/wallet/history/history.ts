@@ -31,7 +31,7 @@ import {
 /** Movements kept in memory until they are surely on disk: far more than one flush ever holds. */
 const MAX_RECENT = 10_000;
 
-/** Where a transaction is in the chain. */
+/** Place of a transaction in the chain. */
 export interface BlockPlace {
   readonly height: number;
   /** Unix seconds. */
@@ -57,7 +57,7 @@ export class History {
   readonly #modules: HistoryModules;
   /** Own transactions that are queued or sent, by hash. */
   readonly #open = new Map<string, Movement>();
-  /** By hash. */
+  /** Recent movements, by hash. */
   readonly #recent = new Map<string, Movement>();
   /** Imported addresses that no refresh has brought up to date yet. */
   readonly #imported = new Set<string>();
@@ -116,8 +116,8 @@ export class History {
   // Own transactions
 
   /**
-   * This wallet has made a transaction: it takes `spent` and expects `made`. One that was rejected and is made again keeps its
-   * place.
+   * Takes a transaction that this wallet has made: it takes `spent` and expects `made`. One that was rejected and is made
+   * again keeps its place.
    */
   takeOwn(own: Omit<OwnTransaction, 'state' | 'reason'>, spent: readonly Coin[], made: readonly Coin[]): void {
     const { hash, transaction, kind, peer, createdAt } = own;
@@ -138,7 +138,7 @@ export class History {
     this.#open.set(hash, known === undefined ? this.#add(facts) : this.#put({ ...known, ...facts }));
   }
 
-  /** It never became durable. `before`: its movement, if it was rejected before. */
+  /** Discards a movement that never became durable. `before`: its movement, if it was rejected before. */
   discard(hash: string, before?: Movement): void {
     const movement = this.find(hash);
     if (movement === undefined) return;
@@ -159,7 +159,7 @@ export class History {
     if (movement.state !== state) this.#put({ ...movement, state, reason });
   }
 
-  /** What ended it could not be written: it is again what it was. */
+  /** Restores a movement whose end could not be written. */
   restore(movement: Movement): void {
     if (movement.hash !== null) this.#open.set(movement.hash, movement);
     this.#put(movement);
@@ -209,7 +209,7 @@ export class History {
     }
   }
 
-  /** What they hold has come, or they are no addresses of the wallet. */
+  /** Ends the import of addresses: what they hold has come, or they are no addresses of the wallet. */
   endImport(addresses: Iterable<string>): void {
     for (const address of addresses) {
       if (this.#imported.delete(address)) this.#modules.writes.del(importedKey(address));

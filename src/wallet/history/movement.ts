@@ -19,11 +19,11 @@ export interface MovementOutput {
   readonly address: string | null;
   readonly assetId: string;
   readonly amount: bigint;
-  /** It came to this wallet by this movement. */
+  /** True if it came to this wallet by this movement. */
   readonly own: boolean;
 }
 
-/** What does not change once it is known. */
+/** Facts that do not change once they are known. */
 export interface MovementFacts {
   readonly kind: MovementKind;
   /** Addresses whose keys signed it, when not all of its inputs are of this wallet. */
@@ -38,7 +38,7 @@ export interface MovementFacts {
 }
 
 export interface Movement extends MovementFacts {
-  /** Its place in the history: movements are numbered as this wallet learns of them. */
+  /** Number in the history: movements are numbered as this wallet learns of them. */
   readonly number: number;
   /** Null when the wallet does not know which transaction it was. */
   readonly hash: string | null;
@@ -50,11 +50,11 @@ export interface Movement extends MovementFacts {
   /** Why it was rejected; else empty. */
   readonly reason: string;
   readonly peer: string | null;
-  /** When the wallet learned of it, in ms since the Unix epoch; 0 when that was not written down. */
+  /** Time when the wallet learned of it, in ms since the Unix epoch; 0 when that was not written down. */
   readonly seenAt: number;
-  /** Of its block; null while there is none, or when the wallet has not seen it. */
+  /** Height of its block; null while there is none, or when the wallet has not seen it. */
   readonly height: number | null;
-  /** Of its block, in Unix seconds. */
+  /** Time of its block, in Unix seconds. */
   readonly time: number | null;
   readonly received: Amounts;
   readonly spent: Amounts;
@@ -95,7 +95,7 @@ export function sumOf(a: Amounts, b: Amounts, sign: 1n | -1n = 1n): Map<string, 
   return sum;
 }
 
-/** What the wallet has more or less of, by this movement. */
+/** Net change of the wallet by this movement. */
 export function netOf({ received, spent }: Pick<Movement, 'received' | 'spent'>): Amounts {
   return sumOf(received, spent, -1n);
 }
@@ -117,7 +117,7 @@ function isPaidHere({ isOwn, fee }: Moved): boolean {
   return isOwn || fee !== null;
 }
 
-/** What was moved: what came, what others got, or what the wallet has paid to itself; change and fee are no part of it. */
+/** Amounts that were moved: what came, what others got, or what the wallet has paid to itself; change and fee are no part of it. */
 export function movedBy(movement: Moved): Amounts {
   const direction = directionOf(movement);
   if (movement.spent.size === 0) return movement.received;

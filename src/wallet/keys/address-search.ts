@@ -8,9 +8,9 @@ import type { DerivedKeys, KeyPlace } from './derived-keys.js';
 import { Lookahead } from './lookahead.js';
 
 /**
- * What `tessera wallet restore` looks ahead by default: blocks are read whole, so that addresses more cost next to nothing. A
- * wallet gives addresses again whose payments were rejected (`own-outputs.ts`), so that only what its owner hands out can leave
- * as many behind.
+ * Number of addresses that `tessera wallet restore` looks ahead by default: blocks are read whole, so that addresses more
+ * cost next to nothing. A wallet gives addresses again whose payments were rejected (`own-outputs.ts`), so that only what its
+ * owner hands out can leave as many behind.
  */
 export const SEARCH_GAP = 200;
 

@@ -19,7 +19,7 @@ export type Account = (typeof ACCOUNTS)[number];
 const ROOT = [44, 0x7465_7373] as const;
 const FINGERPRINT_LENGTH = 8;
 
-/** Where a key stands in the tree of its words. */
+/** Place of a key in the tree of its words. */
 export interface KeyPlace {
   readonly account: Account;
   readonly index: number;

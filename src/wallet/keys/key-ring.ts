@@ -44,7 +44,7 @@ export class KeyRing {
   readonly #derived: DerivedKeys;
   readonly #lookahead: Lookahead;
   readonly #addresses: Map<string, AddressVersion>;
-  /** Those of them that other keys may have, too. */
+  /** Addresses that other keys may have, too. */
   readonly #temporary: Set<string>;
   /** Addresses that the words cover. */
   readonly #places: Map<string, KeyPlace>;
@@ -87,12 +87,12 @@ export class KeyRing {
     return new KeyRing(modules, derived, addresses, places);
   }
 
-  /** In the order of their text when read, then as they were added; not those that nobody was told of yet. */
+  /** Addresses in the order of their text when read, then as they were added; without those that nobody was told of yet. */
   get addresses(): ReadonlyMap<string, AddressVersion> {
     return this.#addresses;
   }
 
-  /** Those of version 99999, of which many keys have the same (docs/chain.md#addresses). */
+  /** Addresses of version 99999, which many keys share (docs/chain.md#addresses). */
   get temporary(): ReadonlySet<string> {
     return this.#temporary;
   }
@@ -131,7 +131,7 @@ export class KeyRing {
     return [...last.values()];
   }
 
-  /** Where the key of this address stands among those of the words. */
+  /** Place of this address's key among those of the words. */
   placeOf(address: string): KeyPlace | undefined {
     return this.#places.get(address);
   }

@@ -39,7 +39,7 @@ import { copyName, removeCopies } from './keystore-copies.js';
 import { PassphraseLimiter } from './passphrase-limiter.js';
 import { isEntropy, isSameWords, newWords, type WalletWords } from './words.js';
 
-/** Its name in the data directory of a node. */
+/** Name of the keystore in the data directory of a node. */
 export const KEYSTORE_FILE = 'keystore.json';
 
 /** Version of the file. */
@@ -50,7 +50,7 @@ const COPY_NAME_LENGTH = 8;
 const WORDS_CONTEXT = 'tessera-wallet-words';
 /** Words of a wallet whose owner has not asked for more: 128 bits, as strong as the signatures. */
 const DEFAULT_WORDS = 12;
-/** Only the owner may read it. */
+/** Mode of the file: only the owner may read it. */
 const FILE_MODE = 0o600;
 /** Bytes. The file has about 500. */
 const MAX_FILE_LENGTH = 16 * 1024;
@@ -80,7 +80,7 @@ export interface KeystoreOptions {
   readonly keepsPassphrase?: boolean;
   /** The words that the wallet must have; those of a new one are random otherwise. */
   readonly words?: WalletWords | undefined;
-  /** What new seals cost. For tests; `DEFAULT_SCRYPT_COST` otherwise. */
+  /** Cost of new seals. For tests; `DEFAULT_SCRYPT_COST` otherwise. */
   readonly scryptCost?: ScryptCost;
 }
 
@@ -88,7 +88,7 @@ export interface KeystoreModules {
   readonly random: Random;
   readonly clock: Clock;
   readonly logger?: Logger;
-  /** How a folder is synced; tests make it fail. */
+  /** Syncs a folder; tests make it fail. */
   readonly syncFolder?: (folder: string) => Promise<void>;
 }
 

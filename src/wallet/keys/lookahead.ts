@@ -19,11 +19,11 @@ export interface WaitingKey {
 export class Lookahead {
   readonly #derived: DerivedKeys;
   readonly #ahead: number;
-  /** By account, then by index. */
+  /** Waiting keys by account, then by index. */
   readonly #waiting = new Map<Account, Map<number, WaitingKey>>(ACCOUNTS.map((account) => [account, new Map()]));
-  /** By address. */
+  /** Places by address. */
   readonly #places = new Map<string, KeyPlace>();
-  /** By account: one past the highest index that was derived. */
+  /** Index past the highest one that was derived, by account. */
   readonly #derivedTo = new Map<Account, number>();
   /** Addresses that began to wait since `takeNew`. */
   #new: string[] = [];

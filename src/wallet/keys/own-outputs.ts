@@ -26,7 +26,7 @@ const MAX_AMOUNTS = 8;
 interface Unpaid {
   readonly address: string;
   readonly index: number;
-  /** For which it was given. */
+  /** Amounts for which it was given. */
   readonly amounts: readonly bigint[];
 }
 
@@ -42,7 +42,7 @@ export class OwnOutputs {
   readonly #modules: OwnOutputsModules;
   /** Every address of a rejected transaction that no other has been confirmed with. */
   readonly #unpaid = new Map<string, Unpaid>();
-  /** Of these, by account and by index, those that can be given; some may be out of date. */
+  /** Free ones, by account and by index; some may be out of date. */
   readonly #free = new Map<Account, Unpaid[]>(OWN_ACCOUNTS.map((account) => [account, []]));
   readonly #unsorted = new Set<Account>();
 
@@ -90,7 +90,7 @@ export class OwnOutputs {
     this.#put(address, this.#unpaid.get(address)?.amounts ?? []);
   }
 
-  /** As `giveBack`, for the outputs of a transaction. */
+  /** Discards like `giveBack`, for the outputs of a transaction. */
   discard({ outputs }: Transaction): void {
     for (const { scriptPublicKey: to } of outputs) if (to !== null) this.giveBack(to);
   }

@@ -27,7 +27,7 @@ const MAX_WAITING = 32;
 /** Callers that are remembered: those who were right, and those who were wrong, which takes them half a minute each. */
 const MAX_CALLERS = 10_000;
 
-/** Without an API key: this program itself, and whoever asks a node that is open. */
+/** Caller without an API key: this program itself, and whoever asks a node that is open. */
 const NOBODY: PassphraseCaller = { key: '', address: '' };
 
 /** The failures of one caller, of all with one key, or of all. */
@@ -35,7 +35,7 @@ class Share {
   failures = 0;
   /** Attempts that wait. */
   waiting = 0;
-  /** It has been right. */
+  /** True once it has been right. */
   isKnown = false;
   #due = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;

@@ -10,7 +10,7 @@ import { equalBytes, utf8Length } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 
-/** How many words there may be. */
+/** Numbers of words that are allowed. */
 export const WORD_COUNTS = [12, 24] as const;
 export type WordCount = (typeof WORD_COUNTS)[number];
 
@@ -52,7 +52,7 @@ export function wordsText({ entropy }: WalletWords): string {
   return entropyToMnemonic(entropy, wordlist);
 }
 
-/** What somebody has typed or kept in a file; case and spaces do not count. Throws `invalid_request`. */
+/** Words that somebody has typed or kept in a file; case and spaces do not count. Throws `invalid_request`. */
 export function parseWords(text: string, extraWord = ''): WalletWords {
   checkExtraWord(extraWord);
   const words = text.normalize('NFKD').toLowerCase().split(/\s+/).filter(Boolean);

@@ -1,4 +1,4 @@
-/** How many donations were paid on a day (UTC), by peer and in all; durable together with the payment it counts. */
+/** Number of donations that were paid on a day (UTC), by peer and in all; durable together with the payment it counts. */
 
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
@@ -12,7 +12,7 @@ const DAY_LENGTH = 10;
 
 export interface DonationLimits {
   readonly perPeerPerDay: number;
-  /** Of all peers together: a peer can have as many node keys as it likes. */
+  /** Limit of all peers together: a peer can have as many node keys as it likes. */
   readonly perDay: number;
 }
 
@@ -20,7 +20,7 @@ export class DonationQuota {
   readonly #writes: WriteBuffer;
   readonly #clock: Clock;
   #day: string;
-  /** By node key. */
+  /** Counts by node key. */
   #counts = new Map<string, number>();
 
   private constructor(writes: WriteBuffer, clock: Clock) {

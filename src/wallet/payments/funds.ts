@@ -35,7 +35,7 @@ export class Funds {
   }
 
   /**
-   * What no other payment can change: throws `payment_refused` for less than an output of this network has, and
+   * Checks what no other payment can change: throws `payment_refused` for less than an output of this network has, and
    * `insufficient_funds` for more than the wallet has, what payments under construction have taken included.
    */
   check(assetId: string, amount: bigint): void {

@@ -1,7 +1,7 @@
 /**
- * What was done for each idempotency key, so that a request which is repeated does nothing twice and gets the same answer
- * (docs/wallet.md#paid-exactly-once). A key is kept in the same batch as the transaction that was made for it, until the end
- * of the day (UTC) after the one on which it came. Keys are in folders by day: what has expired is dropped a day at a time.
+ * Record of what was done for each idempotency key, so that a request which is repeated does nothing twice and gets the same answer
+ * (docs/wallet.md#paid-exactly-once). A key is kept in the same batch as the transaction that was made for it, until the end of the day
+ * (UTC) after the one on which it came. Keys are in folders by day: what has expired is dropped a day at a time.
  */
 
 import { BincodeWriter } from '../../chain/bincode.js';
@@ -25,10 +25,10 @@ const DROPPED_AT_ONCE = 1_000;
 
 /** A request that may be repeated. */
 export interface Intent {
-  /** Whose key it is: of callers of the API, or of another node. Two scopes share no keys. */
+  /** Owner of the key: callers of the API, or another node. Two scopes share no keys. */
   readonly scope: string;
   readonly key: string;
-  /** What is asked for, in the same words whenever the same is meant. No secrets: a digest of it is kept. */
+  /** Request, in the same words whenever the same is meant. No secrets: a digest of it is kept. */
   readonly request: readonly (string | null)[];
 }
 
@@ -118,7 +118,7 @@ export class Intents {
     }
   }
 
-  /** As `once`, for what leaves no transaction in this wallet: the key is kept after it was done. */
+  /** Does as `once`, for what leaves no transaction in this wallet: the key is kept after it was done. */
   async onceDone(intent: Intent, act: () => Promise<void>): Promise<void> {
     await this.once(intent, async (keep) => {
       await act();

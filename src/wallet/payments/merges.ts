@@ -100,7 +100,7 @@ export class Merges {
     return count < 2 ? [] : coins.slice(first, first + count);
   }
 
-  /** What the words do not cover, as far as one transaction has room for it; nothing when that is no output of this network. */
+  /** Coins that the words do not cover, as far as one transaction has room for them; nothing when that is no output of this network. */
   #uncovered(assetId: string): readonly Coin[] {
     const { coins, keys } = this.#modules;
     const { limits, minOutputAmount } = this.#options;

@@ -48,9 +48,9 @@ export class Outgoing {
   readonly #inFlight = new Map<string, Entry>();
   /** Hashes of those that can be sent now, unless they spend an output of one that is not admitted. */
   readonly #queued = new Set<string>();
-  /** Of those that were rejected, the ones that the chain names, or that are made again. */
+  /** Rejected transactions that the chain names, or that are made again. */
   readonly #rejected = new Map<string, Entry>();
-  /** By the hash of one that is not admitted: those that spend its outputs, and were passed over. */
+  /** Transactions that spend outputs of one that is not admitted, and were passed over, by its hash. */
   readonly #held = new Map<string, Set<string>>();
 
   private constructor(kv: Kv, writes: WriteBuffer, meta: MetaStore) {
@@ -83,12 +83,12 @@ export class Outgoing {
     return entry;
   }
 
-  /** It may be sent: it is durable. Or again: no answer came, or one that asks to try again. */
+  /** Releases a durable transaction for sending, or for sending again: no answer came, or one that asks to try again. */
   release(hash: string): void {
     if (this.#inFlight.get(hash)?.state === 'queued') this.#queued.add(hash);
   }
 
-  /** It never became durable. `before`: what it was, when it was rejected before. */
+  /** Discards one that never became durable. `before`: what it was, when it was rejected before. */
   discard(hash: string, before?: OwnTransaction): void {
     const entry = this.#inFlight.get(hash);
     if (entry === undefined) return;
@@ -99,7 +99,7 @@ export class Outgoing {
     else this.#writes.put(paymentKey(entry.number), encodeEntry(before as Entry));
   }
 
-  /** What ended it could not be written: it is again what it was. */
+  /** Restores one whose end could not be written. */
   restore(before: OwnTransaction): void {
     const entry: Entry = { ...(before as Entry) };
     this.#inFlight.set(entry.hash, entry);
@@ -107,7 +107,7 @@ export class Outgoing {
     this.release(entry.hash);
   }
 
-  /** How many are queued or sent. */
+  /** Number of those that are queued or sent. */
   get size(): number {
     return this.#inFlight.size;
   }
@@ -177,12 +177,12 @@ export class Outgoing {
     this.#writes.put(paymentKey(entry.number), encodeEntry({ ...entry, state: 'confirmed', reason: '' }));
   }
 
-  /** Those in flight whose outputs it spends. */
+  /** Transactions in flight whose outputs it spends. */
   parentsOf({ transaction }: OwnTransaction): readonly OwnTransaction[] {
     return spentOutPoints(transaction).flatMap(({ tHash }) => this.#inFlight.get(tHash) ?? []);
   }
 
-  /** Those of the transactions that are in flight, and all in flight that they depend on, in the order in which they were made. */
+  /** Transactions among these that are in flight, and all in flight that they depend on, in the order in which they were made. */
   lineageOf(hashes: Iterable<string>): readonly OwnTransaction[] {
     const found = new Set<OwnTransaction>();
     const open = [...hashes].flatMap((hash) => this.get(hash) ?? []);

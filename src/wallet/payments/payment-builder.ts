@@ -1,7 +1,7 @@
 /**
- * From chosen coins to signed transactions: payments of tokens or items, merges, item creations and the halves of two-way
- * trades. Each input is signed with the address version of its own key, so that coins of every kind of address can be spent
- * (decision V14). The functions decide nothing: the caller says which coins are spent and where change goes.
+ * Builder of signed transactions from chosen coins: payments of tokens or items, merges, item creations and the halves of
+ * two-way trades. Each input is signed with the address version of its own key, so that coins of every kind of address can be
+ * spent (decision V14). The functions decide nothing: the caller says which coins are spent and where change goes.
  */
 
 import { isPayableAddress } from '../../chain/address.js';
@@ -38,13 +38,13 @@ const MAX_PAYMENT = 2n ** 63n - 1n;
 /** About a millisecond. */
 const SIGNATURES_PER_TURN = 16;
 
-/** What an input needs to be signed. */
+/** Data that signing an input needs. */
 export interface SpentCoin {
   readonly outPoint: OutPoint;
   readonly address: string;
 }
 
-/** By address. */
+/** Keys by address. */
 export type AddressKeys = ReadonlyMap<string, SigningKey>;
 
 export interface PaymentPlan {
@@ -83,7 +83,7 @@ export function buildPayment(plan: PaymentPlan, keys: AddressKeys): Transaction 
   return assembleSigned({ inputs: unsignedInputs(plan), outputs: paymentOutputs(plan) }, keysOfInputs(plan, keys));
 }
 
-/** As `buildPayment`, a few signatures in each turn that `turn` gives: a merge has hundreds. */
+/** Builds as `buildPayment`, a few signatures in each turn that `turn` gives: a merge has hundreds. */
 export async function buildPaymentInTurns(
   plan: PaymentPlan,
   keys: AddressKeys,

@@ -49,7 +49,7 @@ export interface PaymentOrder {
   readonly keep?: KeepIntent | undefined;
 }
 
-/** So many tokens or items that are kept for a trade. */
+/** Amount of tokens or items that are kept for a trade. */
 export interface AsideOrder<T> {
   /** `TOKENS`, or a genesis hash. */
   readonly assetId: string;
@@ -66,11 +66,11 @@ export interface ItemOrder {
   readonly spec: GenesisHashSpec;
   readonly amount: bigint;
   readonly metadata: string | null;
-  /** As in `PaymentOrder`. */
+  /** Intent, as in `PaymentOrder`. */
   readonly keep?: KeepIntent | undefined;
 }
 
-/** What an own transaction is made for. */
+/** Purpose of an own transaction. */
 export interface Made {
   readonly kind: PaymentKind;
   readonly peer: string | null;
@@ -80,7 +80,7 @@ export interface Made {
 /** A new transaction that may not be on disk yet. */
 export interface Staged {
   readonly made: OwnTransaction;
-  /** It could not be written, or what was staged before it. */
+  /** True if it could not be written, or what was staged before it. */
   isUndone: boolean;
 }
 
@@ -103,7 +103,7 @@ export interface PaymentModules {
 const MAX_UNDER_WAY = 1_000;
 /** Payments that no block has; they are kept in memory. */
 const MAX_IN_FLIGHT = 100_000;
-/** How often a payment is built again because the chain has taken its coins meanwhile. */
+/** Number of times that a payment is built again because the chain has taken its coins meanwhile. */
 const MAX_ATTEMPTS = 5;
 
 interface StagedAside {
@@ -139,7 +139,7 @@ export class Payments {
     return this.#bounded(() => this.#pay(order));
   }
 
-  /** As `pay`, counted as a donation to the peer; undefined when a limit is reached. */
+  /** Pays as `pay`, counted as a donation to the peer; undefined when a limit is reached. */
   async donate(order: PaymentOrder, nodeKey: string, limits: DonationLimits): Promise<OwnTransaction | undefined> {
     const { donations, writes } = this.#modules;
     writes.checkRoom();

@@ -1,6 +1,6 @@
 /**
- * What becomes of own transactions: sent, to be sent again, confirmed or rejected, with what that means for their coins.
- * Every method resolves when its change is durable, and then announces it.
+ * Settlement of own transactions: sent, to be sent again, confirmed or rejected, with what that means for their coins. Every
+ * method resolves when its change is durable, and then announces it.
  */
 
 import type { FullBlock, Transaction } from '../../chain/types.js';
@@ -87,7 +87,7 @@ export class Settlement {
     this.#changed.emit(this.#coins.totals());
   }
 
-  /** What ends when an own transaction ends: itself, first, and all in flight that spend from it; none when it is not in flight. */
+  /** Transactions that end when an own one ends: itself, first, and all in flight that spend from it; none when it is not in flight. */
   familyOf(hash: string): readonly OwnTransaction[] {
     const found = new Map<string, OwnTransaction>();
     const open = [hash];
@@ -105,7 +105,7 @@ export class Settlement {
     if (this.#outgoing.mark(hash, 'sent')) await this.#writes.flush();
   }
 
-  /** It must be sent again. */
+  /** Queues it again: it must be sent again. */
   async requeue(hash: string): Promise<void> {
     const entry = this.#outgoing.mark(hash, 'queued');
     if (entry === undefined) return;
@@ -141,7 +141,7 @@ export class Settlement {
     });
   }
 
-  /** It is in a block that this wallet has not seen, perhaps as a copy under another hash. Refresh first. */
+  /** Marks it confirmed in a block that this wallet has not seen, perhaps as a copy under another hash. Refresh first. */
   async markConfirmed(hash: string, { asCopy = false } = {}): Promise<void> {
     const entry = this.#outgoing.get(hash);
     if (entry === undefined) return;
@@ -208,7 +208,7 @@ export class Settlement {
     return [...done, ...this.#endDescendants(hash, ended)];
   }
 
-  /** Without its outputs, what spends from it can never be in the chain. */
+  /** Ends what spends from a transaction: without its outputs, that can never be in the chain. */
   #endDescendants(hash: string, ended: readonly OwnTransaction[]): readonly OwnTransaction[] {
     const reason = `it spends an output of ${hash}, which will never exist`;
     return ended.flatMap((one) => (one.hash === hash ? [] : this.#end(one.hash, 'rejected', reason)));

@@ -1,8 +1,8 @@
 /**
- * What two wallets send each other to trade (docs/wallet.md#trades): an offer, its acceptance, and the confirmation of that.
- * Each is a JSON object, as a file or in a message over a link. It is signed with the key of the address at which its maker
- * wants to be paid, so that a document that was changed on its way is told from a true one. None holds a signature of a
- * transaction: the DRUID of a half is not signed, and whoever had the half could make a payment of it
+ * Documents that two wallets send each other to trade (docs/wallet.md#trades): an offer, its acceptance, and the confirmation
+ * of that. Each is a JSON object, as a file or in a message over a link. It is signed with the key of the address at which
+ * its maker wants to be paid, so that a document that was changed on its way is told from a true one. None holds a signature
+ * of a transaction: the DRUID of a half is not signed, and whoever had the half could make a payment of it
  * (docs/adr/0026-trades.md).
  */
 
@@ -21,7 +21,7 @@ export type TradedAsset =
   | { readonly kind: 'token'; readonly amount: string }
   | { readonly kind: 'item'; readonly amount: string; readonly genesis_hash: string };
 
-/** By whom, in hex. */
+/** Signer, in hex. */
 type Signed = {
   readonly public_key: string;
   readonly signature: string;
@@ -34,13 +34,13 @@ export type Offer = Signed & {
   readonly network: string;
   readonly give: TradedAsset;
   readonly want: TradedAsset;
-  /** Where the maker wants to be paid. */
+  /** Address where the maker wants to be paid. */
   readonly to: string;
   /** Unix seconds. */
   readonly expires_at: number;
   /** `host:port` of the maker's node, when it takes acceptances over a link. */
   readonly peer: string | null;
-  /** What created the items that are given, in hex: it proves their metadata. */
+  /** Transaction that created the items that are given, in hex: it proves their metadata. */
   readonly creation: string | null;
   /** No two offers are the same. */
   readonly nonce: string;
@@ -51,7 +51,7 @@ export type Acceptance = Signed & {
   readonly format: 1;
   /** `offerId` of the offer. */
   readonly offer: string;
-  /** Where the taker wants to be paid. */
+  /** Address where the taker wants to be paid. */
   readonly to: string;
   /** Name of the taker's half: `txInsAddress` of its inputs. */
   readonly from: string;
@@ -70,7 +70,7 @@ export type Confirmation = Signed & {
 export type TradeDocument = Offer | Acceptance | Confirmation;
 
 type Check = (value: unknown) => boolean;
-/** What each member of a document must be; further members are dropped. */
+/** Form of each member of a document; further members are dropped. */
 type Form = Readonly<Record<string, Check>>;
 
 const is =
@@ -138,7 +138,7 @@ const FORMS: Readonly<Record<TradeDocument['kind'], Form>> = {
   },
 };
 
-/** Without `public_key` and `signature`. */
+/** Document without `public_key` and `signature`. */
 type Unsigned<D extends TradeDocument> = Omit<D, 'public_key' | 'signature'>;
 
 /** Signs with the key of the address at which its maker wants to be paid. */

@@ -21,7 +21,7 @@ const MAX_ENDED = 1_000;
 
 export class TradeBook {
   readonly #writes: WriteBuffer;
-  /** By id. */
+  /** Trades by id. */
   readonly #all = new Map<string, Trade>();
 
   private constructor(writes: WriteBuffer) {

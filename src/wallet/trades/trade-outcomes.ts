@@ -27,7 +27,7 @@ export interface OutcomeModules {
 
 /** Trades whose half is in a block that the wallet may not have seen, so that what they get may come yet. */
 export class Arrivals {
-  /** By id: the height that ends the waiting. In memory: a start begins it again, and asks for everything. */
+  /** Heights that end the waiting, by id. In memory: a start begins it again, and asks for everything. */
   readonly #ends = new Map<string, number>();
   #judgedAt = -1;
 
@@ -41,7 +41,7 @@ export class Arrivals {
     this.#ends.delete(id);
   }
 
-  /** Those to judge again, once at each height. */
+  /** Trades to judge again, once at each height. */
   due(height: number): readonly string[] {
     if (height === this.#judgedAt) return [];
     this.#judgedAt = height;
@@ -102,7 +102,7 @@ async function takeBackOutcome(trade: Trade, now: number, modules: OutcomeModule
 
 type End = Pick<Movement, 'state' | 'reason' | 'height'>;
 
-/** What the history says of a transaction that is not in flight any more. */
+/** End of a transaction that is not in flight any more, by the history. */
 async function endOf(hash: string | null, { history }: OutcomeModules): Promise<End> {
   const found = hash === null ? undefined : (await history.byHash([hash])).get(hash);
   return (
@@ -110,7 +110,7 @@ async function endOf(hash: string | null, { history }: OutcomeModules): Promise<
   );
 }
 
-/** What it gets, where that has come to its address, which is used for nothing else. */
+/** Payments to the address of a trade, which is used for nothing else. */
 async function paymentsOf(trade: Trade, coins: CoinStore): Promise<readonly Coin[]> {
   const { get } = exchangeOf(trade);
   const to = ownAddress(trade) ?? '';
@@ -120,7 +120,7 @@ async function paymentsOf(trade: Trade, coins: CoinStore): Promise<readonly Coin
   return here.length > 0 ? here : (await coins.spent()).filter(isIt);
 }
 
-/** What becomes of the address of a trade that has ended: it was paid, or it can be given again. Staged. */
+/** Settles the address of a trade that has ended: it was paid, or it can be given again. Staged. */
 export function settleAddress(trade: Trade, { ownOutputs, writes }: AddressModules): void {
   const address = ownAddress(trade);
   if (!hasEnded(trade) || address === null) return;

@@ -1,4 +1,4 @@
-/** What can be traded, and what is said about a trade that is not open for it. */
+/** Rules about what can be traded, and refusals of a trade that is not open for it. */
 
 import { TesseraError } from '../../lib/errors.js';
 import { TOKENS } from '../coins/coin.js';

@@ -21,7 +21,7 @@ export interface Trade {
   readonly createdAt: number;
   /** `host:port` of the other party's node, when it is known. */
   readonly peer: string | null;
-  /** Of a received offer: where the link came from that brought it, which its sender cannot choose. */
+  /** Sender of a received offer: where the link came from that brought it, which its sender cannot choose. */
   readonly sender?: string;
   /** The peer to which an own offer was to be sent has it. */
   readonly isSent?: boolean;
@@ -47,12 +47,12 @@ export function hasEnded({ state }: Pick<Trade, 'state'>): boolean {
   return ENDED.has(state);
 }
 
-/** What this wallet gives and gets. */
+/** Assets that this wallet gives and gets. */
 export function exchangeOf({ side, offer }: Pick<Trade, 'side' | 'offer'>): { give: TradedAsset; get: TradedAsset } {
   return side === 'maker' ? { give: offer.give, get: offer.want } : { give: offer.want, get: offer.give };
 }
 
-/** Where this wallet is paid; null for an offer that it has not accepted. */
+/** Address where this wallet is paid; null for an offer that it has not accepted. */
 export function ownAddress({ side, offer, acceptance }: Trade): string | null {
   return side === 'maker' ? offer.to : (acceptance?.to ?? null);
 }

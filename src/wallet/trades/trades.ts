@@ -381,7 +381,7 @@ export class Trades {
     }
   }
 
-  /** What is kept for the trade, paid to the other party. */
+  /** Half of the trade: what is kept for it, paid to the other party. */
   async #half(trade: Trade, to: string): Promise<Transaction> {
     const { coins, keys } = this.#modules;
     if (!hasCoins(trade, coins)) throw closed(await this.#reconcile(trade.id));
@@ -390,8 +390,8 @@ export class Trades {
   }
 
   /**
-   * Where this wallet is paid. Those of trades that do not take place are given again, as other addresses that were not paid:
-   * a search by words ends where too many follow each other.
+   * Address where this wallet is paid. Addresses of trades that do not take place are given again, as other addresses that
+   * were not paid: a search by words ends where too many follow each other.
    */
   #newAddress(asset: TradedAsset): string {
     return this.#modules.ownOutputs.next(asset.kind === 'item' ? 'items' : 'change', BigInt(asset.amount));
