@@ -72,7 +72,7 @@ export async function openParts(options: MempoolOptions, given: MempoolModules, 
   image?.start({ state, store, applier });
   if (image !== undefined) failure.follow(image);
   host.onReplayed(applier);
-  const statuses = new Statuses(options.statuses, modules);
+  const statuses = new Statuses(options.statuses, { ...modules, isClockOff: () => sync.clocks.problem !== null });
   const tips = new StorageTips(modules);
   const sync = new ChainSync(options.chain, { ...modules, applier, verifier, tips });
   failure.follow(sync);

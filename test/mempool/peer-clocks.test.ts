@@ -4,6 +4,7 @@
  */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import type { Leadership } from '../../src/journal/leadership.js';
 import type { Clock } from '../../src/lib/clock.js';
@@ -230,6 +231,25 @@ describe('a mempool node whose clock is 25 hours ahead', () => {
     await stored(mempool, 1);
     expect(Number(blocks[1]?.block.header.timestamp) * 1_000).toBeLessThanOrEqual(at.clock.now());
     expect(mempool.figures().clockOff).toBeNull();
+  });
+
+  it('forgets no status by it: a transaction that is in a block is still answered as admitted', async () => {
+    const at = createBed('memory');
+    let ahead = 0;
+    const clock: Clock = { ...at.clock, now: () => at.clock.now() + ahead };
+    const { mempool } = await setUp({ folder: await newFolder(), bed: at, clock });
+    await stored(mempool, 0);
+    const tx = send(alice, 0, bob);
+    await mempool.submit([tx]);
+    await stored(mempool, 1);
+    ahead = DAY_AND_AN_HOUR_MS;
+    const hash = transactionHash(tx);
+    // It would look once an hour.
+    for (let hours = 0; hours < 6; hours++) {
+      await at.clock.advance(HOUR_MS);
+      expect((await mempool.statuses([hash])).get(hash)).toMatchObject({ status: 'Confirmed' });
+    }
+    expect(await mempool.submit([tx])).toHaveLength(1);
   });
 
   it('gives up the lead at each look, and the blocks of the next leader do not have its time', async () => {

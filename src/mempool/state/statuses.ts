@@ -36,6 +36,8 @@ export interface StatusesModules {
   readonly state: Pick<MempoolState, 'pending' | 'statuses' | 'waits'>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** True while the time of this node is not to be gone by; never by default. */
+  readonly isClockOff?: () => boolean;
 }
 
 export class Statuses {
@@ -44,6 +46,7 @@ export class Statuses {
   readonly #state: StatusesModules['state'];
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #isClockOff: () => boolean;
   /** Refusals that are not on disk yet. */
   readonly #refusals = new Map<string, TxStatus>();
   #writing: Promise<void> | undefined;
@@ -54,12 +57,13 @@ export class Statuses {
   #purging: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(options: StatusesOptions, { store, state, clock, logger }: StatusesModules) {
+  constructor(options: StatusesOptions, { store, state, clock, logger, isClockOff = () => false }: StatusesModules) {
     this.#options = options;
     this.#store = store;
     this.#state = state;
     this.#clock = clock;
     this.#logger = logger;
+    this.#isClockOff = isClockOff;
     this.#hourStart = clock.monotonic();
     this.#purgeLater();
   }
@@ -115,8 +119,12 @@ export class Statuses {
     this.#writing ??= this.#writeRefusals();
   }
 
-  /** Forgets what is older than the lifetime. Runs by itself once an hour; resolves with the number forgotten. */
+  /**
+   * Forgets what is older than the lifetime. Runs by itself once an hour; resolves with the number forgotten. With a clock that is off nothing is: a
+   * transaction that is in a block, and whose status is gone, would be refused when it comes again.
+   */
   async purge(): Promise<number> {
+    if (this.#isClockOff()) return 0;
     const before = Math.max(0, unixSeconds(this.#clock) - this.#options.lifetime);
     let forgotten = 0;
     for (let groups = PURGE_GROUPS; groups === PURGE_GROUPS && !this.#stopped; ) {
