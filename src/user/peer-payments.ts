@@ -19,7 +19,7 @@ import { SignalSource } from '../lib/signal.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
-import type { KeepIntent } from '../wallet/payments/intents.js';
+import type { KeepKey } from '../wallet/idempotency-keys.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import { checkAmount } from '../wallet/payments/payment-builder.js';
 import type { Wallet } from '../wallet/wallet.js';
@@ -59,7 +59,7 @@ interface PeerOrder {
   readonly locktime: bigint;
   /** Items of this class; tokens without it. */
   readonly genesisHash?: string | undefined;
-  readonly keep?: KeepIntent | undefined;
+  readonly keep?: KeepKey | undefined;
 }
 
 /** The time limit and abort signal of a request to a peer. */
@@ -192,13 +192,13 @@ export class PeerPayments {
     if (!hasValidAddressLength(address)) throw new TesseraError('invalid_request', 'an address has 32 or 64 bytes');
     const limits = { perPeerPerDay: donationsPerPeerPerDay, perDay: donationsPerDay };
     const order = { address, amount: donationAmount, locktime: 0n, peer: link.address };
-    const donate = async (keep?: KeepIntent): Promise<string> => {
+    const donate = async (keep?: KeepKey): Promise<string> => {
       const made = await wallet.payments.donate({ ...order, keep }, link.nodeKey, limits);
       return made?.hash ?? NOT_PAID;
     };
     try {
-      const intent = { scope: `donation to ${link.nodeKey}`, key: id ?? '', request: [] };
-      const paid = await (id === undefined ? donate() : wallet.intents.once(intent, donate));
+      const keyed = { scope: `donation to ${link.nodeKey}`, key: id ?? '', request: [] };
+      const paid = await (id === undefined ? donate() : wallet.idempotencyKeys.once(keyed, donate));
       return paid !== NOT_PAID ? donationReply(true, '') : donationReply(false, 'no more donations today');
     } catch (error) {
       // A stranger learns that it is not paid, but nothing about the wallet.

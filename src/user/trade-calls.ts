@@ -4,8 +4,8 @@ import type { Asset } from '../chain/types.js';
 import type { Clock } from '../lib/clock.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
+import type { KeepKey } from '../wallet/idempotency-keys.js';
 import { metadataOf } from '../wallet/items.js';
-import type { KeepIntent } from '../wallet/payments/intents.js';
 import { creationIn, readDocument, refused, type TradedAsset } from '../wallet/trades/documents.js';
 import { assetOfTraded, exchangeOf, ownAddress, type Trade } from '../wallet/trades/trade.js';
 import type { Wallet } from '../wallet/wallet.js';
@@ -24,7 +24,7 @@ export interface TradeModules {
 /** The id of a new offer; `sendOffer` brings it to the peer. */
 export async function makeOffer(
   { give, want, validFor, peer, isReachable }: Omit<TradeOffer, 'passphrase' | 'idempotencyKey'>,
-  keep: KeepIntent | undefined,
+  keep: KeepKey | undefined,
   { wallet, network, clock, keeper }: TradeModules,
 ): Promise<string> {
   if (peer !== null) {

@@ -13,7 +13,7 @@ import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
-import type { FollowIntent, KeepIntent } from '../wallet/payments/intents.js';
+import type { FollowUp, KeepKey } from '../wallet/idempotency-keys.js';
 import type { DonationRequest, PassphraseCaller } from '../wallet/service.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { abandonPayment } from './abandon.js';
@@ -180,8 +180,8 @@ export class RunningUserService implements UserService, Service {
     const request = ['donation', peer];
     // The peer pays once for an id, so that a repetition after a crash asks for nothing more.
     const id = sha3Hex(JSON.stringify([...request, idempotencyKey]));
-    const intent = { scope: CALLERS, key: idempotencyKey, request };
-    return this.#wallet.intents.onceDone(intent, () => this.#peers.requestDonation(peer, id));
+    const keyed = { scope: CALLERS, key: idempotencyKey, request };
+    return this.#wallet.idempotencyKeys.onceDone(keyed, () => this.#peers.requestDonation(peer, id));
   }
 
   donationRequests(limit: number): readonly DonationRequest[] {
@@ -208,8 +208,8 @@ export class RunningUserService implements UserService, Service {
       assetJson(offer.want),
     ];
     const { peer } = offer;
-    const make = (keep?: KeepIntent) => makeOffer(offer, keep, this.#trading);
-    const send: FollowIntent = async (made, free) => {
+    const make = (keep?: KeepKey) => makeOffer(offer, keep, this.#trading);
+    const send: FollowUp = async (made, free) => {
       if (peer !== null) await sendOffer(made, peer, free, this.#trading);
     };
     const id = await this.#once(idempotencyKey, words.map(String), make, send);
@@ -240,8 +240,8 @@ export class RunningUserService implements UserService, Service {
   async #once(
     key: string | undefined,
     words: readonly (string | bigint | null)[],
-    make: (keep?: KeepIntent) => Promise<string>,
-    follow?: FollowIntent,
+    make: (keep?: KeepKey) => Promise<string>,
+    follow?: FollowUp,
   ): Promise<string> {
     if (key === undefined) {
       const name = await make();
@@ -249,7 +249,7 @@ export class RunningUserService implements UserService, Service {
       return name;
     }
     const request = words.map((word) => (word === null ? word : String(word)));
-    return this.#wallet.intents.once({ scope: CALLERS, key, request }, make, follow);
+    return this.#wallet.idempotencyKeys.once({ scope: CALLERS, key, request }, make, follow);
   }
 }
 

@@ -35,7 +35,7 @@ export const PREFIX = {
   payment: 'p',
   donation: 'd',
   donationRequest: 'q',
-  intent: 'n',
+  idempotencyKey: 'n',
   movement: 'h',
   movementOf: 'j',
   label: 'l',
@@ -56,7 +56,8 @@ export const spentKey = (number: number): Uint8Array => u64Key(PREFIX.spent, num
 export const paymentKey = (number: number): Uint8Array => u64Key(PREFIX.payment, number);
 export const donationKey = (day: string, nodeKey: string): Uint8Array => textKey(PREFIX.donation, `${day}${nodeKey}`);
 export const donationRequestKey = (number: number): Uint8Array => u64Key(PREFIX.donationRequest, number);
-export const intentKey = (day: string, digest: string): Uint8Array => textKey(PREFIX.intent, `${day}${digest}`);
+export const idempotencyRecordKey = (day: string, digest: string): Uint8Array =>
+  textKey(PREFIX.idempotencyKey, `${day}${digest}`);
 export const movementKey = (number: number): Uint8Array => u64Key(PREFIX.movement, number);
 export const movementOfKey = (hash: string): Uint8Array => textKey(PREFIX.movementOf, hash);
 export const labelKey = (kind: string, name: string): Uint8Array => textKey(PREFIX.label, `${kind} ${name}`);

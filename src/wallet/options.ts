@@ -49,7 +49,7 @@ export interface WalletOptions extends NewWallet {
   /** Raw units that a token output has at least in this network; 1 by default (decision B18). */
   readonly minOutputAmount?: bigint;
   /** Idempotency keys that are kept at most. */
-  readonly maxIntents?: number;
+  readonly maxIdempotencyKeys?: number;
   /** Cost of new seals; tests only. */
   readonly scryptCost?: ScryptCost;
 }

@@ -8,6 +8,7 @@ import { Coverage } from './coverage.js';
 import { DonationRequests } from './donation-requests.js';
 import { History } from './history/history.js';
 import { HistoryPages } from './history/history-pages.js';
+import { IdempotencyKeys } from './idempotency-keys.js';
 import { Items } from './items.js';
 import { isNewStore, KeyRing } from './keys/key-ring.js';
 import { Keystore } from './keys/keystore.js';
@@ -16,7 +17,6 @@ import { Labels } from './labels.js';
 import { MetaStore } from './meta.js';
 import type { WalletModules, WalletOptions } from './options.js';
 import { DonationQuota } from './payments/donation-quota.js';
-import { Intents } from './payments/intents.js';
 import { Merges } from './payments/merges.js';
 import { Outgoing } from './payments/outgoing.js';
 import { Payments } from './payments/payments.js';
@@ -75,7 +75,7 @@ export async function openParts(options: WalletOptions, modules: WalletModules) 
     chain: new BlockIntake(options, { ...own, merges, settlement, slices }),
     history: new HistoryPages({ history: movements, labels, outgoing, owns }),
     coverage: new Coverage(options, { ...own, keystore, labels, merges, random }),
-    intents: await Intents.open({ maxKept: options.maxIntents }, { kv, writes, clock, logger }),
+    idempotencyKeys: await IdempotencyKeys.open({ maxKept: options.maxIdempotencyKeys }, { kv, writes, clock, logger }),
     trades: await Trades.open(rules, { ...own, kv, payments, settlement, items, random }),
     peerAddresses: await PeerAddresses.open({ kv, writes, keys, coins }),
     donationRequests: await DonationRequests.open({ kv, writes, clock }),

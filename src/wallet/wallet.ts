@@ -39,8 +39,8 @@ export class Wallet implements WalletService {
   readonly merges: Parts['merges'];
   /** Coverage by the words, and the backup file. */
   readonly coverage: Parts['coverage'];
-  /** Intents: what was done for requests that may be repeated. */
-  readonly intents: Parts['intents'];
+  /** IdempotencyKeys: what was done for requests that may be repeated. */
+  readonly idempotencyKeys: Parts['idempotencyKeys'];
   readonly items: Parts['items'];
   readonly labels: Parts['labels'];
   /** Trades with other wallets. */
@@ -64,7 +64,7 @@ export class Wallet implements WalletService {
     this.history = parts.history;
     this.merges = parts.merges;
     this.coverage = parts.coverage;
-    this.intents = parts.intents;
+    this.idempotencyKeys = parts.idempotencyKeys;
     this.items = parts.items;
     this.labels = parts.labels;
     this.trades = parts.trades;
@@ -147,7 +147,7 @@ export class Wallet implements WalletService {
     writes.refuseMore();
     await this.merges.settled();
     await this.trades.settled();
-    await this.intents.close();
+    await this.idempotencyKeys.close();
     await writes.flush().finally(() => {
       this.keys.close();
       this.keystore.close();

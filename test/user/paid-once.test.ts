@@ -65,16 +65,16 @@ it('pays a peer once, though the request is repeated at once and after a restart
 it('is given one donation for a key, though the answer was lost and the asking node has forgotten it', async () => {
   const [donor, asker] = [await richUser(net, COINS, { donationAmount: 5n }), await net.user()];
   const lost = new Error('the wallet was killed before it kept the key');
-  const once = asker.wallet.intents.once.bind(asker.wallet.intents);
-  asker.wallet.intents.once = (intent, make) =>
-    once(intent, async () => {
+  const once = asker.wallet.idempotencyKeys.once.bind(asker.wallet.idempotencyKeys);
+  asker.wallet.idempotencyKeys.once = (keyed, make) =>
+    once(keyed, async () => {
       await make(() => undefined);
       throw lost;
     });
   const ask = () => asker.user.requestDonation(donor.address, { idempotencyKey: 'a' });
   await expect(ask()).rejects.toBe(lost);
   await until(async () => (await history(donor)).length === 1);
-  asker.wallet.intents.once = once;
+  asker.wallet.idempotencyKeys.once = once;
   await ask();
   await ask();
   expect(await history(donor)).toHaveLength(1);

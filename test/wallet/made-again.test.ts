@@ -5,7 +5,7 @@
 
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Kv } from '../../src/db/kv.js';
-import type { Intent } from '../../src/wallet/payments/intents.js';
+import type { KeyedRequest } from '../../src/wallet/idempotency-keys.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import { fund, NOBODY, newWallet, nextBlock, openWallet, removeFolders } from '../support/wallet-fixtures.js';
 
@@ -108,9 +108,9 @@ describe('a rejected payment that is made again with the same bytes (docs/wallet
   it('leaves the answers of both requests: a repetition of either pays nothing more', async () => {
     const { wallet, close } = await newWallet();
     await fund(wallet, [10n, 25n]);
-    const request = (key: string): Intent => ({ scope: 'callers', key, request: ['address', NOBODY, '10'] });
+    const request = (key: string): KeyedRequest => ({ scope: 'callers', key, request: ['address', NOBODY, '10'] });
     const payOnce = (key: string) =>
-      wallet.intents.once(request(key), async (keep) => {
+      wallet.idempotencyKeys.once(request(key), async (keep) => {
         const { hash } = await wallet.payments.pay({ address: NOBODY, amount: 10n, locktime: 0n, keep });
         return hash;
       });

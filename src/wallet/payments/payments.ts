@@ -15,6 +15,7 @@ import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import type { CoinStore } from '../coins/coin-store.js';
 import type { History } from '../history/history.js';
+import type { KeepKey } from '../idempotency-keys.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { MetaStore } from '../meta.js';
@@ -22,7 +23,6 @@ import type { PaymentKind } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import type { DonationLimits, DonationQuota } from './donation-quota.js';
 import { Funds, type FundsOptions } from './funds.js';
-import type { KeepIntent } from './intents.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
 import {
   assetOf,
@@ -46,7 +46,7 @@ export interface PaymentOrder {
   /** Peer to tell, `host:port`. */
   readonly peer?: string;
   /** Keeps what asked for it, in the same batch. */
-  readonly keep?: KeepIntent | undefined;
+  readonly keep?: KeepKey | undefined;
 }
 
 /** Amount of tokens or items that are kept for a trade. */
@@ -66,15 +66,15 @@ export interface ItemOrder {
   readonly spec: GenesisHashSpec;
   readonly amount: bigint;
   readonly metadata: string | null;
-  /** Intent, as in `PaymentOrder`. */
-  readonly keep?: KeepIntent | undefined;
+  /** KeyedRequest, as in `PaymentOrder`. */
+  readonly keep?: KeepKey | undefined;
 }
 
 /** Purpose of an own transaction. */
 export interface Made {
   readonly kind: PaymentKind;
   readonly peer: string | null;
-  readonly keep?: KeepIntent | undefined;
+  readonly keep?: KeepKey | undefined;
 }
 
 /** A new transaction that may not be on disk yet. */

@@ -16,8 +16,8 @@ import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { History } from '../history/history.js';
+import type { KeepKey } from '../idempotency-keys.js';
 import type { Items } from '../items.js';
-import type { KeepIntent } from '../payments/intents.js';
 import type { SpentCoin } from '../payments/payment-builder.js';
 import {
   type Acceptance,
@@ -55,7 +55,7 @@ export interface OfferOrder {
   readonly expiresAt: number;
   /** `host:port` at which this node takes acceptances; null for documents only. */
   readonly peer: string | null;
-  readonly keep?: KeepIntent | undefined;
+  readonly keep?: KeepKey | undefined;
 }
 
 export class Trades {
@@ -357,7 +357,7 @@ export class Trades {
     asset: TradedAsset,
     id: string,
     prepare: (coins: readonly SpentCoin[]) => Promise<Trade>,
-    keep?: KeepIntent,
+    keep?: KeepKey,
   ): Promise<Trade> {
     await this.#modules.payments.setAside({
       assetId: assetIdOf(asset),

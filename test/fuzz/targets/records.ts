@@ -15,9 +15,9 @@ import { utf8 } from '../../../src/lib/bytes.js';
 import * as archive from '../../../src/storage/archive/records.js';
 import { type Coin, decodeCoin, encodeCoin } from '../../../src/wallet/coins/coin.js';
 import { decodeDonationRequest, encodeDonationRequest } from '../../../src/wallet/donation-requests.js';
+import { decodeKeptKey, encodeKeptKey } from '../../../src/wallet/idempotency-keys.js';
 import { META_KEY, paymentKey } from '../../../src/wallet/layout.js';
 import { MetaStore } from '../../../src/wallet/meta.js';
-import { decodeIntent, encodeIntent } from '../../../src/wallet/payments/intents.js';
 import { Outgoing } from '../../../src/wallet/payments/outgoing.js';
 import { DONATION_OUTCOMES } from '../../../src/wallet/service.js';
 import { WriteBuffer } from '../../../src/wallet/write-buffer.js';
@@ -176,7 +176,7 @@ const CODECS: readonly Codec[] = [
     encodeDonationRequest,
     (record) => decodeDonationRequest(7, record),
   ),
-  codecOf('idempotency key', fc.record({ fingerprint: text, name: text }), encodeIntent, decodeIntent),
+  codecOf('idempotency key', fc.record({ fingerprint: text, name: text }), encodeKeptKey, decodeKeptKey),
 ];
 
 export const storedRecords = codecTarget('records', CODECS, CODES);

@@ -4,8 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { prefixRange } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
 import { silentLogger } from '../../src/lib/logger.js';
+import { IdempotencyKeys, type KeyedRequest } from '../../src/wallet/idempotency-keys.js';
 import { PREFIX } from '../../src/wallet/layout.js';
-import { type Intent, Intents } from '../../src/wallet/payments/intents.js';
 import { WriteBuffer } from '../../src/wallet/write-buffer.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
@@ -27,10 +27,14 @@ const DAY = 24 * HOUR;
 afterAll(removeFolders);
 
 /** A request of a caller: to pay so much. */
-const intentOf = (key: string, amount: bigint): Intent => ({ scope: 'api', key, request: ['pay', String(amount)] });
+const requestOf = (key: string, amount: bigint): KeyedRequest => ({
+  scope: 'api',
+  key,
+  request: ['pay', String(amount)],
+});
 
 async function payOnce({ wallet }: OpenWallet, key: string, amount = 1n): Promise<string> {
-  return wallet.intents.once(intentOf(key, amount), async (keep) => {
+  return wallet.idempotencyKeys.once(requestOf(key, amount), async (keep) => {
     const { hash } = await wallet.payments.pay({ address: NOBODY, amount, locktime: 0n, keep });
     return hash;
   });
@@ -47,7 +51,7 @@ const hashesOf = async ({ wallet }: OpenWallet): Promise<readonly string[]> =>
 
 const keptIn = async (kv: Kv): Promise<number> => {
   let count = 0;
-  for await (const _ of kv.entries(prefixRange(PREFIX.intent))) count += 1;
+  for await (const _ of kv.entries(prefixRange(PREFIX.idempotencyKey))) count += 1;
   return count;
 };
 
@@ -147,7 +151,7 @@ describe('a key', () => {
 
   it('is refused beyond the bound, and never given up for another before its time', async () => {
     const clock = new ManualClock(Date.UTC(2026, 0, 1));
-    const open = await rich({ clock, maxIntents: 2 });
+    const open = await rich({ clock, maxIdempotencyKeys: 2 });
     const hash = await payOnce(open, 'a');
     await payOnce(open, 'b');
     await expect(payOnce(open, 'c')).rejects.toMatchObject({ code: 'overloaded' });
@@ -194,12 +198,12 @@ describe('any order of requests, repetitions, failures, hours and restarts', () 
     const clock = new ManualClock();
     const kv = new MemoryKv();
     const model = new Model();
-    const open = (): Promise<Intents> => Intents.open({}, { kv, writes, clock, logger: silentLogger });
+    const open = (): Promise<IdempotencyKeys> => IdempotencyKeys.open({}, { kv, writes, clock, logger: silentLogger });
     const writes = new WriteBuffer(kv);
-    let intents = await open();
+    let keys = await open();
     let made = 0;
     const ask = (key: string, amount: bigint, fails: boolean): Promise<string> =>
-      intents.once(intentOf(key, amount), async (keep) => {
+      keys.once(requestOf(key, amount), async (keep) => {
         if (fails) throw new Error('as the test wants');
         made += 1;
         const name = `made ${made}`;
@@ -210,8 +214,8 @@ describe('any order of requests, repetitions, failures, hours and restarts', () 
     for (const one of steps) {
       if (one.kind === 'wait') clock.advance(one.hours * HOUR);
       else if (one.kind === 'restart') {
-        await intents.close();
-        intents = await open();
+        await keys.close();
+        keys = await open();
       } else {
         const fails = one.kind === 'failing ask';
         const known = model.find(one.key, clock.now());
@@ -228,7 +232,7 @@ describe('any order of requests, repetitions, failures, hours and restarts', () 
       }
       expect(made).toBe(model.made);
     }
-    await intents.close();
+    await keys.close();
     await kv.close();
   });
 });

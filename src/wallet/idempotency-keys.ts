@@ -4,16 +4,16 @@
  * (UTC) after the one on which it came. Keys are in folders by day: what has expired is dropped a day at a time.
  */
 
-import { BincodeWriter } from '../../chain/bincode.js';
-import { sha3Hex } from '../../crypto/sha3.js';
-import { decodeRecord } from '../../db/decode-record.js';
-import { prefixRange } from '../../db/keys.js';
-import type { Kv } from '../../db/kv.js';
-import type { Clock } from '../../lib/clock.js';
-import { errorMessage, TesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
-import { intentKey, keyText, PREFIX } from '../layout.js';
-import type { WriteBuffer } from '../write-buffer.js';
+import { BincodeWriter } from '../chain/bincode.js';
+import { sha3Hex } from '../crypto/sha3.js';
+import { decodeRecord } from '../db/decode-record.js';
+import { prefixRange } from '../db/keys.js';
+import type { Kv } from '../db/kv.js';
+import type { Clock } from '../lib/clock.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
+import { idempotencyRecordKey, keyText, PREFIX } from './layout.js';
+import type { WriteBuffer } from './write-buffer.js';
 
 /** `2026-11-21` */
 const DAY_LENGTH = 10;
@@ -24,7 +24,7 @@ const MAX_KEPT = 1_000_000;
 const DROPPED_AT_ONCE = 1_000;
 
 /** A request that may be repeated. */
-export interface Intent {
+export interface KeyedRequest {
   /** Owner of the key: callers of the API, or another node. Two scopes share no keys. */
   readonly scope: string;
   readonly key: string;
@@ -32,34 +32,34 @@ export interface Intent {
   readonly request: readonly (string | null)[];
 }
 
-/** Stages the record of an intent; call it in the step that stages what was done for it, with its name. */
-export type KeepIntent = (name: string) => void;
+/** Stages the record of a key; call it in the step that stages what was done for it, with its name. */
+export type KeepKey = (name: string) => void;
 
 /**
  * Goes on with what was made under this name, for as long as something is left to do: it is called by repetitions too.
  * `free` stages that the key is free; call it in the step that stages that nothing was done after all.
  */
-export type FollowIntent = (name: string, free: () => void) => Promise<void>;
+export type FollowUp = (name: string, free: () => void) => Promise<void>;
 
-export interface IntentsOptions {
+export interface IdempotencyKeysOptions {
   /** 1,000,000 by default. */
   readonly maxKept?: number | undefined;
 }
 
-export interface IntentsModules {
+export interface IdempotencyKeysModules {
   readonly kv: Kv;
   readonly writes: WriteBuffer;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-interface KeptIntent {
+interface KeptKey {
   readonly fingerprint: string;
   readonly name: string;
 }
 
 /** `day`: the one whose folder has it. */
-interface PlacedIntent extends KeptIntent {
+interface PlacedKey extends KeptKey {
   readonly day: string;
 }
 
@@ -68,9 +68,9 @@ interface Running {
   readonly result: Promise<string>;
 }
 
-export class Intents {
+export class IdempotencyKeys {
   readonly #maxKept: number;
-  readonly #modules: IntentsModules;
+  readonly #modules: IdempotencyKeysModules;
   /** Number of keys by day; the days of before yesterday are on their way out. */
   readonly #days: Map<string, number>;
   /** Requests under way, by the digest of their key. */
@@ -78,32 +78,40 @@ export class Intents {
   #dropping: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  private constructor({ maxKept = MAX_KEPT }: IntentsOptions, modules: IntentsModules, days: Map<string, number>) {
+  private constructor(
+    { maxKept = MAX_KEPT }: IdempotencyKeysOptions,
+    modules: IdempotencyKeysModules,
+    days: Map<string, number>,
+  ) {
     this.#maxKept = maxKept;
     this.#modules = modules;
     this.#days = days;
   }
 
-  static async open(options: IntentsOptions, modules: IntentsModules): Promise<Intents> {
+  static async open(options: IdempotencyKeysOptions, modules: IdempotencyKeysModules): Promise<IdempotencyKeys> {
     const days = new Map<string, number>();
-    for await (const [key] of modules.kv.entries(prefixRange(PREFIX.intent))) {
+    for await (const [key] of modules.kv.entries(prefixRange(PREFIX.idempotencyKey))) {
       const day = keyText(key).slice(0, DAY_LENGTH);
       days.set(day, (days.get(day) ?? 0) + 1);
     }
-    const intents = new Intents(options, modules, days);
-    intents.#dropExpired();
-    return intents;
+    const keys = new IdempotencyKeys(options, modules, days);
+    keys.#dropExpired();
+    return keys;
   }
 
   /**
-   * The name of what was made for this intent: by `make`, or by an earlier request with the same key, which is waited for if
+   * The name of what was made for this key: by `make`, or by an earlier request with the same key, which is waited for if
    * it is under way. What `make` does not keep, because it fails or does nothing, leaves the key free. Throws
    * `idempotency_key_reused` when the key came with another request, `overloaded` when too many keys are kept, and what
    * `make` and `follow` throw.
    */
-  async once(intent: Intent, make: (keep: KeepIntent) => Promise<string>, follow?: FollowIntent): Promise<string> {
-    const id = sha3Hex(JSON.stringify([intent.scope, intent.key]));
-    const fingerprint = sha3Hex(JSON.stringify(intent.request));
+  async once(
+    { scope, key, request }: KeyedRequest,
+    make: (keep: KeepKey) => Promise<string>,
+    follow?: FollowUp,
+  ): Promise<string> {
+    const id = sha3Hex(JSON.stringify([scope, key]));
+    const fingerprint = sha3Hex(JSON.stringify(request));
     const running = this.#running.get(id);
     if (running !== undefined) {
       checkSame(running.fingerprint, fingerprint);
@@ -119,8 +127,8 @@ export class Intents {
   }
 
   /** Does as `once`, for what leaves no transaction in this wallet: the key is kept after it was done. */
-  async onceDone(intent: Intent, act: () => Promise<void>): Promise<void> {
-    await this.once(intent, async (keep) => {
+  async onceDone(keyed: KeyedRequest, act: () => Promise<void>): Promise<void> {
+    await this.once(keyed, async (keep) => {
       await act();
       keep('');
       await this.#modules.writes.flush();
@@ -137,8 +145,8 @@ export class Intents {
   async #first(
     id: string,
     fingerprint: string,
-    make: (keep: KeepIntent) => Promise<string>,
-    follow?: FollowIntent,
+    make: (keep: KeepKey) => Promise<string>,
+    follow?: FollowUp,
   ): Promise<string> {
     this.#dropExpired();
     let kept = await this.#find(id);
@@ -152,12 +160,12 @@ export class Intents {
     return name;
   }
 
-  async #find(id: string): Promise<PlacedIntent | undefined> {
+  async #find(id: string): Promise<PlacedKey | undefined> {
     const days = [...this.#days.keys()];
-    const records = await this.#modules.kv.getMany(days.map((day) => intentKey(day, id)));
+    const records = await this.#modules.kv.getMany(days.map((day) => idempotencyRecordKey(day, id)));
     const [found] = days.flatMap((day, i) => {
       const record = records[i];
-      return record === undefined ? [] : [{ ...decodeIntent(record), day }];
+      return record === undefined ? [] : [{ ...decodeKeptKey(record), day }];
     });
     return found;
   }
@@ -172,25 +180,25 @@ export class Intents {
     );
   }
 
-  #keep(id: string, made: KeptIntent): PlacedIntent {
+  #keep(id: string, made: KeptKey): PlacedKey {
     const kept = { ...made, day: this.#dayOf(0) };
     this.#put(id, kept);
     this.#modules.writes.onFailure(() => this.#del(id, kept));
     return kept;
   }
 
-  #free(id: string, kept: PlacedIntent): void {
+  #free(id: string, kept: PlacedKey): void {
     this.#del(id, kept);
     this.#modules.writes.onFailure(() => this.#put(id, kept));
   }
 
-  #put(id: string, kept: PlacedIntent): void {
-    this.#modules.writes.put(intentKey(kept.day, id), encodeIntent(kept));
+  #put(id: string, kept: PlacedKey): void {
+    this.#modules.writes.put(idempotencyRecordKey(kept.day, id), encodeKeptKey(kept));
     this.#days.set(kept.day, (this.#days.get(kept.day) ?? 0) + 1);
   }
 
-  #del(id: string, { day }: PlacedIntent): void {
-    this.#modules.writes.del(intentKey(day, id));
+  #del(id: string, { day }: PlacedKey): void {
+    this.#modules.writes.del(idempotencyRecordKey(day, id));
     const count = this.#days.get(day);
     // Undefined when the day is over and dropped.
     if (count !== undefined) this.#days.set(day, count - 1);
@@ -212,7 +220,7 @@ export class Intents {
   /** Nobody reads or writes these keys any more. What cannot be dropped is dropped after the next start. */
   async #dropDay(day: string): Promise<void> {
     const { kv, logger } = this.#modules;
-    const range = { gte: intentKey(day, ''), lt: intentKey(day, 'g'), limit: DROPPED_AT_ONCE };
+    const range = { gte: idempotencyRecordKey(day, ''), lt: idempotencyRecordKey(day, 'g'), limit: DROPPED_AT_ONCE };
     try {
       for (let count = DROPPED_AT_ONCE; count === DROPPED_AT_ONCE && !this.#isClosed; ) {
         const batch = kv.batch();
@@ -236,7 +244,7 @@ function checkSame(known: string, asked: string): void {
 
 const scratch = new BincodeWriter();
 
-export function encodeIntent({ fingerprint, name }: KeptIntent): Uint8Array {
+export function encodeKeptKey({ fingerprint, name }: KeptKey): Uint8Array {
   const to = scratch.reset();
   to.string(fingerprint);
   to.string(name);
@@ -244,7 +252,7 @@ export function encodeIntent({ fingerprint, name }: KeptIntent): Uint8Array {
 }
 
 /** Throws `wallet_unreadable`. */
-export function decodeIntent(record: Uint8Array): KeptIntent {
+export function decodeKeptKey(record: Uint8Array): KeptKey {
   return decodeRecord(
     'idempotency key',
     record,
