@@ -173,7 +173,7 @@ class ModelNode {
 
   #saw(seq: number, id: string): void {
     this.#head = Math.max(this.#head, seq);
-    this.#history.passed(seq, id);
+    this.#history.noteEntry(seq, id);
   }
 
   async start(): Promise<void> {

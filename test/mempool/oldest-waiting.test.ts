@@ -23,7 +23,7 @@ describe('the command behind which all came that waits', () => {
       for (let n = 1; n <= accepted; n++) first.set(arrivals + n, seq + 1);
       seq += commands;
       arrivals += accepted;
-      tracker.passed(seq, { arrivals });
+      tracker.noteApplied(seq, { arrivals });
     }
     expect(tracker.before(undefined)).toBe(seq);
     const oldest = arrivals === 0 ? undefined : 1 + (pick % arrivals);
@@ -36,7 +36,7 @@ describe('the command behind which all came that waits', () => {
 
   test.prop([fc.integer({ min: 5_000, max: 20_000 })])('is known after any number of commands', (count) => {
     const tracker = new OldestWaiting(0, { arrivals: 0 });
-    for (let n = 1; n <= count; n++) tracker.passed(n, { arrivals: n });
+    for (let n = 1; n <= count; n++) tracker.noteApplied(n, { arrivals: n });
     for (const oldest of [1, count >> 1, count]) expect(tracker.before(oldest)).toBeLessThan(oldest);
     expect(tracker.before(count)).toBeGreaterThan(count / 2);
   });

@@ -21,7 +21,7 @@ describe('the part of the journal that is kept', () => {
     const retention = new Retention(7, clock);
     let seq = 7;
     const pass = (mib: number): void => {
-      for (let i = 0; i < mib; i++) retention.passed(++seq, MIB);
+      for (let i = 0; i < mib; i++) retention.noteApplied(++seq, MIB);
     };
     pass(100);
     // All of it is young.

@@ -211,7 +211,7 @@ class Script {
     if (kind === 'again' && old !== undefined && this.#mayComeAgain(old)) await this.#send(node, old);
     await other.reach(this.journal.head);
     const { seq, waitingSince } = this.nodes[0].state;
-    this.#oldest.passed(seq, waitingSince);
+    this.#oldest.noteApplied(seq, waitingSince);
     await this.#check();
   }
 

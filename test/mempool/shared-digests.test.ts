@@ -21,7 +21,7 @@ class Replica {
 
   apply(seq: number, isBlock: boolean): void {
     const isDamaged = seq >= this.#damagedAt;
-    this.digests.passed(seq, { mark: () => (isDamaged ? seq + 1_000_000 : seq) });
+    this.digests.noteApplied(seq, { mark: () => (isDamaged ? seq + 1_000_000 : seq) });
     if (!isBlock) return;
     const head = { height: seq / 10 } as never;
     this.digests.afterBlock(
@@ -33,7 +33,7 @@ class Replica {
 
   hear(command: DigestCommand): void {
     try {
-      this.digests.heard(decodeCommand(encodeCommand(command)) as DigestCommand, new PendingBatch());
+      this.digests.compare(decodeCommand(encodeCommand(command)) as DigestCommand, new PendingBatch());
     } catch (error) {
       this.stoppedBy = error;
     }
@@ -62,7 +62,7 @@ class Log {
       this.#seq++;
       for (const replica of this.#up()) replica.apply(this.#seq, this.#seq % 10 === 0);
     }
-    const untold = this.#up()[0]?.digests.untold();
+    const untold = this.#up()[0]?.digests.nextDigest();
     if (untold !== undefined) this.#queue.push(untold);
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       for (const replica of this.#up()) replica.hear(next);
@@ -126,7 +126,7 @@ describe('digests of the nodes at one journal', () => {
     const batch = new PendingBatch();
     first.afterBlock(10, { head: { height: 1 } as never, sharedDigest: () => 'good10' }, batch);
     const before = { kind: 'digest', replica: 'a', seq: 10, height: 1, digest: 'good10', trail: [] } as const;
-    first.heard(before, batch);
+    first.compare(before, batch);
     first.afterBlock(20, { head: { height: 2 } as never, sharedDigest: () => 'bad20' }, batch);
     await kv.write(batch, { sync: true });
     expect(writesOf(batch)).not.toEqual([]);
@@ -141,7 +141,7 @@ describe('digests of the nodes at one journal', () => {
     // A journal that was begun by a node with a state: what comes before its first command is in no command.
     own.digests.afterBlock(10, { head: { height: -1 } as never, sharedDigest: () => 'empty' }, new PendingBatch());
     other.apply(10, true);
-    const word = other.digests.untold();
+    const word = other.digests.nextDigest();
     if (word === undefined) throw new Error('nothing was told');
     let contested = 0;
     own.digests.contested.on(() => contested++);

@@ -73,7 +73,7 @@ async function tell({ isAhead }: { readonly isAhead: boolean }): Promise<Story> 
   const beginnings: Beginning[] = [];
   const run = async <K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<unknown> => {
     const outcome = await applier.submit<K>(command);
-    oldest.passed(state.seq, state.waitingSince);
+    oldest.noteApplied(state.seq, state.waitingSince);
     const waiting = oldest.before(state.waitingSince.oldest());
     beginnings.push({ base: Math.min(state.seq, waiting + 1), blocks: state.head.height + 1 });
     return outcome;

@@ -26,7 +26,7 @@ declare module 'fastify' {
 
 /**
  * Accepts only `application/json` bodies and parses them exactly. An empty body counts as none, whatever its content type:
- * existing clients send that with GET and POST. So does white space on envelope routes without a body (reference, §2.0).
+ * existing clients send that with GET and POST. So does white space on envelope routes without a body (decision E6).
  * With `keepRaw`, the bytes are kept in `request.rawBody`.
  */
 export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {

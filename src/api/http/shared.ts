@@ -36,7 +36,7 @@ const mountedOperations = fp((app, _options, done) => {
 });
 
 const RATE_WINDOW_MS = 60_000;
-/** Headers that existing clients send from browsers (reference, §6.7). */
+/** Headers that existing clients send from browsers (decision H8). */
 const CORS_REQUEST_HEADERS =
   'accept, content-type, idempotency-key, if-none-match, last-event-id, x-api-key, x-cache-id, x-nonce, x-request-id'.split(
     ', ',

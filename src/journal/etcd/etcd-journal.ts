@@ -231,7 +231,7 @@ export class EtcdJournal implements Journal {
 
   #seen({ seq, id }: Pick<JournalEntry, 'seq' | 'id'>): void {
     this.#head = Math.max(this.#head, seq);
-    this.#history.passed(seq, String(id));
+    this.#history.noteEntry(seq, String(id));
   }
 
   async #follow(reader: EtcdReader, deliver: Deliver): Promise<void> {

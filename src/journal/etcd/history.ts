@@ -42,7 +42,7 @@ export class History {
   }
 
   /** The entry is in the journal. */
-  passed(seq: number, id: string): void {
+  noteEntry(seq: number, id: string): void {
     if (seq > this.#last.seq) this.#last = { ...this.#last, seq, id };
   }
 

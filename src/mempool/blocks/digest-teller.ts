@@ -43,7 +43,7 @@ export class DigestTeller {
   #tellLast(): void {
     const { digests, leadership } = this.#modules;
     if (!leadership.leads) return;
-    const command = digests.untold();
+    const command = digests.nextDigest();
     if (command === undefined || command.seq <= this.#last) return;
     this.#last = command.seq;
     this.#append(command);

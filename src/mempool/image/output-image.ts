@@ -146,8 +146,8 @@ export class OutputImage {
   /** The state is loaded and stands at the head of the journal: from now on images are made. */
   start(loaded: ImagedState): void {
     if (this.#name !== undefined) this.#checking = this.#check(loaded);
-    this.#stopListening = loaded.applier.applied.on(() => this.#passed(loaded));
-    this.#passed(loaded);
+    this.#stopListening = loaded.applier.applied.on(() => this.#beginIfDue(loaded));
+    this.#beginIfDue(loaded);
   }
 
   async stop(): Promise<void> {
@@ -176,7 +176,7 @@ export class OutputImage {
   }
 
   /** Begins an image when one is due. What commands change from now on is noted, so it may take its time. */
-  #passed(loaded: ImagedState): void {
+  #beginIfDue(loaded: ImagedState): void {
     if (this.#writing !== undefined || this.#stopping.signal.aborted) return;
     const { state, store } = loaded;
     const isDue = this.#isNoting ? this.#changes >= this.#due : state.utxos.size >= this.#options.minOutputs;

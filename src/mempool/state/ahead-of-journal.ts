@@ -74,7 +74,7 @@ export class AheadOfJournal {
    * The groups without what a block has to which the journal comes later. `isOwn`: they come from this node, which judged them by the state as it
    * is and answers for each as a whole.
    */
-  async left(groups: readonly Group[], { isOwn }: { readonly isOwn: boolean }): Promise<readonly Group[]> {
+  async dropIncluded(groups: readonly Group[], { isOwn }: { readonly isOwn: boolean }): Promise<readonly Group[]> {
     if (this.#place === undefined) return groups;
     const { at } = this.#place;
     const hashes = groups.flat().map(({ hash }) => hash);
@@ -138,22 +138,22 @@ export class AheadOfJournal {
    * The journal comes to the cut of a block: if that is here already, nothing else is done with the command. One that comes behind that block,
    * or the cut of a later one, is late.
    */
-  async comesTo(height = Number.MAX_SAFE_INTEGER, time: number, batch: KvBatch): Promise<void> {
+  async reachCut(height = Number.MAX_SAFE_INTEGER, time: number, batch: KvBatch): Promise<void> {
     if (this.#place === undefined || height <= this.#place.at) return;
     if (height < this.#cut || this.#state.rounds.length > 0) return;
     if (height <= this.#state.head.height) this.#cut = height;
-    await this.#come(height, time, batch);
+    await this.#passBlock(height, time, batch);
   }
 
   /**
    * The same where that block is stored then. With a time it is one that storage had in place of the node's own: what the journal has
    * cut so far on top of that, the other nodes gave up.
    */
-  async passed(height: number, time: number | null, batch: KvBatch): Promise<void> {
+  async reachBlock(height: number, time: number | null, batch: KvBatch): Promise<void> {
     // Told once more.
     if (this.#place === undefined || height <= this.#place.at) return;
     const { until } = this.#place;
-    await this.#come(height, time, batch);
+    await this.#passBlock(height, time, batch);
     if (time !== null && height <= until) await inPieces(this.#state.giveUpRounds(time, batch), this.#turn);
     this.#place = height < until ? { until, at: height } : undefined;
     if (this.#place !== undefined) batch.put(keys.ahead, encodePlace(this.#place));
@@ -163,7 +163,7 @@ export class AheadOfJournal {
     }
   }
 
-  async #come(height: number, time: number | null, batch: KvBatch): Promise<void> {
+  async #passBlock(height: number, time: number | null, batch: KvBatch): Promise<void> {
     if (this.#place === undefined || height > this.#state.head.height) return;
     await inPieces(this.#state.passBlock(height, time, batch), this.#turn);
   }

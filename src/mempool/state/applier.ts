@@ -162,7 +162,7 @@ export class Applier implements Service {
     const { seq } = this.#state;
     const { head } = this.#journal;
     this.#ahead = await AheadOfJournal.read(this.#store, this.#state, this.#turn);
-    this.#oldest.passed(seq, this.#ahead?.standing ?? this.#state.waitingSince);
+    this.#oldest.noteApplied(seq, this.#ahead?.standing ?? this.#state.waitingSince);
     if (this.#ended !== undefined) throw this.#ended;
     const done = createDeferred<void>();
     if (head === seq) done.resolve();
@@ -241,7 +241,7 @@ export class Applier implements Service {
       const command = this.#submitted.get(entry.id)?.command ?? decodeCommand(entry.payload);
       const outcome = await this.#overlap.during(command.kind, () => this.#apply(command, entry, batch, adopted));
       outcomes.push([entry.id, outcome]);
-      this.#digests?.passed(entry.seq, state);
+      this.#digests?.noteApplied(entry.seq, state);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
       this.#digests?.afterBlock(entry.seq, state, batch);
       // What commands look up in the store must be there before the next one is applied.
@@ -257,14 +257,14 @@ export class Applier implements Service {
     this.#emitChanges(stored, adopted);
     this.#reportReplay(last.seq);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
-    this.#retention.passed(last.seq, bytes);
-    this.#oldest.passed(last.seq, this.#ahead?.standing ?? state.waitingSince);
+    this.#retention.noteApplied(last.seq, bytes);
+    this.#oldest.noteApplied(last.seq, this.#ahead?.standing ?? state.waitingSince);
     const due = this.#retention.due();
     if (due > 0) await this.#compact(due);
     if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
     if (adopted.some(isDue))
       await this.#compact(
-        Math.min(this.#journal.before(state.seq, KEEP_ADOPTED), this.#adoptedRetention.passed(state.seq)),
+        Math.min(this.#journal.before(state.seq, KEEP_ADOPTED), this.#adoptedRetention.noteAdopted(state.seq)),
       );
   }
 
@@ -274,7 +274,7 @@ export class Applier implements Service {
     switch (command.kind) {
       case 'transactions': {
         const all = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
-        const groups = (await this.#ahead?.left(all, { isOwn: this.#submitted.has(id) })) ?? all;
+        const groups = (await this.#ahead?.dropIncluded(all, { isOwn: this.#submitted.has(id) })) ?? all;
         const { time, unchained } = command;
         const isKnownCreate = await knownCreates(this.#store, groups);
         const context = { time, isKnownCreate, isUnchained: unchained === true };
@@ -285,7 +285,7 @@ export class Applier implements Service {
       }
       case 'cut-block': {
         if (!state.isDue(command)) {
-          await this.#ahead?.comesTo(command.height, command.time, batch);
+          await this.#ahead?.reachCut(command.height, command.time, batch);
           return null;
         }
         if (!command.keepsAll) await inPieces(state.dropUnlawful(command.time, batch), this.#turn);
@@ -307,7 +307,7 @@ export class Applier implements Service {
         const stopTimer = startTimer(this.#blockApplySeconds, this.#clock);
         const round = await inPieces(state.blockStored(command, batch), this.#turn);
         stopTimer();
-        await this.#ahead?.passed(command.height, null, batch);
+        await this.#ahead?.reachBlock(command.height, null, batch);
         return round;
       }
       case 'block-adopted': {
@@ -315,11 +315,11 @@ export class Applier implements Service {
         const work = state.adoptBlock(block, batch, { isUnchained: command.unchained === true });
         const isNext = await inPieces(work, this.#turn);
         if (isNext) adopted.push(block);
-        await this.#ahead?.passed(block.height, Number(block.full.block.header.timestamp), batch);
+        await this.#ahead?.reachBlock(block.height, Number(block.full.block.header.timestamp), batch);
         return isNext;
       }
       case 'digest':
-        this.#digests?.heard(command, batch);
+        this.#digests?.compare(command, batch);
         return null;
     }
   }

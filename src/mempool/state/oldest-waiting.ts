@@ -48,7 +48,7 @@ export class OldestWaiting {
   }
 
   /** Commands up to `seq` were applied. */
-  passed(seq: number, { arrivals, rounds = [], height }: Standing): void {
+  noteApplied(seq: number, { arrivals, rounds = [], height }: Standing): void {
     if (height !== this.#stored.at(-1)?.height) this.#stored.push({ behind: this.#last, seq, height });
     if (this.#stored.length > MAX_PLACES) this.#stored.shift();
     this.#last = seq;

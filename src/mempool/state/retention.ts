@@ -39,7 +39,7 @@ export class Retention {
   }
 
   /** Commands up to `seq` are in the state, so many bytes more. */
-  passed(seq: number, bytes: number): void {
+  noteApplied(seq: number, bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes - (this.#marks.at(-1)?.bytes ?? 0) < MARK_BYTES) return;
     this.#marks = [...this.#marks, { seq, at: this.#clock.monotonic(), bytes: this.#bytes }];
@@ -80,7 +80,7 @@ export class AdoptedRetention {
   }
 
   /** Notes where the state stands; gives where it stood `KEEP_ADOPTED_MS` ago, 0 when that is not known. */
-  passed(seq: number): number {
+  noteAdopted(seq: number): number {
     const now = this.#clock.monotonic();
     const marks = [...this.#marks, { at: now, seq }];
     const old = marks.filter(({ at }) => now - at >= KEEP_ADOPTED_MS);

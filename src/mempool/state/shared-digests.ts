@@ -65,7 +65,7 @@ export class SharedDigests {
   }
 
   /** A command has been applied. */
-  passed(seq: number, state: Pick<MempoolState, 'mark'>): void {
+  noteApplied(seq: number, state: Pick<MempoolState, 'mark'>): void {
     this.#trail.push({ seq, mark: state.mark() });
     if (this.#trail.length >= 2 * MAX_TRAIL) this.#trail = this.#trail.slice(-MAX_TRAIL);
   }
@@ -77,7 +77,7 @@ export class SharedDigests {
   }
 
   /** Digest to write about the last state after a block; undefined when the journal has the word of a node on it already. */
-  untold(): DigestCommand | undefined {
+  nextDigest(): DigestCommand | undefined {
     const last = this.#own.at(-1);
     if (last === undefined || last.height < 0 || this.#told.some(({ seq }) => seq === last.seq)) return undefined;
     return { kind: 'digest', replica: this.#replica, ...last, trail: [] };
@@ -92,7 +92,7 @@ export class SharedDigests {
   }
 
   /** The journal has the word of a node. Throws `state_diverged` when this node is the one that differs. */
-  heard(command: DigestCommand, batch: KvBatch): void {
+  compare(command: DigestCommand, batch: KvBatch): void {
     this.#note(command);
     for (const told of this.#told) this.#judge(told, command.seq > told.seq && this.#hasSpoken(told));
     this.#write(batch);

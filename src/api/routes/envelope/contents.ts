@@ -125,7 +125,7 @@ export function singleEntry(entry: StoredEntry) {
   };
 }
 
-/** One of several entries. Missing ones are kept, because a client reads `content[0][1]` unguarded (reference, §2.6). */
+/** One of several entries. Missing ones are kept, because a client reads `content[0][1]` unguarded (docs/clients.md#c8). */
 export function entryTuple(entry: StoredEntry | undefined) {
   if (entry === undefined) return ['', '', ''];
   const { data, item_meta } = entryJson(entry);

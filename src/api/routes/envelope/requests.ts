@@ -1,4 +1,4 @@
-/** Reads bodies of envelope routes in every form that clients send (reference: the unions of each route). Errors are 400. */
+/** Reads bodies of envelope routes in every form that clients send (decision E6). Errors are 400. */
 
 import { hasValidAddressLength } from '../../../chain/address.js';
 import type { GenesisHashSpec } from '../../../chain/types.js';
