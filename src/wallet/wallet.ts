@@ -39,7 +39,7 @@ export class Wallet implements WalletService {
   readonly merges: Parts['merges'];
   /** Coverage by the words, and the backup file. */
   readonly coverage: Parts['coverage'];
-  /** IdempotencyKeys: what was done for requests that may be repeated. */
+  /** Idempotency keys: what was done for requests that may be repeated. */
   readonly idempotencyKeys: Parts['idempotencyKeys'];
   readonly items: Parts['items'];
   readonly labels: Parts['labels'];

@@ -66,7 +66,7 @@ export interface ItemOrder {
   readonly spec: GenesisHashSpec;
   readonly amount: bigint;
   readonly metadata: string | null;
-  /** KeyedRequest, as in `PaymentOrder`. */
+  /** Key, as in `PaymentOrder`. */
   readonly keep?: KeepKey | undefined;
 }
 
