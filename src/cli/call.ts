@@ -137,11 +137,10 @@ function nodeFor(operation: Operation): WantedNode {
   const { id } = operation;
   const roles = rolesOf(operation);
   const inOrder = roles.every(hasWallet) ? WALLET_ROLES.filter((role) => roles.includes(role)) : roles;
-  const [fallback = NODE_ROLES[0]] = inOrder;
   const served = roles.join(' and ');
   const refusal = (role: NodeRole) =>
     `${id} is an operation of ${served} nodes, and the configuration is that of a ${role} node: name another with --role or --url`;
-  return { roles, fallback, refusal };
+  return { roles: inOrder, refusal };
 }
 
 /** Members that the API shows as lists of numbers, and `tessera call` as hex; a pair may have them in its first place. */

@@ -53,9 +53,8 @@ export function nodeFlags(roles: readonly NodeRole[], role: string, url: string)
 
 /** The nodes that can do what is wanted. */
 export interface WantedNode {
+  /** Roles that it can have. The first is meant when nothing else names one. */
   readonly roles: readonly NodeRole[];
-  /** Role when nothing else names one. */
-  readonly fallback: NodeRole;
   /** Why a node of another role cannot be it. */
   readonly refusal: (role: NodeRole) => string;
 }
@@ -71,7 +70,7 @@ export function nodeConfig(args: ParsedArgs, context: CliContext, wanted: Wanted
   const input = configInput(args, context);
   const { TESSERA_NODE__ROLE: envRole, TESSERA_CONFIG: envFile } = context.env;
   const isNamed = input.role ?? input.file ?? envRole ?? envFile;
-  const chosen = isNamed === undefined ? wanted.fallback : oneOf(rolesOf(input), wanted);
+  const chosen = isNamed === undefined ? wanted.roles[0] : oneOf(rolesOf(input), wanted);
   const loaded = loadConfig(chosen === undefined ? input : { ...input, role: chosen });
   const { role } = loaded.config.node;
   if (wanted.roles.includes(role)) return loaded;
@@ -79,9 +78,9 @@ export function nodeConfig(args: ParsedArgs, context: CliContext, wanted: Wanted
 }
 
 /** Role in a process of several nodes that can do it; undefined with one node only, or none that can. */
-function oneOf(roles: readonly NodeRole[] = [], { roles: able, fallback }: WantedNode): NodeRole | undefined {
+function oneOf(roles: readonly NodeRole[] = [], { roles: able }: WantedNode): NodeRole | undefined {
   if (roles.length <= 1) return undefined;
-  return [fallback, ...able].find((role) => roles.includes(role) && able.includes(role));
+  return able.find((role) => roles.includes(role));
 }
 
 /** The node that flags, environment and configuration name. Throws `UsageError`, or `node_unreachable` when it does not run. */

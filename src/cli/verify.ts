@@ -6,17 +6,12 @@ import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { DataDir } from '../db/data-dir.js';
 import type { Kv } from '../db/kv.js';
-import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
-import type { Verifier } from '../ledger/verifier/verifier.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
-import { systemRandom } from '../lib/random.js';
 import { factsOf, hasWallet } from '../lib/roles.js';
-import type { MempoolState } from '../mempool/state/state.js';
-import type { ArchiveAccount } from '../node/verify/archive-account.js';
-import type { Archive } from '../storage/archive/archive.js';
-import { type CliContext, type Command, type CommandSpec, UsageError } from './command.js';
+import type { RoleDefinition, VerifiedData } from '../node/roles/role.js';
+import { type Command, type CommandSpec, UsageError } from './command.js';
 import { TIMEOUT_FLAG } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
@@ -28,9 +23,6 @@ function databasesOf({ node, journal }: Config): readonly string[] {
   const all = factsOf(node.role).databases;
   return journal.kind === 'local' ? all : all.filter((name) => name !== 'journal');
 }
-
-/** Databases that can be compared with an archive. */
-const COMPARED: ReadonlySet<string> = new Set(['mempool', 'wallet']);
 
 /** No key begins with this byte. */
 const END_OF_KEYS = Uint8Array.of(0xff);
@@ -88,38 +80,42 @@ export const command: Command = {
     if (!existsSync(path))
       throw new TesseraError('data_dir_invalid', `${path} does not exist: there is nothing to verify`);
     const archive = args.value('archive');
-    const isCompared = databasesOf(config).some((name) => COMPARED.has(name));
-    if (archive !== undefined && !isCompared) throw new UsageError('--archive is for mempool nodes and wallets');
+    const { DEFINITIONS } = await import('../node/roles/roles.js');
+    const definition = DEFINITIONS[role];
+    if (archive !== undefined && definition.holdAgainst === undefined)
+      throw new UsageError('--archive is for mempool nodes and wallets');
     const node = args.value('node');
     if (node !== undefined && !hasWallet(role)) throw new UsageError('--node is for wallets');
     const abort = new AbortController();
     const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
     const directory = await DataDir.open(path, { role, networkName: config.network.name });
     try {
-      const opened = new Map<string, Kv>();
+      const databases = new Map<string, Kv>();
       const checks: { readonly database: string; readonly found: string }[] = [];
-      const note = (database: string, found: string): void => {
-        checks.push({ database, found });
-        if (!args.has('json')) context.stdout.write(`${database}: ${found}\n`);
+      const { signal } = abort;
+      const tools = {
+        signal,
+        progress: (task: string, unit: string) => startProgress(task, unit, context, systemClock),
+        note(found: string, database = [...databases.keys()].at(-1) ?? ''): void {
+          checks.push({ database, found });
+          if (!args.has('json')) context.stdout.write(`${database}: ${found}\n`);
+        },
+        readAll: async (name: string, kv: Kv) =>
+          tools.note(`${await countRecords(name, kv, tools)} records, all checksums right`, name),
       };
       for (const name of databasesOf(config)) {
         const kv = await directory.open(name);
-        opened.set(name, kv);
-        const records = await countRecords(name, kv, context, abort.signal);
-        note(name, `${records} records, all checksums right`);
-        const result = await checkRules(name, kv, config, context, abort.signal);
-        if (result !== undefined) note(name, result);
-        const journal = name === 'mempool' ? opened.get('journal') : undefined;
-        if (journal !== undefined) note(name, await checkReplay(kv, journal, config, context, abort.signal));
-        if (node !== undefined) {
-          const client = publicClient(checkUrl(node, 'node'), args, context);
-          note(name, await holdAgainstNode(client, kv, context, abort.signal));
-        }
-        if (archive === undefined || !COMPARED.has(name)) continue;
-        note(name, await holdAgainst(archive, name, kv, config, context, abort.signal));
+        databases.set(name, kv);
+        await tools.readAll(name, kv);
       }
-      const stored = opened.get('archive');
-      if (stored !== undefined) await checkIndex(directory, stored, config, context, abort.signal, note);
+      const [kv] = [...databases.values()].slice(-1);
+      const data = kv && { ...tools, config, directory, databases, kv };
+      if (data !== undefined) await definition.verify?.(data);
+      if (data !== undefined && node !== undefined) {
+        const client = publicClient(checkUrl(node, 'node'), args, context);
+        data.note(await holdAgainstNode(client, data));
+      }
+      if (data !== undefined && archive !== undefined) data.note(await holdAgainst(archive, data, definition));
       if (args.has('json')) context.stdout.write(`${stringifyExact({ data_dir: path, role, checks })}\n`);
       return 0;
     } finally {
@@ -130,8 +126,12 @@ export const command: Command = {
 };
 
 /** Reading a record checks it: what is damaged is thrown as `data_corrupt`. */
-async function countRecords(name: string, kv: Kv, context: CliContext, signal: AbortSignal): Promise<number> {
-  const progress = startProgress(name, 'records', context, systemClock);
+async function countRecords(
+  name: string,
+  kv: Kv,
+  { progress: start, signal }: Pick<VerifiedData, 'progress' | 'signal'>,
+): Promise<number> {
+  const progress = start(name, 'records');
   let count = 0;
   for await (const _ of kv.entries({ gte: new Uint8Array(), lt: END_OF_KEYS })) {
     count++;
@@ -142,116 +142,13 @@ async function countRecords(name: string, kv: Kv, context: CliContext, signal: A
   return count;
 }
 
-/** Checks the rules of a role's data beyond checksums. Returns the result in words; undefined if there are none. */
-async function checkRules(
-  name: string,
-  kv: Kv,
-  config: Config,
-  context: CliContext,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  if (name === 'archive') return checkArchive(kv, config, context, signal);
-  if (name === 'mempool') return checkState(kv, config, context);
-  return undefined;
-}
-
-/** The index of the chain, which a storage node may have: every record, and that the blocks give the same once more. */
-async function checkIndex(
-  directory: DataDir,
-  stored: Kv,
-  config: Config,
-  context: CliContext,
-  signal: AbortSignal,
-  note: (database: string, found: string) => void,
-): Promise<void> {
-  const { INDEX } = await import('../node/index-database.js');
-  if (!directory.hasDerived(INDEX)) return;
-  const kv = await directory.openDerived(INDEX);
-  note(INDEX, `${await countRecords(INDEX, kv, context, signal)} records, all checksums right`);
-  const { compareIndex } = await import('../node/rebuild/rebuild-index.js');
-  const archive = await openArchive(stored, config);
-  const progress = startProgress('indexing again', 'blocks', context, systemClock);
-  const onProgress = (done: number, total: number): void => progress.update(done, total);
-  const blocks = await compareIndex(directory, kv, archive, { signal, onProgress }).finally(() => progress.end());
-  note(INDEX, `the same as the blocks give again, ${blocks} of ${archive.nextHeight}`);
-}
-
-async function checkArchive(kv: Kv, config: Config, context: CliContext, signal: AbortSignal): Promise<string> {
-  const { Verifier } = await import('../ledger/verifier/verifier.js');
-  const scripts = new Verifier({ threads: config.storage.verifyThreads });
-  await scripts.start();
-  const archive = await openArchive(kv, config, scripts);
-  const progress = startProgress('blocks', 'blocks', context, systemClock);
-  const show = ({ height, target }: { height: number; target: number }) => progress.update(height + 1, target + 1);
-  const { blocks, transactions } = await archive.verify({}, show, signal).finally(() => scripts.close());
-  progress.end();
-  return `${blocks} blocks with ${transactions} transactions, all valid`;
-}
-
-async function openArchive(kv: Kv, config: Config, scripts?: Verifier): Promise<Archive> {
-  const { readGenesis } = await import('../node/genesis-file.js');
-  const { Archive: Opened } = await import('../storage/archive/archive.js');
-  const { producersOf } = await import('../node/producers.js');
-  const genesis = await readGenesis(config.network.genesisFile);
-  const activationHeight = config.mining.asertActivationHeight;
-  const rules = { genesis, producers: producersOf(config, genesis), activationHeight };
-  return Opened.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, ...(scripts && { scripts }) });
-}
-
-async function checkState(kv: Kv, config: Config, context: CliContext): Promise<string> {
-  const progress = startProgress('outputs', 'outputs', context, systemClock);
-  const state = await loadState(kv, config, (outputs) => progress.update(outputs));
-  progress.end();
-  return `${state.utxos.size} unspent outputs and the pool match their digest, after command ${state.seq}`;
-}
-
-/** The state as the next start will have it, and the same from the journal alone. */
-async function checkReplay(
-  state: Kv,
-  journal: Kv,
-  config: Config,
-  context: CliContext,
-  signal: AbortSignal,
-): Promise<string> {
-  const { readGenesis } = await import('../node/genesis-file.js');
-  const { stateRules, unicornSource } = await import('../node/roles/mempool/options.js');
-  const { replayJournal } = await import('../node/verify/replayed-state.js');
-  const progress = startProgress('replaying', 'commands', context, systemClock);
-  const { head, first, isFromNothing } = await replayJournal({
-    state,
-    journal,
-    rules: stateRules(await readGenesis(config.network.genesisFile), config),
-    unicorn: unicornSource(config),
-    signal,
-    onProgress: (done, total) => progress.update(done, total),
-  }).finally(() => progress.end());
-  if (isFromNothing) return `the journal alone gives the same state, after command ${head}`;
-  return `the journal goes on to command ${head}; it begins at command ${first}, so it was not applied from the first on`;
-}
-
-async function loadState(kv: Kv, config: Config, onProgress: (outputs: number) => void): Promise<MempoolState> {
-  const { readGenesis } = await import('../node/genesis-file.js');
-  const { stateRules } = await import('../node/roles/mempool/options.js');
-  const { loadMempoolState } = await import('../mempool/state/load.js');
-  const rules = stateRules(await readGenesis(config.network.genesisFile), config);
-  return loadMempoolState(kv, rules, { hashKey: systemRandom.bytes(HASH_KEY_BYTES), onProgress });
-}
-
-/** Compares what the database counts as unspent with the archive. */
-async function holdAgainst(
-  path: string,
-  name: string,
-  kv: Kv,
-  config: Config,
-  context: CliContext,
-  signal: AbortSignal,
-): Promise<string> {
+/** Compares what the node counts as unspent with the archive. */
+async function holdAgainst(path: string, data: VerifiedData, { holdAgainst: hold }: RoleDefinition): Promise<string> {
   const { ArchiveAccount } = await import('../node/verify/archive-account.js');
-  const archive = await ArchiveAccount.open(path, config.network.name);
-  const progress = startProgress('comparing', 'outputs', context, systemClock);
-  const show = (outputs: number) => progress.update(outputs);
+  const archive = await ArchiveAccount.open(path, data.config.network.name);
+  const progress = data.progress('comparing', 'outputs');
   try {
-    const same = await compare(archive, name, kv, config, show, signal);
+    const same = await hold?.(archive, data, (outputs) => progress.update(outputs));
     return `${same} unspent outputs are the same in the archive, after block ${archive.height}`;
   } finally {
     progress.end();
@@ -260,27 +157,11 @@ async function holdAgainst(
 }
 
 /** Compares the unspent outputs of a wallet with a running mempool node. */
-async function holdAgainstNode(client: NodeClient, kv: Kv, context: CliContext, signal: AbortSignal): Promise<string> {
+async function holdAgainstNode(client: NodeClient, { kv, progress: start, signal }: VerifiedData): Promise<string> {
   const { holdWalletAgainstNode } = await import('../node/verify/wallet-against-node.js');
-  const progress = startProgress('comparing', 'outputs', context, systemClock);
+  const progress = start('comparing', 'outputs');
   const show = (outputs: number) => progress.update(outputs);
   const { same, unknown } = await holdWalletAgainstNode(client, kv, show, signal).finally(() => progress.end());
   const more = `${unknown} more are there that the wallet has not seen yet: they come with the next blocks, or with a refresh`;
   return `${same} unspent outputs are the same on the node${unknown === 0 ? '' : `; ${more}`}`;
-}
-
-async function compare(
-  archive: ArchiveAccount,
-  name: string,
-  kv: Kv,
-  config: Config,
-  show: (outputs: number) => void,
-  signal: AbortSignal,
-): Promise<number> {
-  if (name === 'wallet') {
-    const { holdWalletAgainst } = await import('../node/verify/wallet-against-archive.js');
-    return holdWalletAgainst(archive, kv, show, signal);
-  }
-  const { holdStateAgainst } = await import('../node/verify/state-against-archive.js');
-  return holdStateAgainst(archive, await loadState(kv, config, () => undefined), show, signal);
 }

@@ -65,8 +65,8 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
 
 /** Any node has events; those of a wallet are looked for as `tessera wallet` does. */
 function nodeFor(topics: string | undefined): WantedNode {
-  const [fallback = NODE_ROLES[0]] = rolesWithTopics(topics?.split(','));
-  return { roles: NODE_ROLES, fallback, refusal: (role) => `${role} nodes have no events` };
+  const roles = [...rolesWithTopics(topics?.split(',')), ...NODE_ROLES];
+  return { roles, refusal: (role) => `${role} nodes have no events` };
 }
 
 /** An event as a line of JSON: `{"id":"7-1","event":"block","data":{"block_num":7}}`; data that is not JSON is shown as a text. */

@@ -17,8 +17,8 @@ import { createContext } from '../support/cli-context.js';
 
 const ALL = 'mempool,storage,miner,user';
 const KEY = 'a'.repeat(64);
-const WALLET: WantedNode = { roles: ['user', 'miner'], fallback: 'user', refusal: (role) => `${role} has no wallet` };
-const STORAGE: WantedNode = { roles: ['storage'], fallback: 'storage', refusal: (role) => `${role} has no blocks` };
+const WALLET: WantedNode = { roles: ['user', 'miner'], refusal: (role) => `${role} has no wallet` };
+const STORAGE: WantedNode = { roles: ['storage'], refusal: (role) => `${role} has no blocks` };
 
 /** The data folder of a process with all roles, and a file that names both. */
 async function network(): Promise<{ readonly data: string; readonly file: string }> {

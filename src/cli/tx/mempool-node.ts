@@ -6,7 +6,6 @@ import { connect, nodeFlags } from '../node-access.js';
 
 const MEMPOOL_NODE = {
   roles: ['mempool'],
-  fallback: 'mempool',
   refusal: (role: string) =>
     `transactions go to a mempool node, and this is a ${role} node: name one with --url or --role mempool`,
 } as const;

@@ -42,7 +42,6 @@ export const UNPROVEN_FLAG: FlagSpec = {
 
 const STORAGE_NODE = {
   roles: ['storage'],
-  fallback: 'storage',
   refusal: (role: string) => `it is a ${role} node`,
 } as const;
 

@@ -36,7 +36,6 @@ export const NODE_EXITS: Readonly<Record<number, string>> = {
 
 const WALLET_NODE: WantedNode = {
   roles: WALLET_ROLES,
-  fallback: 'user',
   refusal: (role) => `a ${role} node has no wallet: use --role user or --role miner`,
 };
 

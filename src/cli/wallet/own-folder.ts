@@ -11,7 +11,7 @@ import { MARKER_FILE, readMarker } from '../../db/marker.js';
 import { systemClock } from '../../lib/clock.js';
 import { silentLogger } from '../../lib/logger.js';
 import { systemRandom } from '../../lib/random.js';
-import { hasWallet, isNodeRole } from '../../lib/roles.js';
+import { hasWallet, isNodeRole, WALLET_ROLES } from '../../lib/roles.js';
 import type { WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
@@ -48,7 +48,7 @@ export function folderConfig(args: ParsedArgs, context: CliContext): LoadedConfi
   const input = configInput(args, context);
   const isNamed = input.file ?? context.env.TESSERA_CONFIG;
   if (isNamed !== undefined) return walletConfig(args, context);
-  const role = input.role ?? context.env.TESSERA_NODE__ROLE ?? 'user';
+  const role = input.role ?? context.env.TESSERA_NODE__ROLE ?? WALLET_ROLES[0];
   if (!isNodeRole(role) || !hasWallet(role)) return walletConfig(args, context);
   return loadConfig({ ...input, role, file: null });
 }

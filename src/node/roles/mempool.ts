@@ -25,6 +25,8 @@ const IMAGE_FOLDER = 'image';
 
 export const mempool: RoleDefinition = {
   open: (context) => MempoolRole.open(context),
+  verify: async (data) => (await import('../verify/verify-mempool.js')).verifyMempool(data),
+  holdAgainst: async (...args) => (await import('../verify/verify-mempool.js')).holdMempoolAgainst(...args),
 
   async rebuild(options) {
     const { rebuildMempool } = await import('../rebuild/rebuild-mempool.js');

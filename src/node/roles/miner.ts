@@ -3,9 +3,9 @@
 import { fixedRewardAddress, Miner } from '../../miner/miner.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import type { RoleContext, RoleDefinition } from './role.js';
-import { rebuild, WalletRole } from './wallet.js';
+import { ofWallets, WalletRole } from './wallet.js';
 
-export const miner: RoleDefinition = { open: (context) => WalletRole.open(context, createMiner), rebuild };
+export const miner: RoleDefinition = { open: (context) => WalletRole.open(context, createMiner), ...ofWallets };
 
 /** Rewards go to the configured address, else to the wallet. Without either, the node does not mine. */
 function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {

@@ -6,6 +6,7 @@ import type { Config } from '../../config/schema.js';
 import type { KeyPair } from '../../crypto/ed25519.js';
 import type { DataDir } from '../../db/data-dir.js';
 import type { Room } from '../../db/disk-room.js';
+import type { Kv } from '../../db/kv.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Logger } from '../../lib/logger.js';
 import type { Random } from '../../lib/random.js';
@@ -19,6 +20,7 @@ import type { ChainIndex } from '../../storage/chain-index/chain-index.js';
 import type { RunningStorageService } from '../../storage/storage-service.js';
 import type { RunningUserService } from '../../user/user-service.js';
 import type { Wallet } from '../../wallet/wallet.js';
+import type { ArchiveAccount } from '../verify/archive-account.js';
 
 export interface RoleContext {
   readonly config: Config;
@@ -82,6 +84,24 @@ export interface RoleDefinition {
   open(context: RoleContext): Promise<Role>;
   /** Makes the data of a stopped node anew (`tessera rebuild`). */
   rebuild(options: RebuildOptions): Promise<Rebuilt>;
+  /** Checks the rules of the data of a stopped node, whose records have been read (`tessera verify`). */
+  verify?(data: VerifiedData): Promise<void>;
+  /** Holds what it counts as unspent against an archive. Resolves with the number of outputs that are the same. */
+  holdAgainst?(archive: ArchiveAccount, data: VerifiedData, show: (outputs: number) => void): Promise<number>;
+}
+
+/** The data of a stopped node that is verified. */
+export interface VerifiedData extends Pick<RebuildOptions, 'config' | 'signal'> {
+  readonly directory: DataDir;
+  /** The last database of the role, which is that of its state, and all of them by name. */
+  readonly kv: Kv;
+  readonly databases: ReadonlyMap<string, Kv>;
+  /** Shows how far a task is. */
+  progress(task: string, unit: string): Progress;
+  /** Tells what was found in a database, the last one by default. */
+  note(found: string, database?: string): void;
+  /** Reads every record of a database, and tells how many there are. */
+  readAll(name: string, kv: Kv): Promise<void>;
 }
 
 export interface RebuildOptions {

@@ -29,6 +29,7 @@ const COUNT_RETRY_MS = 5_000;
 
 export const storage: RoleDefinition = {
   open: (context) => StorageRole.open(context),
+  verify: async (data) => (await import('../verify/verify-storage.js')).verifyStorage(data),
 
   async rebuild(options) {
     const { rebuildStorage } = await import('../rebuild/rebuild-storage.js');

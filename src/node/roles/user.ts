@@ -1,6 +1,6 @@
 /** The role user: a wallet. */
 
 import type { RoleDefinition } from './role.js';
-import { rebuild, WalletRole } from './wallet.js';
+import { ofWallets, WalletRole } from './wallet.js';
 
-export const user: RoleDefinition = { open: (context) => WalletRole.open(context), rebuild };
+export const user: RoleDefinition = { open: (context) => WalletRole.open(context), ...ofWallets };

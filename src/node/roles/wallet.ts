@@ -7,7 +7,7 @@ import { RunningUserService } from '../../user/user-service.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { missingPeer } from '../node-links.js';
 import { openWallet } from '../open-wallet.js';
-import type { RebuildOptions, Rebuilt, Role, RoleContext, RoleServices } from './role.js';
+import type { RebuildOptions, Rebuilt, Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
 type MakeMiner = (context: RoleContext, wallet: Wallet | undefined) => Miner | undefined;
 
@@ -87,8 +87,15 @@ function createUser(
   );
 }
 
+/** What the definitions of the roles with a wallet have in common. */
+export const ofWallets: Pick<RoleDefinition, 'rebuild' | 'holdAgainst'> = {
+  rebuild,
+  holdAgainst: async (archive, { kv, signal }, show) =>
+    (await import('../verify/wallet-against-archive.js')).holdWalletAgainst(archive, kv, show, signal),
+};
+
 /** Discards its chain data, which it asks for again at the next start. */
-export async function rebuild({ config, hours, signal }: RebuildOptions): Promise<Rebuilt> {
+async function rebuild({ config, hours, signal }: RebuildOptions): Promise<Rebuilt> {
   const { rebuildWallet } = await import('../rebuild/rebuild-wallet.js');
   const { coins, payments, height, aside } = await rebuildWallet(config, hours, signal);
   const what = `it had seen block ${height}; ${coins} coins are asked for again and ${payments} payments looked up`;
