@@ -280,4 +280,4 @@ export interface Migration {
  */
 const TO_2: Migration = { to: 2, run: async () => undefined };
 
-export const MIGRATIONS: readonly Migration[] = [TO_2];
+const MIGRATIONS: readonly Migration[] = [TO_2];

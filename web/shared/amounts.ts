@@ -32,7 +32,7 @@ export type Unit = 'tokens' | 'raw' | 'items';
 const UNITS: Readonly<Record<Unit, string>> = { tokens: 'token', raw: 'raw unit', items: 'item' };
 
 /** `1,234.5 tokens`, `1 raw unit`; `…` for decimals that are left out. */
-export function inWords(value: bigint, unit: Unit): string {
+function inWords(value: bigint, unit: Unit): string {
   const { text, isExact } = unit === 'tokens' ? tokenText(value) : { text: grouped(value), isExact: true };
   return `${text}${isExact ? '' : '…'} ${UNITS[unit]}${text === '1' && isExact ? '' : 's'}`;
 }
