@@ -13,7 +13,7 @@ import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import { requireSocketAddress } from '../lib/socket-address.js';
 import type { PeerNetwork } from '../peers/network.js';
-import type { FollowUp, KeepKey } from '../wallet/idempotency-keys.js';
+import { CALLERS, type FollowUp, type KeepKey } from '../wallet/idempotency-keys.js';
 import type { DonationRequest, PassphraseCaller } from '../wallet/service.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { abandonPayment } from './abandon.js';
@@ -28,8 +28,6 @@ import { TradeKeeper } from './trade-keeper.js';
 
 /** Default limit of donations to all peers together in a day. */
 const DEFAULT_DONATIONS_PER_DAY = 100;
-/** Callers of the API share their idempotency keys: a key outlives the API key with which it came. */
-const CALLERS = 'api';
 
 export interface UserServiceOptions {
   /** Configured mempool nodes, `host:port`, as given to the network. Blocks of others are ignored. */

@@ -23,6 +23,9 @@ const MAX_KEPT = 1_000_000;
 /** Keys that are dropped in one batch. */
 const DROPPED_AT_ONCE = 1_000;
 
+/** Callers of the API share their idempotency keys: a key outlives the API key with which it came. */
+export const CALLERS = 'api';
+
 /** A request that may be repeated. */
 export interface KeyedRequest {
   /** Owner of the key: callers of the API, or another node. Two scopes share no keys. */
@@ -105,13 +108,9 @@ export class IdempotencyKeys {
    * `idempotency_key_reused` when the key came with another request, `overloaded` when too many keys are kept, and what
    * `make` and `follow` throw.
    */
-  async once(
-    { scope, key, request }: KeyedRequest,
-    make: (keep: KeepKey) => Promise<string>,
-    follow?: FollowUp,
-  ): Promise<string> {
-    const id = sha3Hex(JSON.stringify([scope, key]));
-    const fingerprint = sha3Hex(JSON.stringify(request));
+  async once(keyed: KeyedRequest, make: (keep: KeepKey) => Promise<string>, follow?: FollowUp): Promise<string> {
+    const id = idOf(keyed);
+    const fingerprint = sha3Hex(JSON.stringify(keyed.request));
     const running = this.#running.get(id);
     if (running !== undefined) {
       checkSame(running.fingerprint, fingerprint);
@@ -134,6 +133,11 @@ export class IdempotencyKeys {
       await this.#modules.writes.flush();
       return '';
     });
+  }
+
+  /** The name of what was made under this key; undefined while nothing is kept for it, and after its time. */
+  async nameOf(keyed: Pick<KeyedRequest, 'scope' | 'key'>): Promise<string | undefined> {
+    return (await this.#find(idOf(keyed)))?.name;
   }
 
   /** Resolves when nothing is being dropped any more. */
@@ -233,6 +237,8 @@ export class IdempotencyKeys {
     }
   }
 }
+
+const idOf = ({ scope, key }: Pick<KeyedRequest, 'scope' | 'key'>): string => sha3Hex(JSON.stringify([scope, key]));
 
 function checkSame(known: string, asked: string): void {
   if (known === asked) return;

@@ -58,6 +58,8 @@ export async function openParts(options: WalletOptions, modules: WalletModules) 
   const payments = new Payments(funds, { ...own, donations, settlement, slices });
   const merges = new Merges({ ...funds, aggregateAbove: options.aggregateAbove }, { ...own, payments });
   const items = new Items({ kv, coins, writes });
+  const storedKeys = { maxKept: options.maxIdempotencyKeys };
+  const idempotencyKeys = await IdempotencyKeys.open(storedKeys, { kv, writes, clock, logger });
   const rules = { network: options.networkName ?? '', minOutputAmount };
   return {
     writes,
@@ -73,9 +75,9 @@ export async function openParts(options: WalletOptions, modules: WalletModules) 
     labels,
     items,
     chain: new BlockIntake(options, { ...own, merges, settlement, slices }),
-    history: new HistoryPages({ history: movements, labels, outgoing, owns }),
+    history: new HistoryPages({ history: movements, idempotencyKeys, labels, outgoing, owns }),
     coverage: new Coverage(options, { ...own, keystore, labels, merges, random }),
-    idempotencyKeys: await IdempotencyKeys.open({ maxKept: options.maxIdempotencyKeys }, { kv, writes, clock, logger }),
+    idempotencyKeys,
     trades: await Trades.open(rules, { ...own, kv, payments, settlement, items, random }),
     peerAddresses: await PeerAddresses.open({ kv, writes, keys, coins }),
     donationRequests: await DonationRequests.open({ kv, writes, clock }),

@@ -133,6 +133,8 @@ export interface MovementQuery {
   readonly to?: number;
   readonly fromHeight?: number;
   readonly toHeight?: number;
+  /** Of the request that has made it. */
+  readonly idempotencyKey?: string;
 }
 
 export interface MovementPage {

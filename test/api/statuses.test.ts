@@ -99,7 +99,7 @@ const current = ok('getCurrentBlock', 200, 'miner', get('/v1/mining/current-bloc
 const outgoing = ok('getOutgoingTransactions', 200, 'user', get('/v1/transactions/outgoing'));
 const wallet = ok('getWallet', 200, 'miner', get('/v1/wallet?page=0&spent=false'));
 const movements = ok('getWalletMovements', 200, 'user', {
-  url: `/v1/wallet/movements?limit=5&cursor=9&order=oldest&kind=payment&state=confirmed&direction=out&address=${ADDRESS}&from=1&to=2&from_block=3&to_block=4`,
+  url: `/v1/wallet/movements?limit=5&cursor=9&order=oldest&kind=payment&state=confirmed&direction=out&address=${ADDRESS}&from=1&to=2&from_block=3&to_block=4&idempotency_key=a`,
   headers: KEY,
 });
 const walletItems = ok('getWalletItems', 200, 'user', { url: '/v1/wallet/items', headers: KEY });

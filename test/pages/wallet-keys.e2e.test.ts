@@ -220,25 +220,20 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
   it('pays once when the answer is lost, the key is taken away, and the page is loaded again', async () => {
     const page = await open('/wallet/pay');
     await enter(page, KEY);
-    const other = await open('/wallet');
-    await page.route('**/v1/payments', async (route) => {
-      // The node has paid, and nobody hears of it.
-      const { 'idempotency-key': key = '' } = route.request().headers();
-      await ask(other, '/v1/payments', route.request().postDataJSON(), { 'idempotency-key': key });
-      await route.abort();
-    });
+    await page.route('**/v1/payments', (route) => route.abort());
     await review(page, '4242', 'raw units');
     await confirmPayment(page);
     await page.getByText('No answer yet.').waitFor();
-    await page.unrouteAll({ behavior: 'wait' });
-    await other.close();
     await restart(NEXT_KEY, page);
     await page.getByLabel('API key of this node').waitFor();
     await page.reload();
+    await page.unrouteAll({ behavior: 'wait' });
     await enter(page, NEXT_KEY);
     const unanswered = page.getByText('A payment has no answer');
     await unanswered.waitFor();
     await page.getByText(PAYEE, { exact: true }).waitFor();
+    await page.getByText('The history of this node does not have it so far.').waitFor();
+    expect(await page.locator('main').innerText()).not.toMatch(/“/);
     await page.setViewportSize({ width: 360, height: 740 });
     expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
     expect(await axeFindings(page)).toEqual([]);
@@ -252,6 +247,42 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
     await page.getByText('Confirmed', { exact: true }).first().waitFor();
     expect(await paymentsOf(page, 4_242, NEXT_KEY)).toBe(1);
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+
+  it('says that it is paid when the history of the node has the payment whose answer was lost', async () => {
+    const page = await open('/wallet/pay');
+    await enter(page, NEXT_KEY);
+    const other = await open('/wallet');
+    await page.route('**/v1/payments', async (route) => {
+      // The node has paid, and nobody hears of it.
+      const { 'idempotency-key': key = '' } = route.request().headers();
+      const own = { 'idempotency-key': key, 'x-api-key': NEXT_KEY };
+      await ask(other, '/v1/payments', route.request().postDataJSON(), own);
+      await route.abort();
+    });
+    // While it is shown the page says it at once; what it has sent is repeated no more.
+    await review(page, '4243', 'raw units');
+    await confirmPayment(page);
+    await page.getByText('The node has accepted it').waitFor();
+    await page.getByText('Confirmed', { exact: true }).first().waitFor();
+    // Also after the page was loaded again, without passphrase.
+    await page.getByRole('button', { name: 'Another payment' }).click();
+    await page.route('**/v1/wallet/movements?*idempotency_key*', (route) => route.abort());
+    await review(page, '4244', 'raw units');
+    await confirmPayment(page);
+    await page.getByText('No answer yet.').waitFor();
+    await page.reload();
+    await enter(page, NEXT_KEY);
+    await page.getByText('A payment has no answer').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    const paid = page.getByRole('status').filter({ has: page.getByText('Paid', { exact: true }) });
+    await paid.getByText('The history of this node has it:').waitFor();
+    await paid.locator('a[href^="/transactions/g"]').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await page.getByRole('button', { name: 'Close' }).click();
+    for (const amount of [4_243, 4_244]) expect(await paymentsOf(page, amount, NEXT_KEY)).toBe(1);
+    await other.close();
   });
 
   it('gives nothing to the pages of others', async () => {

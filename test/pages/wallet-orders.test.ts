@@ -1,6 +1,6 @@
 /** The orders of the wallet page: none is made twice, and none without an answer is forgotten. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { isTesseraError, NoAnswer } from '../../src/sdk/client.js';
 import { keepOrders, keptOrders, type TabStorage } from '../../web/wallet/kept-orders.js';
 import { newOrder, type Order } from '../../web/wallet/order.js';
@@ -95,6 +95,49 @@ describe('the orders of the wallet page (docs/wallet-page.md#paid-once)', () => 
     expect(paid.size).toBe(1);
     // Once there is an answer, the same may be paid once more.
     expect(desk.take('/v1/payments', PAYMENT).idempotencyKey).not.toBe(order.idempotencyKey);
+  });
+
+  it.each<[state: 'sent' | 'rejected', step: Step]>([
+    ['sent', 'done'],
+    ['rejected', 'refused'],
+  ])(
+    'whose answer is lost are what the history of the node has: %s is %s, and nothing is sent any more',
+    async (state, step) => {
+      const storage = tab();
+      const { send, paid } = node(never());
+      let finish = (): void => undefined;
+      const waiting = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      const desk = new OrderDesk({ send, storage, pause: () => waiting, now: Date.now });
+      const order = desk.take('/v1/payments', PAYMENT);
+      const idle = desk.take('/v1/payments', { ...PAYMENT, amount: 1n });
+      const asked: Order[] = [];
+      const submitted = desk.submit(order, '');
+      await vi.waitUntil(() => steps(desk)[0] === 'repeating');
+      await desk.look(async (one) => void asked.push(one));
+      expect(steps(desk)).toEqual(['repeating', 'ready']);
+      await desk.look(async () => ({ tx_hash: 'g1', state, reason: state === 'sent' ? null : 'spent' }));
+      finish();
+      await submitted;
+      await desk.submit(order, '');
+      expect([asked, steps(desk), paid.size]).toEqual([[order], [step, 'ready'], 1]);
+      expect(desk.stateOf(order)).toMatchObject(
+        state === 'sent' ? { answer: { tx_hash: 'g1' } } : { message: 'spent' },
+      );
+      expect(keptOrders(storage)).toEqual([]);
+      desk.forget(idle);
+    },
+  );
+
+  it('are looked for when they were kept, also when they are too old to be sent again', async () => {
+    const storage = tab();
+    keepOrders([{ ...newOrder('/v1/payments', PAYMENT), madeAt: 1 }], storage);
+    const desk = open(node().send, storage);
+    await desk.submit(desk.take('/v1/payments', PAYMENT), '');
+    expect(steps(desk)).toEqual(['stale']);
+    await desk.look(async () => ({ tx_hash: 'g1', state: 'confirmed', reason: null }));
+    expect(steps(desk)).toEqual(['done']);
   });
 
   it('go on when the owner looks elsewhere, and say what came of them', async () => {

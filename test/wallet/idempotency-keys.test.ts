@@ -56,6 +56,19 @@ const keptIn = async (kv: Kv): Promise<number> => {
 };
 
 describe('a key', () => {
+  it('names its movement in the history, and no other', async () => {
+    const { wallet, close } = await rich();
+    const page = { limit: 10, newestFirst: true };
+    const hash = await payOnce({ wallet } as OpenWallet, 'a');
+    await payOnce({ wallet } as OpenWallet, 'b', 2n);
+    const { movements, next } = await wallet.history.movements({ ...page, idempotencyKey: 'a' });
+    expect([movements.map((one) => [one.hash, one.amount]), next]).toEqual([[[hash, 1n]], null]);
+    for (const query of [{ idempotencyKey: 'c' }, { idempotencyKey: 'a', state: 'confirmed' as const }]) {
+      expect(await wallet.history.movements({ ...page, ...query })).toEqual({ movements: [], next: null });
+    }
+    await close();
+  });
+
   it('stands for one payment, also over a restart', async () => {
     const first = await rich();
     const hash = await payOnce(first, 'a');

@@ -9,7 +9,7 @@ import { Facts } from '../shared/components/facts.js';
 import type { Order } from './order.js';
 import type { OrderState } from './order-desk.js';
 import { ORDER_WORDS, OrderFacts } from './order-facts.js';
-import { TemporaryAddresses } from './parts.js';
+import { TemporaryAddresses, TransactionName } from './parts.js';
 import { useOrders } from './use-orders.js';
 import { useTotals } from './use-wallet.js';
 
@@ -83,7 +83,7 @@ export function Confirm<T>({ order, onBack, onDone }: ConfirmProps<T>) {
 }
 
 /** Text about an order that was sent. */
-export function Said({ state: { order, step, message, code } }: { readonly state: OrderState }) {
+export function Said({ state: { order, step, message, code, answer } }: { readonly state: OrderState }) {
   const { refusal, permission } = ORDER_WORDS[order.path];
   if (step === 'sending') return <p>Asking the node…</p>;
   if (step === 'refused') {
@@ -105,8 +105,9 @@ export function Said({ state: { order, step, message, code } }: { readonly state
   if (step === 'unanswered') {
     return (
       <p class="bad-news">
-        <bdi>{message}</bdi> There is no answer to the first attempt, so it may be done or not. “Ask again” sends the
-        same request, which is done once. Before you start again, check the <a href="/wallet/history">history</a>.
+        <bdi>{message}</bdi> There is no answer, so it may be done or not.{' '}
+        {order.path !== '/v1/donation-requests' && 'The history of this node does not have it so far. '}
+        The same request can be sent again without harm: it is done only once.
       </p>
     );
   }
@@ -118,5 +119,10 @@ export function Said({ state: { order, step, message, code } }: { readonly state
       </p>
     );
   }
-  return null;
+  const hash = (answer as { readonly tx_hash?: string | null } | undefined)?.tx_hash;
+  return hash ? (
+    <p>
+      The history of this node has it: <TransactionName value={hash} isWhole />
+    </p>
+  ) : null;
 }

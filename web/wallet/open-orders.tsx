@@ -9,13 +9,12 @@ import type { OrderState, Step } from './order-desk.js';
 import { ORDER_WORDS, OrderFacts } from './order-facts.js';
 import { useOrders } from './use-orders.js';
 
-const TITLES: Readonly<Record<Exclude<Step, 'ready'>, string>> = {
+const TITLES: Readonly<Record<Exclude<Step, 'ready' | 'done'>, string>> = {
   sending: 'is on its way to the node',
   repeating: 'is on its way to the node',
   unanswered: 'has no answer',
   stale: 'has no answer',
   refused: 'was refused',
-  done: 'was accepted by the node',
 };
 
 export function OpenOrders() {
@@ -65,11 +64,12 @@ interface OpenOrderProps {
 function OpenOrder({ state, onAsk, onForget }: OpenOrderProps) {
   const { order, step } = state;
   if (step === 'ready') return null;
+  const { what, done } = ORDER_WORDS[order.path];
   const isSending = step === 'sending' || step === 'repeating';
   const isKnown = step === 'done' || step === 'refused';
   return (
     <Notice
-      title={`${ORDER_WORDS[order.path].what} ${TITLES[step]}`}
+      title={step === 'done' ? done : `${what} ${TITLES[step]}`}
       kind={isSending || step === 'done' ? 'plain' : 'warning'}
     >
       <Facts>

@@ -6,7 +6,8 @@
 
 import { stringifyExact } from '../../src/lib/json.js';
 import { keepOrders, keptOrders, type TabStorage } from './kept-orders.js';
-import { newOrder, type Order, type OrderModules, type OrderPath, OrderSender } from './order.js';
+import type { Movement } from './movement-log.js';
+import { newOrder, type Order, type OrderModules, type OrderPath, OrderSender, type Outcome } from './order.js';
 
 export type Step = 'ready' | 'sending' | 'repeating' | 'refused' | 'unanswered' | 'stale' | 'done';
 
@@ -37,6 +38,9 @@ export interface DeskModules extends Omit<OrderModules<unknown>, 'onRepeat'> {
 const MAX_OPEN = 20;
 /** The node may have acted, and has not said so. */
 const OPEN: ReadonlySet<Step> = new Set(['sending', 'repeating', 'unanswered', 'stale']);
+/** An answer was lost, and the history of the node may have what came of it. */
+export const isSilent = ({ step }: OrderState): boolean =>
+  step === 'repeating' || step === 'unanswered' || step === 'stale';
 /** Another request for the same is this one. */
 const SAME: ReadonlySet<Step> = new Set(['sending', 'repeating', 'unanswered']);
 
@@ -101,13 +105,28 @@ export class OrderDesk {
     }
     if (entry.state.step !== 'repeating') this.#change(entry, { step: 'sending' });
     try {
-      const outcome = await entry.sender.submit(passphrase);
-      const { message = '', code = '', answer } = outcome as Partial<OrderState>;
-      this.#change(entry, { step: outcome.kind, message, code, answer });
+      this.#end(entry, await entry.sender.submit(passphrase));
     } catch (error) {
       // A fault of this page, after which nobody can say what the node has done.
       this.#change(entry, { step: 'unanswered' });
       throw error;
+    }
+  }
+
+  /** Asks the history of the node for what has no answer: what it has is done, and what it had and rejected is refused. */
+  async look(
+    find: (order: Order) => Promise<Pick<Movement, 'tx_hash' | 'state' | 'reason'> | undefined>,
+  ): Promise<void> {
+    for (const entry of [...this.#entries.values()].filter(({ state }) => isSilent(state))) {
+      const made = await find(entry.state.order);
+      if (made === undefined || !isSilent(entry.state)) continue;
+      const { tx_hash, state, reason } = made;
+      const outcome: Outcome<unknown> =
+        state === 'rejected'
+          ? { kind: 'refused', message: reason ?? '', code: '' }
+          : { kind: 'done', answer: { tx_hash } };
+      entry.sender.settle(outcome);
+      this.#end(entry, outcome);
     }
   }
 
@@ -128,6 +147,11 @@ export class OrderDesk {
     const entry: Entry = { state: { order, step, message: '', code: '', isShown: false }, sender, shown: 0 };
     this.#entries.set(order.idempotencyKey, entry);
     this.#changed();
+  }
+
+  #end(entry: Entry, outcome: Outcome<unknown>): void {
+    const { message = '', code = '', answer } = outcome as Partial<OrderState>;
+    this.#change(entry, { step: outcome.kind, message, code, answer });
   }
 
   #change(entry: Entry, change: Partial<OrderState>): void {

@@ -11,6 +11,8 @@ import { ItemName } from './parts.js';
 interface OrderWords {
   /** `A payment`. */
   readonly what: string;
+  /** Its title when the node has done it. */
+  readonly done: string;
   /** The button. */
   readonly verb: string;
   readonly asksPassphrase: boolean;
@@ -23,12 +25,13 @@ interface OrderWords {
 const COMMON = { asksPassphrase: true, permission: 'pay', refusal: 'Nothing was done.' };
 
 export const ORDER_WORDS: Readonly<Record<OrderPath, OrderWords>> = {
-  '/v1/payments': { ...COMMON, what: 'A payment', verb: 'Pay now' },
-  '/v1/item-payments': { ...COMMON, what: 'A payment of items', verb: 'Send now' },
-  '/v1/items': { ...COMMON, what: 'New items', verb: 'Create now', asksPassphrase: false },
+  '/v1/payments': { ...COMMON, what: 'A payment', done: 'Paid', verb: 'Pay now' },
+  '/v1/item-payments': { ...COMMON, what: 'A payment of items', done: 'Items sent', verb: 'Send now' },
+  '/v1/items': { ...COMMON, what: 'New items', done: 'Items created', verb: 'Create now', asksPassphrase: false },
   '/v1/donation-requests': {
     ...COMMON,
     what: 'A request for a donation',
+    done: 'Donation requested',
     verb: 'Ask now',
     asksPassphrase: false,
     refusal: 'A node that does not answer in time may still pay.',

@@ -15,6 +15,7 @@ import {
   type TesseraClient,
   type TesseraError,
 } from '../../src/sdk/client.js';
+import type { Movement } from './movement-log.js';
 
 export const ORDER_PATHS = ['/v1/payments', '/v1/item-payments', '/v1/items', '/v1/donation-requests'] as const;
 export type OrderPath = (typeof ORDER_PATHS)[number];
@@ -68,6 +69,20 @@ export function sendOrder(
   return CALLS[path](node, { ...body, passphrase }, { idempotencyKey });
 }
 
+/**
+ * What the history of the node has for an order; undefined when it has nothing. A donation is paid by another node, and its key
+ * makes no movement here.
+ */
+export async function findMade(
+  node: TesseraClient,
+  { path, idempotencyKey }: Order,
+  signal: AbortSignal,
+): Promise<Movement | undefined> {
+  if (path === '/v1/donation-requests') return undefined;
+  const { movements } = await node.getWalletMovements({ idempotency_key: idempotencyKey }, { signal });
+  return movements[0];
+}
+
 export interface OrderModules<T> {
   readonly send: (order: Order, passphrase: string | undefined) => Promise<T>;
   /** Called when an answer has not come and the order is sent again. */
@@ -81,6 +96,7 @@ export class OrderSender<T> {
   readonly #order: Order;
   readonly #modules: OrderModules<T>;
   #running: Promise<Outcome<T>> | undefined;
+  #settled: Outcome<T> | undefined;
   /** An answer was lost: a refusal from then on says nothing about the attempt before it, unless it is a definite one. */
   #isLost: boolean;
 
@@ -93,8 +109,10 @@ export class OrderSender<T> {
 
   /** Sends the order once. While it runs, and after it is done, another call has the same outcome and sends nothing. */
   submit(passphrase: string | undefined): Promise<Outcome<T>> {
+    if (this.#settled !== undefined) return Promise.resolve(this.#settled);
     this.#running ??= this.#submit(passphrase).then(
-      (outcome) => {
+      (answered) => {
+        const outcome = this.#settled ?? answered;
         if (outcome.kind !== 'done') this.#running = undefined;
         return outcome;
       },
@@ -108,9 +126,15 @@ export class OrderSender<T> {
     return this.#running;
   }
 
+  /** What came of it is known by other means: nothing is sent any more. */
+  settle(outcome: Outcome<T>): void {
+    this.#settled = outcome;
+  }
+
   async #submit(passphrase: string | undefined): Promise<Outcome<T>> {
     const { now, onRepeat, pause } = this.#modules;
     for (const wait of [...WAITS_MS, undefined]) {
+      if (this.#settled !== undefined) return this.#settled;
       const age = now() - this.#order.madeAt;
       if (age > MAX_AGE_MS || age < -MAX_SET_BACK_MS) return { kind: 'stale' };
       const outcome = await this.#once(passphrase);

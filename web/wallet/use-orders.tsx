@@ -2,9 +2,13 @@
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import { sendOrder } from './order.js';
-import { OrderDesk } from './order-desk.js';
+import { findMade, sendOrder } from './order.js';
+import { isSilent, OrderDesk } from './order-desk.js';
 import { useSession } from './session.js';
+import { useWallet } from './use-wallet.js';
+
+/** No event says that a request whose answer was lost has come to the node after all. */
+const AGAIN_MS = 2_000;
 
 const DeskContext = createContext<OrderDesk | undefined>(undefined);
 
@@ -21,7 +25,29 @@ export function OrdersProvider({ children }: { readonly children: ComponentChild
       }),
     [ask],
   );
-  return <DeskContext.Provider value={desk}>{children}</DeskContext.Provider>;
+  return (
+    <DeskContext.Provider value={desk}>
+      <Looking />
+      {children}
+    </DeskContext.Provider>
+  );
+}
+
+/** Looks in the history of the node for orders whose answer was lost, for as long as there are any. */
+function Looking() {
+  const desk = useOrders();
+  const { access } = useSession();
+  const lost = desk.orders.filter(isSilent).map(({ order }) => order.idempotencyKey);
+  const isLooking = access === 'open' && lost.length > 0;
+  const { reload } = useWallet(isLooking ? `orders/${lost.join()}` : undefined, (node, signal) =>
+    desk.look((order) => findMade(node, order, signal)),
+  );
+  useEffect(() => {
+    if (!isLooking) return;
+    const timer = setInterval(reload, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isLooking, reload]);
+  return null;
 }
 
 /** The desk; who uses it is drawn again whenever something of it changes. */

@@ -25,7 +25,10 @@ export function useChanges(): number {
 }
 
 /** Asks the node now and after each change. Another key names another question. */
-export function useWallet<T>(key: string, read: (node: TesseraClient, signal: AbortSignal) => Promise<T>): Resource<T> {
+export function useWallet<T>(
+  key: string | undefined,
+  read: (node: TesseraClient, signal: AbortSignal) => Promise<T>,
+): Resource<T> {
   const { apiKey, ask } = useSession();
   const version = `${useChanges()}/${apiKey === '' ? 0 : 1}`;
   return useResource<T>(key, (signal) => ask((node) => read(node, signal)), version);

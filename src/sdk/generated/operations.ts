@@ -1950,6 +1950,11 @@ export interface Operations {
     readonly from_block?: bigint | number;
     /** Number of the last block. */
     readonly to_block?: bigint | number;
+    /**
+     * Only what was made for the request with this Idempotency-Key: one movement, or none if nothing was made or the
+     * key has expired.
+     */
+    readonly idempotency_key?: string;
   }, options?: CallOptions): Promise<MovementsResponse>;
   /**
    * The labels of addresses and transactions.

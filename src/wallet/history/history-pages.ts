@@ -6,6 +6,7 @@
 
 import type { Transaction } from '../../chain/types.js';
 import { TOKENS } from '../coins/coin.js';
+import { CALLERS, type IdempotencyKeys } from '../idempotency-keys.js';
 import type { Labels } from '../labels.js';
 import type { Outgoing, OwnTransaction } from '../payments/outgoing.js';
 import type { MovementPage, MovementQuery, OwnPayment, WalletMovement } from '../service.js';
@@ -20,6 +21,7 @@ export interface HistoryPagesModules {
   readonly history: History;
   readonly labels: Labels;
   readonly outgoing: Outgoing;
+  readonly idempotencyKeys: Pick<IdempotencyKeys, 'nameOf'>;
   /** True for an address of the wallet. */
   readonly owns: (address: string) => boolean;
 }
@@ -50,7 +52,11 @@ export class HistoryPages {
 
   async movements(query: MovementQuery): Promise<MovementPage> {
     const { history } = this.#modules;
-    const { newestFirst, limit } = query;
+    const { newestFirst, limit, idempotencyKey } = query;
+    if (idempotencyKey !== undefined) {
+      const shown = (await this.#madeFor(idempotencyKey)).map((movement) => this.#showMovement(movement));
+      return { movements: shown.filter((one) => passes(one, query)), next: null };
+    }
     const last = history.end - 1;
     const first = query.cursor ?? (newestFirst ? last : 0);
     const movements: WalletMovement[] = [];
@@ -67,6 +73,12 @@ export class HistoryPages {
     }
     const isEnd = next !== null && (newestFirst ? next < 0 : next > last);
     return { movements, next: isEnd ? null : next };
+  }
+
+  async #madeFor(key: string): Promise<readonly Movement[]> {
+    const { history, idempotencyKeys } = this.#modules;
+    const hash = await idempotencyKeys.nameOf({ scope: CALLERS, key });
+    return hash === undefined ? [] : [...(await history.byHash([hash])).values()];
   }
 
   /** An own transaction with what the history knows of it, as it was when it was made. */

@@ -15,7 +15,8 @@ export const walletHistoryRoutes: FastifyPluginCallback = (app, _options, done) 
 
   addRoutes(app, walletHistoryOperations, {
     async getWalletMovements({ query }) {
-      const { limit, cursor, order, from, to, from_block: fromBlock, to_block: toBlock, ...filter } = query;
+      const { limit, cursor, order, from, to, from_block: fromBlock, to_block: toBlock, ...named } = query;
+      const { idempotency_key: idempotencyKey, ...filter } = named;
       const { movements, next } = await services.wallet.history.movements({
         ...filter,
         limit: Number(limit ?? DEFAULT_MOVEMENTS),
@@ -25,6 +26,7 @@ export const walletHistoryRoutes: FastifyPluginCallback = (app, _options, done) 
         ...optional('to', to),
         ...optional('fromHeight', fromBlock),
         ...optional('toHeight', toBlock),
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       });
       return { movements: movements.map(movementView), next };
     },

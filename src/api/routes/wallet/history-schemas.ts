@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { LABEL_KINDS, MOVEMENT_DIRECTIONS, MOVEMENT_KINDS, PAYMENT_STATES } from '../../../wallet/service.js';
+import { MAX_IDEMPOTENCY_KEY } from '../../http/idempotency-key.js';
 import {
   Address,
   Amount,
@@ -48,6 +49,16 @@ export const MovementsQuery = Type.Object({
   to: Type.Optional(Int64({ description: 'Unix seconds, included.', examples: [1_800_000_000] })),
   from_block: Type.Optional(Int64({ description: 'Number of the first block.', examples: [0] })),
   to_block: Type.Optional(Int64({ description: 'Number of the last block.', examples: [1_000] })),
+  idempotency_key: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_IDEMPOTENCY_KEY,
+      description:
+        'Only what was made for the request with this Idempotency-Key: one movement, or none if nothing was made or the key ' +
+        'has expired.',
+      examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
+    }),
+  ),
 });
 
 const Movement = Type.Object({
