@@ -81,7 +81,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'rebuild',
-    summary: 'Rebuilds the data of a node from the chain and the readable rest',
+    summary: 'Rebuilds the data of a node from the chain',
     load: async () => (await import('./rebuild.js')).command,
   },
   {

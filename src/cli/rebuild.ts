@@ -17,7 +17,7 @@ const MAX_HOURS = 8_784;
 export const command: Command = {
   spec: {
     name: 'rebuild',
-    summary: 'Rebuilds the data of a node from the chain and the readable rest',
+    summary: 'Rebuilds the data of a node from the chain',
     description: [
       'Rebuilds the unspent outputs of a mempool node from the genesis file and the blocks of an archive, each fully ' +
         'validated. Transactions that are still in the old journal or pool, and in no block, are submitted again ' +

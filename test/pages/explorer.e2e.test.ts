@@ -124,7 +124,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
   it('finds each kind of thing, by the key /', async () => {
     const { page } = await open('/network');
     await heading(page).filter({ hasText: 'Network' }).waitFor();
-    const peers = page.getByRole('region', { name: 'Mempool and storage nodes that it is linked with' });
+    const peers = page.getByRole('region', { name: 'Linked mempool and storage nodes' });
     await peers.getByText(`version ${programVersion()}`).first().waitFor();
     await page.keyboard.press('/');
     await page.locator('input[type="search"]:focus').waitFor();

@@ -154,7 +154,7 @@ export function draftFault({ inputs, outputs, previous }: Draft): Verdict {
     const name = outPointName(outPoint);
     if (seen.has(name)) return broken(`two inputs spend ${name}`);
     seen.add(name);
-    if (!isPayableAddress(address)) return broken(`the address of ${name} is none: "${address}"`);
+    if (!isPayableAddress(address)) return broken(`the address of ${name} is not valid: "${address}"`);
     if (value.amount === 0n) return broken(`${name} holds nothing`);
   }
   for (const input of inputs) {
@@ -164,7 +164,7 @@ export function draftFault({ inputs, outputs, previous }: Draft): Verdict {
   }
   for (const [i, { value, scriptPublicKey }] of outputs.entries()) {
     if (scriptPublicKey === null || !isPayableAddress(scriptPublicKey)) {
-      return broken(`the address of output ${i} is none: "${scriptPublicKey}"`);
+      return broken(`the address of output ${i} is not valid: "${scriptPublicKey}"`);
     }
     if (value.amount === 0n) return broken(`output ${i} holds nothing`);
     if (value.kind === 'item' && (value.genesisHash === null || value.metadata !== null)) {
