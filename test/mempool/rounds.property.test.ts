@@ -12,9 +12,9 @@ import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/t
 import type { FullBlock, OutPoint, Transaction } from '../../src/chain/types.js';
 import type { Journal } from '../../src/journal/journal.js';
 import { atOnce } from '../../src/lib/pieces.js';
+import { encodePlace } from '../../src/mempool/replicas/ahead-of-journal.js';
 import { WHOLE } from '../../src/mempool/replicas/copied-records.js';
 import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
-import { encodePlace } from '../../src/mempool/state/ahead-of-journal.js';
 import type { Applier } from '../../src/mempool/state/applier.js';
 import type { Command } from '../../src/mempool/state/commands.js';
 import { keys } from '../../src/mempool/state/layout.js';

@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { PendingBatch, writesOf } from '../../src/db/record.js';
 import { errorMessage, isTesseraError } from '../../src/lib/errors.js';
+import { SharedDigests } from '../../src/mempool/replicas/shared-digests.js';
 import { type DigestCommand, decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
 import { keys } from '../../src/mempool/state/layout.js';
-import { SharedDigests } from '../../src/mempool/state/shared-digests.js';
 import { MemoryKv } from '../support/memory-kv.js';
 
 /** A node that applies blocks of a journal; from command `damagedAt` on its state is another. */

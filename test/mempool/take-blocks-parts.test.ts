@@ -5,7 +5,7 @@ import { DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
 import { encodeTransaction } from '../../src/chain/codec.js';
 import type { Transaction } from '../../src/chain/types.js';
 import type { Journal, JournalEntry } from '../../src/journal/journal.js';
-import { encodePlace } from '../../src/mempool/state/ahead-of-journal.js';
+import { encodePlace } from '../../src/mempool/replicas/ahead-of-journal.js';
 import type { Command } from '../../src/mempool/state/commands.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';

@@ -14,11 +14,11 @@ import type { Link, Message } from '../../peers/network.js';
 import { AdoptionCheck } from '../blocks/adoption-check.js';
 import { FetchedBlocks } from '../blocks/fetched-blocks.js';
 import type { AdoptedBlock } from '../state/adopted-block.js';
-import { encodePlace } from '../state/ahead-of-journal.js';
 import { keys } from '../state/layout.js';
 import { loadMempoolState } from '../state/load.js';
 import type { MempoolState, StateRules } from '../state/state.js';
 import { StateStore } from '../state/state-store.js';
+import { encodePlace } from './ahead-of-journal.js';
 import { beginTaking } from './copied-records.js';
 
 /** Milliseconds that a storage node has to say how many blocks it has. */

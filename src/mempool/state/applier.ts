@@ -20,19 +20,18 @@ import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { MempoolProgress } from '../progress.js';
+import type { SharedDigests } from '../replicas/shared-digests.js';
+import { SharedJournal } from '../replicas/shared-journal.js';
 import { AcceptInTurns, knownCreates } from './accept-in-turns.js';
 import { type CandidateTx, readCandidate } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
-import { AheadOfJournal } from './ahead-of-journal.js';
-import { inTime, notWritten, whyEnded } from './catch-up.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keepConfirmed } from './final-statuses.js';
 import { OldestWaiting } from './oldest-waiting.js';
-import type { CommandOutcome } from './outcomes.js';
+import { type CommandOutcome, notWritten, whyEnded } from './outcomes.js';
 import { OverlapFailpoints } from './overlap-failpoints.js';
 import { AdoptedRetention, KEEP_MS, Retention } from './retention.js';
 import { closedBlockPieces, type Round } from './round.js';
-import type { SharedDigests } from './shared-digests.js';
 import type { MempoolState, RejectedTx } from './state.js';
 import type { StateStore } from './state-store.js';
 
@@ -100,7 +99,8 @@ export class Applier implements Service {
   readonly #retention: Retention;
   readonly #adoptedRetention: AdoptedRetention;
   readonly #oldest: OldestWaiting;
-  readonly #digests: SharedDigests | undefined;
+  /** The other nodes at the journal. */
+  readonly #shared: SharedJournal;
   readonly #image: ApplierModules['image'];
   /** Commands are applied, or the journal is cut. */
   readonly #working = new Mutex();
@@ -111,7 +111,6 @@ export class Applier implements Service {
   readonly #submitted = new Map<EntryId, Submitted>();
   readonly #acceptance: AcceptInTurns;
   readonly #overlap: OverlapFailpoints;
-  #ahead: AheadOfJournal | undefined;
   #entered = new Set<string>();
   #replay: Replay | undefined;
   #subscription: Subscription | undefined;
@@ -146,7 +145,7 @@ export class Applier implements Service {
     this.#retention = new Retention(state.seq, clock);
     this.#adoptedRetention = new AdoptedRetention(clock);
     this.#oldest = new OldestWaiting(state.seq, { ...state.waitingSince, height: undefined });
-    this.#digests = digests;
+    this.#shared = new SharedJournal({ journal, store, state, clock, digests });
     this.#image = image;
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
@@ -161,8 +160,8 @@ export class Applier implements Service {
   async start(): Promise<void> {
     const { seq } = this.#state;
     const { head } = this.#journal;
-    this.#ahead = await AheadOfJournal.read(this.#store, this.#state, this.#turn);
-    this.#oldest.noteApplied(seq, this.#ahead?.standing ?? this.#state.waitingSince);
+    await this.#shared.load(this.#turn);
+    this.#oldest.noteApplied(seq, this.#shared.standing);
     if (this.#ended !== undefined) throw this.#ended;
     const done = createDeferred<void>();
     if (head === seq) done.resolve();
@@ -217,7 +216,7 @@ export class Applier implements Service {
       this.#fail(error);
       throw whyEnded(error, { mayBeTaken: true });
     }
-    return (await inTime(outcome.promise, this.#journal, this.#clock)) as CommandOutcome<K>;
+    return (await this.#shared.outcome(outcome.promise)) as CommandOutcome<K>;
   }
 
   /** A damaged journal takes nothing more: without it nothing can be promised, so the node must stop. */
@@ -241,9 +240,8 @@ export class Applier implements Service {
       const command = this.#submitted.get(entry.id)?.command ?? decodeCommand(entry.payload);
       const outcome = await this.#overlap.during(command.kind, () => this.#apply(command, entry, batch, adopted));
       outcomes.push([entry.id, outcome]);
-      this.#digests?.noteApplied(entry.seq, state);
+      this.#shared.applied(command, entry.seq, batch);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
-      this.#digests?.afterBlock(entry.seq, state, batch);
       // What commands look up in the store must be there before the next one is applied.
       await this.#write(batch, entry);
       batch = this.#store.batch();
@@ -258,7 +256,7 @@ export class Applier implements Service {
     this.#reportReplay(last.seq);
     const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
     this.#retention.noteApplied(last.seq, bytes);
-    this.#oldest.noteApplied(last.seq, this.#ahead?.standing ?? state.waitingSince);
+    this.#oldest.noteApplied(last.seq, this.#shared.standing);
     const due = this.#retention.due();
     if (due > 0) await this.#compact(due);
     if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
@@ -274,7 +272,7 @@ export class Applier implements Service {
     switch (command.kind) {
       case 'transactions': {
         const all = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
-        const groups = (await this.#ahead?.dropIncluded(all, { isOwn: this.#submitted.has(id) })) ?? all;
+        const groups = await this.#shared.withoutIncluded(all, { isOwn: this.#submitted.has(id) });
         const { time, unchained } = command;
         const isKnownCreate = await knownCreates(this.#store, groups);
         const context = { time, isKnownCreate, isUnchained: unchained === true };
@@ -285,7 +283,7 @@ export class Applier implements Service {
       }
       case 'cut-block': {
         if (!state.isDue(command)) {
-          await this.#ahead?.reachCut(command.height, command.time, batch);
+          await this.#shared.passCut(command, batch);
           return null;
         }
         if (!command.keepsAll) await inPieces(state.dropUnlawful(command.time, batch), this.#turn);
@@ -307,7 +305,7 @@ export class Applier implements Service {
         const stopTimer = startTimer(this.#blockApplySeconds, this.#clock);
         const round = await inPieces(state.blockStored(command, batch), this.#turn);
         stopTimer();
-        await this.#ahead?.reachBlock(command.height, null, batch);
+        await this.#shared.passBlock(command.height, null, batch);
         return round;
       }
       case 'block-adopted': {
@@ -315,11 +313,11 @@ export class Applier implements Service {
         const work = state.adoptBlock(block, batch, { isUnchained: command.unchained === true });
         const isNext = await inPieces(work, this.#turn);
         if (isNext) adopted.push(block);
-        await this.#ahead?.reachBlock(block.height, Number(block.full.block.header.timestamp), batch);
+        await this.#shared.passBlock(block.height, Number(block.full.block.header.timestamp), batch);
         return isNext;
       }
       case 'digest':
-        this.#digests?.compare(command, batch);
+        this.#shared.compare(command, batch);
         return null;
     }
   }

@@ -13,7 +13,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { silentLogger } from '../../lib/logger.js';
 import { systemRandom } from '../../lib/random.js';
 import { AdoptionCheck } from '../../mempool/blocks/adoption-check.js';
-import { encodePlace } from '../../mempool/state/ahead-of-journal.js';
+import { encodePlace } from '../../mempool/replicas/ahead-of-journal.js';
 import { Applier } from '../../mempool/state/applier.js';
 import { keys } from '../../mempool/state/layout.js';
 import { loadMempoolState } from '../../mempool/state/load.js';

@@ -14,12 +14,12 @@ import { decodeRecord } from '../../db/decode-record.js';
 import type { KvBatch } from '../../db/kv.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { inPieces } from '../../lib/pieces.js';
-import type { CandidateTx } from './acceptance.js';
-import { keys } from './layout.js';
-import type { Standing } from './oldest-waiting.js';
-import { decodeStatus } from './records.js';
-import type { MempoolState } from './state.js';
-import type { StateStore } from './state-store.js';
+import type { CandidateTx } from '../state/acceptance.js';
+import { keys } from '../state/layout.js';
+import type { Standing } from '../state/oldest-waiting.js';
+import { decodeStatus } from '../state/records.js';
+import type { MempoolState } from '../state/state.js';
+import type { StateStore } from '../state/state-store.js';
 
 /** Outputs that are remembered as spent by what was left out: more than two pools' worth. */
 const MAX_SPENT = 500_000;

@@ -3,12 +3,12 @@
  * what is valid by a newer one; and whoever has appended something is answered in time when it cannot be read back.
  */
 
-import { isForgotten, type Journal } from '../../journal/journal.js';
+import type { Journal } from '../../journal/journal.js';
 import type { Clock } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';
-import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { TesseraError } from '../../lib/errors.js';
 import type { Signal } from '../../lib/signal.js';
-import type { MempoolState } from './state.js';
+import type { MempoolState } from '../state/state.js';
 
 /** Milliseconds between two looks at whether the journal can be read while something waits for it. */
 const LOOK_MS = 1_000;
@@ -102,23 +102,4 @@ export async function inTime<T>(
     );
   }
   return outcome;
-}
-
-/**
- * Why nothing is applied any more, in words for clients: the reason itself ends the node, or opens it anew. What this node has appended
- * may be applied all the same, by the others or at its next start.
- */
-export function whyEnded(cause: unknown, { mayBeTaken = false } = {}): TesseraError {
-  const options = { cause, details: { mayBeTaken } };
-  if (isTesseraError(cause, 'shutting_down')) return new TesseraError(cause.code, cause.message, options);
-  const text = isForgotten(cause)
-    ? 'this node was away for too long, and comes to another state; try again'
-    : 'this mempool node cannot go on, and its log says why; try again at another one';
-  return new TesseraError('mempool_unreachable', text, options);
-}
-
-/** Why a command is not in the journal. */
-export function notWritten(cause: TesseraError): TesseraError {
-  const text = `the node cannot write to its disk, and nothing was taken: ${cause.message}`;
-  return new TesseraError('write_failed', text, { cause });
 }

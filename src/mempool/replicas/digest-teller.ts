@@ -8,7 +8,7 @@ import { isTesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import type { Applier } from '../state/applier.js';
 import type { DigestCommand } from '../state/commands.js';
-import type { SharedDigests } from '../state/shared-digests.js';
+import type { SharedDigests } from './shared-digests.js';
 
 export interface DigestTellerModules {
   readonly applier: Pick<Applier, 'applied' | 'submit'>;

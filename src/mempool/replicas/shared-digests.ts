@@ -12,9 +12,9 @@ import type { KvBatch } from '../../db/kv.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { SignalSource } from '../../lib/signal.js';
-import type { DigestCommand, TrailMark } from './commands.js';
-import { keys } from './layout.js';
-import type { MempoolState } from './state.js';
+import type { DigestCommand, TrailMark } from '../state/commands.js';
+import { keys } from '../state/layout.js';
+import type { MempoolState } from '../state/state.js';
 
 /** States after a block that are compared. */
 const KEPT_STATES = 16;
