@@ -14,6 +14,7 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 import { isLoopback } from '../lib/ip-address.js';
 import { MAX_SECRET_FILE, MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-bounded.js';
 import type { NodeRole } from '../lib/roles.js';
+import { isSystemError } from '../lib/system-error.js';
 import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
 import { API_KEY_FILE, API_KEY_FILE_ENV, CommandClient } from './command-client.js';
@@ -220,7 +221,7 @@ function readKey(file: string, isRequired: boolean): string | undefined {
     if (key === '' || /[^\x21-\x7e]/.test(key)) throw new Error('it holds no key');
     return key;
   } catch (error) {
-    if (!isRequired && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (!isRequired && isSystemError(error, 'ENOENT')) return undefined;
     throw new UsageError(`the API key file ${file} cannot be used: ${errorMessage(error)}`);
   }
 }

@@ -9,6 +9,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Level } from 'level';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { isSystemError } from '../lib/system-error.js';
 import { isDiskFull } from './database-error.js';
 
 const LOCK_FOLDER = 'lock';
@@ -86,7 +87,7 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     // A process of another user counts as alive, too.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return isSystemError(error, 'EPERM');
   }
 }
 

@@ -3,10 +3,11 @@
  * The tables of its databases are linked, not copied: LevelDB never changes one.
  */
 
-import { copyFile, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifMissing } from '../lib/system-error.js';
 import { folderOf } from './kept-files.js';
-import { syncFolder } from './write-file-durable.js';
+import { copySynced, syncFolder } from './write-file-durable.js';
 
 const FOLDER_MODE = 0o700;
 const DATABASES = 'db';
@@ -54,18 +55,4 @@ async function copyInto(from: string, to: string): Promise<void> {
     if (TABLE.test(entry.name)) await link(join(from, entry.name), join(to, entry.name));
     else await copySynced(join(from, entry.name), join(to, entry.name));
   }
-}
-
-async function copySynced(from: string, to: string): Promise<void> {
-  await copyFile(from, to);
-  const file = await open(to, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-function ifMissing(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
 }

@@ -13,15 +13,16 @@
  */
 
 import type { BigIntStats } from 'node:fs';
-import { copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
+import { isSystemError } from '../lib/system-error.js';
 import { checkFiles } from './level-files/check-files.js';
 import { type DatabaseFiles, FolderFiles, LookedAtFiles } from './level-files/database-files.js';
 import { CURRENT, logsFrom, manifestName, readManifest, tablesOf } from './level-files/manifest.js';
 import { isSameDatabase, type Mark } from './seal.js';
-import { syncFolder, writeFileDurable } from './write-file-durable.js';
+import { copySynced, syncFolder, writeFileDurable } from './write-file-durable.js';
 
 const FOLDER = 'before-open';
 const FOLDER_MODE = 0o700;
@@ -29,7 +30,7 @@ const FILE_MODE = 0o600;
 /** Links that are made at once. */
 const AT_ONCE = 64;
 /** Errors of link(2) on file systems without links. */
-const NO_LINKS: readonly unknown[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+const NO_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 const TABLE = /\.(?:ldb|sst)$/;
 /** Files of LevelDB that hold data. */
 const DATA_FILE = /^(?:\d+\.(?:log|ldb|sst|dbtmp)|MANIFEST-\d+)$/;
@@ -132,19 +133,8 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
   } catch (error) {
-    const isWithoutLinks = error instanceof Error && 'code' in error && NO_LINKS.includes(error.code);
-    if (!isWithoutLinks) throw error;
+    if (!isSystemError(error, ...NO_LINKS)) throw error;
     if (!TABLE.test(from)) await copySynced(from, to);
-  }
-}
-
-async function copySynced(from: string, to: string): Promise<void> {
-  await copyFile(from, to);
-  const file = await open(to, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }
 
@@ -161,8 +151,7 @@ async function statOf(path: string): Promise<BigIntStats | undefined> {
   try {
     return await stat(path, { bigint: true });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-      return undefined;
-    throw error;
+    if (!isSystemError(error, 'ENOENT', 'ENOTDIR')) throw error;
+    return undefined;
   }
 }

@@ -7,6 +7,7 @@ import { Value } from '@sinclair/typebox/value';
 import { utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { readWhole } from '../lib/read-whole.js';
+import { ifMissing } from '../lib/system-error.js';
 import { writeFileDurable } from './write-file-durable.js';
 
 /**
@@ -42,10 +43,7 @@ export interface Marker {
 /** The marker of a data directory; undefined when it has none. Throws `data_corrupt` when it is damaged. */
 export async function readMarker(path: string): Promise<Marker | undefined> {
   const file = join(path, MARKER_FILE);
-  const content = await readWhole(file).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const content = await readWhole(file).catch(ifMissing);
   if (content === undefined) return undefined;
   const { checksum, ...rest } = parse(file, content.toString('utf8'));
   const marker = ordered(rest);

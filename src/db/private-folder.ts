@@ -4,6 +4,7 @@ import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { ifMissing, isSystemError } from '../lib/system-error.js';
 import { syncFolder } from './write-file-durable.js';
 
 const FOLDER_MODE = 0o700;
@@ -47,16 +48,13 @@ export async function makePrivate(path: string): Promise<void> {
 /** Does for a file what `tighten` does. A file on a read-only mount, such as the secret of a container, is not changed. */
 async function tightenFile(path: string): Promise<void> {
   await tighten(path, FILE_MODE).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EROFS')) throw error;
+    if (!isSystemError(error, 'EROFS')) throw error;
   });
 }
 
 async function tighten(path: string, mode: number): Promise<void> {
-  const stats = await stat(path).catch((error: unknown) => {
-    // The owner of the lock removes its files while it runs.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  // The owner of the lock removes its files while it runs.
+  const stats = await stat(path).catch(ifMissing);
   if (stats !== undefined && (stats.mode & OTHERS) !== 0) await chmod(path, mode);
 }
 

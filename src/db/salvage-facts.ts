@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { utf8 } from '../lib/bytes.js';
+import { isSystemError } from '../lib/system-error.js';
 import { marksOf } from './level-files/check-files.js';
 import { FolderFiles } from './level-files/database-files.js';
 import { type LogRecord, readLog } from './level-files/log.js';
@@ -181,8 +182,4 @@ async function readPiece(handle: FileHandle, into: Buffer, at: number): Promise<
   } catch (error) {
     if (!isSystemError(error, 'EIO')) throw error;
   }
-}
-
-function isSystemError(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

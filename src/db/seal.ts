@@ -11,6 +11,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { asBuffer, equalBytes } from '../lib/bytes.js';
+import { ifMissing } from '../lib/system-error.js';
 import { RESERVED_KEY } from './record.js';
 import { syncFolder } from './write-file-durable.js';
 
@@ -93,13 +94,8 @@ export function sealIn(content: Uint8Array): Mark | undefined {
 
 async function readIfThere(file: string): Promise<Buffer> {
   const bytes = Buffer.alloc(SEAL_LENGTH);
-  let handle: FileHandle;
-  try {
-    handle = await open(file, 'r');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return bytes;
-    throw error;
-  }
+  const handle = await open(file, 'r').catch(ifMissing);
+  if (handle === undefined) return bytes;
   try {
     // A disk may give less than it has at once.
     for (let at = 0, read = 1; read > 0 && at < bytes.length; at += read) {

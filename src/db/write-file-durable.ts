@@ -3,7 +3,7 @@
  * beside it, synced, renamed over it, and the folder synced.
  */
 
-import { open, rename, rm } from 'node:fs/promises';
+import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { errorMessage } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
@@ -67,4 +67,10 @@ export async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder.close();
   }
+}
+
+/** Copies a file, so that the copy survives power loss once its folder is synced. */
+export async function copySynced(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  await syncFolder(to);
 }

@@ -7,6 +7,7 @@ import { fromHex, isHex, toHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
 import { readWhole } from '../lib/read-whole.js';
+import { ifMissing } from '../lib/system-error.js';
 
 /** Name of the key in the data directory. */
 export const NODE_KEY_FILE = 'node-key';
@@ -56,10 +57,5 @@ function damaged(path: string): TesseraError {
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return (await readWhole(path)).toString('utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  return (await readWhole(path).catch(ifMissing))?.toString('utf8');
 }

@@ -12,6 +12,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { isLoopback } from '../../lib/ip-address.js';
 import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-whole.js';
+import { isSystemError } from '../../lib/system-error.js';
 import type { Operation } from '../operation.js';
 import { type AllowedOrigins, hostname, isStrangeHost, mayChange, type PageFacts } from './web-pages.js';
 
@@ -187,7 +188,7 @@ async function readKeyFile(path: string): Promise<string | undefined> {
   try {
     text = (await readWhole(path)).toString('utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isSystemError(error, 'ENOENT')) return undefined;
     throw new TesseraError('invalid_config', `The API key file ${path} cannot be read.`, { cause: error });
   }
   const key = text.replace(/\r?\n$/, '');

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { readWhole } from '../../lib/read-whole.js';
+import { ifMissing } from '../../lib/system-error.js';
 import { SITES, type Site } from './page-paths.js';
 
 const ASSETS = 'assets';
@@ -68,29 +69,20 @@ export class PageFiles {
 }
 
 async function namesIn(folder: string): Promise<string[]> {
-  return (await orMissing(readdir(folder))) ?? [];
+  return (await readdir(folder).catch(ifMissing)) ?? [];
 }
 
 /** Undefined for a file that is missing, and for one of an unknown kind, such as the packed forms themselves. */
 async function readFile(path: string): Promise<PageFile | undefined> {
   const mediaType = MEDIA_TYPES[extname(path)];
   if (mediaType === undefined) return undefined;
-  const bytes = await orMissing(readWhole(path));
+  const bytes = await readWhole(path).catch(ifMissing);
   if (bytes === undefined) return undefined;
   const forms: { encoding: Encoding; bytes: Buffer }[] = [];
   for (const [encoding, suffix] of PACKED) {
-    const packed = await orMissing(readWhole(`${path}${suffix}`));
+    const packed = await readWhole(`${path}${suffix}`).catch(ifMissing);
     if (packed !== undefined) forms.push({ encoding, bytes: packed });
   }
   const etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return { mediaType, etag, forms: [...forms, { encoding: 'identity', bytes }] };
-}
-
-async function orMissing<T>(read: Promise<T>): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

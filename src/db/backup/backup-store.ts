@@ -18,6 +18,7 @@ import { toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-whole.js';
+import { ifMissing } from '../../lib/system-error.js';
 import { lockFolder } from '../folder-lock.js';
 import { makeFolder } from '../private-folder.js';
 import { syncFolder, writeFileDurable } from '../write-file-durable.js';
@@ -296,9 +297,4 @@ async function envelopeOf(
 
 function invalid(message: string): TesseraError {
   return new TesseraError('backup_invalid', message);
-}
-
-function ifMissing(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
-  throw error;
 }

@@ -13,6 +13,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
+import { ifMissing } from '../../lib/system-error.js';
 import { folderOf } from '../kept-files.js';
 import { type DatabaseFiles, FolderFiles } from '../level-files/database-files.js';
 import { logsFrom, type Manifest, readManifest, type TableFile, tableName } from '../level-files/manifest.js';
@@ -92,7 +93,7 @@ export class DatabaseCopy {
   /** The files of the database as it is now; undefined when one has disappeared meanwhile. */
   async #capture(): Promise<readonly BackedUpFile[] | undefined> {
     const small: SmallFile[] = [];
-    const seal = await readWhole(sealPath(this.#folder)).catch(ifGone);
+    const seal = await readWhole(sealPath(this.#folder)).catch(ifMissing);
     if (seal !== undefined) small.push({ path: `${this.name}.seal`, bytes: seal });
     const captured = new Captured(await folderOf(this.#folder));
     const manifest = await readManifest(captured).catch(ifDamaged);
@@ -136,13 +137,13 @@ export class DatabaseCopy {
   async #copyTable(name: string, table: TableFile): Promise<BackedUpFile | undefined> {
     const { store, known } = this.#modules;
     const place = join(await folderOf(this.#folder), name);
-    const stats = await stat(place, { bigint: true }).catch(ifGone);
+    const stats = await stat(place, { bigint: true }).catch(ifMissing);
     if (stats === undefined) return undefined;
     const path = `${DATABASES}/${this.name}/${name}`;
     const before = known.get(path);
     const isSame = before?.changed === String(stats.mtimeNs) && before.bytes === Number(stats.size);
     if (isSame && (await store.has(before.content, before.bytes))) return before;
-    const bytes = await readWhole(place).catch(ifGone);
+    const bytes = await readWhole(place).catch(ifMissing);
     if (bytes === undefined) return undefined;
     try {
       checkTable(bytes, table);
@@ -194,11 +195,6 @@ class Captured implements DatabaseFiles {
 
 function logName(number: number): string {
   return `${String(number).padStart(6, '0')}.log`;
-}
-
-function ifGone(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
-  throw error;
 }
 
 function ifDamaged(error: unknown): undefined {

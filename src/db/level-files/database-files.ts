@@ -4,6 +4,7 @@ import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
+import { isSystemError } from '../../lib/system-error.js';
 
 export interface DatabaseFiles {
   /** Names of all files. */
@@ -49,6 +50,5 @@ export class LookedAtFiles extends FolderFiles {
 }
 
 function ifMissing(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return;
-  throw error;
+  if (!isSystemError(error, 'ENOENT', 'ENOTDIR')) throw error;
 }

@@ -28,6 +28,7 @@ import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
 import { readWhole } from '../../lib/read-whole.js';
+import { ifMissing } from '../../lib/system-error.js';
 import { readGenesis } from '../genesis-file.js';
 import { genesisFingerprint } from '../network-rules.js';
 import type { CopiedChain, ForkPoint } from './fork.js';
@@ -198,10 +199,7 @@ function hasSameAccounts(a: RecordFile, b: RecordFile): boolean {
 /** Undefined for a folder without a chain. */
 async function readRecord(folder: string): Promise<RecordFile | undefined> {
   const file = join(folder, RECORD_FILE);
-  const bytes = await readWhole(file).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const bytes = await readWhole(file).catch(ifMissing);
   if (bytes === undefined) return hasChain(folder) ? DEFAULT : undefined;
   let found: RecordFile;
   try {

@@ -14,6 +14,7 @@ import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
 import { NODE_ROLES } from '../../lib/roles.js';
+import { isSystemError } from '../../lib/system-error.js';
 import { type DevRecord, MAX_AHEAD } from './dev-record.js';
 
 const SNAPSHOTS = 'snapshots';
@@ -134,7 +135,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isSystemError(error, 'ENOENT')) return [];
     throw error;
   }
 }
@@ -148,11 +149,7 @@ async function readFacts(file: string): Promise<SnapshotFacts | undefined> {
   try {
     return Value.Parse(SnapshotFacts, JSON.parse((await readWhole(file)).toString('utf8')));
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isSystemError(error, 'ENOENT')) return undefined;
     throw new TesseraError('data_corrupt', `${file} is damaged: choose another folder`, { cause: error });
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

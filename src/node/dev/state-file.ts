@@ -17,6 +17,7 @@ import { utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
 import { NODE_ROLES } from '../../lib/roles.js';
+import { ifMissing } from '../../lib/system-error.js';
 import { CHAIN_FILES } from './dev-record.js';
 import { LOCK } from './snapshots.js';
 
@@ -76,10 +77,7 @@ export async function writeState(file: string, folder: string, { height, time }:
  * that is no state or one of a newer version, `data_corrupt` when its checksum is wrong.
  */
 export async function readState(file: string, folder: string): Promise<boolean> {
-  const whole = await readWhole(file).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const whole = await readWhole(file).catch(ifMissing);
   if (whole === undefined) return false;
   const { files, packed } = checked(file, whole);
   const size = files.reduce((sum, { bytes }) => sum + bytes, 0);
