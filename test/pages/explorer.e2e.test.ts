@@ -144,6 +144,31 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     await page.getByText('nothing has this name <b>', { exact: true }).waitFor();
   });
 
+  it('shows what was paid, without change, and counts the transactions of a block in one way', async () => {
+    const { block_num } = (await read(`/v1/chain/transactions/${facts.payment}`)) as { block_num: number };
+    const { page } = await open(`/blocks/${block_num}`);
+    const about = page.getByRole('region', { name: 'About the block' });
+    await about.getByText('1, and the coinbase', { exact: true }).waitFor();
+    const row = page.getByRole('row').filter({ has: page.locator(`a[href="/transactions/${facts.payment}"]`) });
+    await row.locator('data[value="72072001"]').waitFor();
+    expect(await row.getByText('≈').count()).toBe(1);
+    await page.getByText(/^“≈” marks a guess/).waitFor();
+    await page.goto(`${origin}/blocks`);
+    const listed = page.getByRole('row').filter({ has: page.locator(`a[href="/blocks/${block_num}"]`) });
+    await listed.getByRole('cell').nth(2).waitFor();
+    expect(await listed.getByRole('cell').nth(2).innerText()).toBe('1');
+  });
+
+  it('lists the last transactions also when 170 empty blocks have come since', async () => {
+    for (const count of [85, 85]) await post('/v1/dev/blocks', { count });
+    const { page } = await open('/');
+    const latest = page.getByRole('region', { name: 'Transactions', exact: true });
+    await latest.locator(`a[href="/transactions/${facts.payment}"]`).waitFor();
+    await latest.locator('data[value="72072001"]').waitFor();
+    const blocks = page.getByRole('region', { name: 'Blocks', exact: true });
+    await blocks.getByRole('listitem').first().getByText('empty').waitFor();
+  });
+
   it('shows a payment with exact amounts in both units, its source, and who has spent it', async () => {
     const { page } = await open(`/transactions/${facts.payment}`);
     const outputs = page.getByRole('region', { name: /^Outputs/ });

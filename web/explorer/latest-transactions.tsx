@@ -3,14 +3,15 @@
  * wait for one.
  */
 
-import { useEffect, useState } from 'preact/hooks';
-import { Amount } from '../shared/components/amount.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { grouped } from '../shared/amounts.js';
 import { useResource } from '../shared/use-resource.js';
 import { useEvents } from '../shared/use-stream.js';
-import { readerOf } from './chain/reader.js';
+import { type ChainReader, readerOf } from './chain/reader.js';
 import type { Block, TransactionSummary } from './chain/shapes.js';
 import { useChain } from './chain/use-chain.js';
-import { BlockLink, Kind, TransactionLink } from './parts.js';
+import { payments } from './figures.js';
+import { BlockLink, Paid, TransactionLink } from './parts.js';
 
 const LISTED = 10;
 
@@ -23,18 +24,20 @@ export function LatestTransactions({
 }) {
   const { source } = useChain();
   const waiting = useWaiting(isPaused);
+  const known = useRef<{ readonly top?: string | undefined; readonly found: readonly TransactionSummary[] }>({
+    found: [],
+  });
   const { value = [] } = useResource(
     source && `latest-transactions/${source}`,
     async (signal) => {
-      const found: TransactionSummary[] = [];
-      for (const block of blocks) {
-        if (found.length >= LISTED) break;
-        if (block.transactions <= 1n) continue;
-        const { entries } = await readerOf(source).readBlockTransactions(String(block.block_num), undefined, signal);
-        const others = entries.filter(({ kind }) => kind !== 'coinbase');
-        found.push(...others.reverse().slice(0, LISTED - found.length));
-      }
-      return found;
+      const { top, found } = known.current;
+      const at = blocks.findIndex(({ hash }) => hash === top);
+      const reader = readerOf(source);
+      // Of a chain that has grown only what is new is read.
+      const fresh = await lastIn(at < 0 ? backwards(reader, blocks, signal) : blocks.slice(0, at), reader, signal);
+      const all = [...fresh, ...(at < 0 ? [] : found)].slice(0, LISTED);
+      known.current = { top: blocks[0]?.hash, found: all };
+      return all;
     },
     blocks[0]?.hash,
   );
@@ -44,7 +47,7 @@ export function LatestTransactions({
       <div class="panel-head">
         <h2 id="latest-transactions">Transactions</h2>
       </div>
-      {shown.length + value.length === 0 && <p class="none">Only coinbases in the last blocks.</p>}
+      {shown.length + value.length === 0 && <p class="none">None in the last {grouped(LOOKED_BACK)} blocks.</p>}
       <ul class="lines">
         {shown.map((hash) => (
           <li key={hash} class="fresh">
@@ -56,22 +59,57 @@ export function LatestTransactions({
             </span>
           </li>
         ))}
-        {value.slice(0, Math.max(0, LISTED - shown.length)).map(({ tx_hash, kind, tokens, block_num }) => (
-          <li key={tx_hash}>
+        {value.slice(0, Math.max(0, LISTED - shown.length)).map((transaction) => (
+          <li key={transaction.tx_hash}>
             <span class="line-main">
-              <TransactionLink hash={tx_hash} />
+              <TransactionLink hash={transaction.tx_hash} />
             </span>
             <span class="line-part">
-              {kind === 'creation' ? <Kind kind={kind} /> : <Amount raw={tokens} hasBoth={false} decimals={2} />}
+              <Paid value={transaction} />
             </span>
             <span class="line-end">
-              block <BlockLink number={block_num} />
+              block <BlockLink number={transaction.block_num} />
             </span>
           </li>
         ))}
       </ul>
     </section>
   );
+}
+
+/** Blocks that are looked through, in so many at once, when the last ones have few transactions. */
+const LOOKED_BACK = 5_000;
+const AT_ONCE = 100;
+
+/** The last transactions in the blocks, newest first, without coinbases. */
+async function lastIn(
+  blocks: AsyncIterable<Block> | Iterable<Block>,
+  reader: ChainReader,
+  signal: AbortSignal,
+): Promise<readonly TransactionSummary[]> {
+  const found: TransactionSummary[] = [];
+  for await (const block of blocks) {
+    if (found.length >= LISTED) break;
+    if (payments(block) === 0) continue;
+    const { entries } = await reader.readBlockTransactions(String(block.block_num), undefined, signal);
+    found.push(...entries.filter(({ kind }) => kind !== 'coinbase').reverse());
+  }
+  return found.slice(0, LISTED);
+}
+
+/** These blocks, and those before them. */
+async function* backwards(
+  reader: Pick<ChainReader, 'readBlocks'>,
+  newest: readonly Block[],
+  signal: AbortSignal,
+): AsyncGenerator<Block> {
+  let [blocks, left] = [newest, LOOKED_BACK];
+  while (blocks.length > 0 && left > 0) {
+    yield* blocks;
+    left -= blocks.length;
+    const before = Number(blocks.at(-1)?.block_num ?? 0);
+    blocks = before > 0 ? await reader.readBlocks(AT_ONCE, before, signal) : [];
+  }
 }
 
 /** Number of waiting transactions that are remembered. */

@@ -51,6 +51,21 @@ export function Kind({ kind }: { readonly kind: TransactionKind }) {
   );
 }
 
+/** Why an amount is a guess. */
+export const PAID_RULE =
+  '“≈” marks a guess: the last of several outputs is taken for change and left out, because wallets put it there.';
+
+/** What a transaction has paid, without change. */
+export function Paid({ value: { kind, tokens, paid } }: { readonly value: TransactionSummary }) {
+  if (tokens === 0n) return kind === 'creation' ? <Kind kind={kind} /> : <span class="none">items</span>;
+  return (
+    <>
+      {paid !== tokens && <span title={PAID_RULE}>≈ </span>}
+      <Amount raw={paid} hasBoth={false} />
+    </>
+  );
+}
+
 /** Tokens, or a number of items of a class. `creator` names items that have no genesis hash of their own yet. */
 export function Asset({ value, creator }: { readonly value: AssetView; readonly creator?: string }) {
   if (value.asset === 'token') return <Amount raw={value.amount} />;

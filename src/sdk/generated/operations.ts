@@ -184,6 +184,11 @@ export interface BlockTransactionsResponse {
     readonly output_count: bigint;
     /** Raw units in its outputs and fees. */
     readonly tokens: bigint;
+    /**
+     * Raw units that were paid: those in its outputs, without the last of several outputs of tokens when it spends
+     * any. Wallets put their change there; the chain does not mark it, so this is a guess.
+     */
+    readonly paid: bigint;
   })[];
   /** Cursor of the next page; null at the end. */
   readonly next: string | null;
@@ -377,6 +382,11 @@ export interface ChainTransaction {
   readonly output_count: bigint;
   /** Raw units in its outputs and fees. */
   readonly tokens: bigint;
+  /**
+   * Raw units that were paid: those in its outputs, without the last of several outputs of tokens when it spends any.
+   * Wallets put their change there; the chain does not mark it, so this is a guess.
+   */
+  readonly paid: bigint;
   /** Hash of its block. */
   readonly block_hash: string;
   /** Blocks from its own to the last one: 1 in the last block. */
@@ -2239,8 +2249,8 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   getChainIndex: { method: 'GET', path: '/v1/chain/index', roles: ['storage'], reads: true, exact: { block_num: 1, blocks: 1 } },
   getChainBlocks: { method: 'GET', path: '/v1/chain/blocks', roles: ['storage'], reads: true, exact: { blocks: { '*': { block_num: 1, time: 1, transactions: 1, bytes: 1, reward: 1, issued: 1 } }, next: 1, as_of_block: 1 } },
   getChainBlock: { method: 'GET', path: '/v1/chain/blocks/{block}', roles: ['storage'], reads: true, exact: { block_num: 1, time: 1, transactions: 1, bytes: 1, reward: 1, issued: 1 } },
-  getBlockTransactions: { method: 'GET', path: '/v1/chain/blocks/{block}/transactions', roles: ['storage'], reads: true, exact: { transactions: { '*': { block_num: 1, time: 1, bytes: 1, input_count: 1, output_count: 1, tokens: 1 } } } },
-  getChainTransaction: { method: 'GET', path: '/v1/chain/transactions/{tx_hash}', roles: ['storage'], reads: true, exact: { block_num: 1, time: 1, bytes: 1, input_count: 1, output_count: 1, tokens: 1, confirmations: 1, version: 1, first_input: 1, inputs: { '*': { source: { amount: 1, locktime: 1, block_num: 1 } } }, first_output: 1, outputs: { '*': { amount: 1, locktime: 1, spent_by: { block_num: 1 } } }, trade: { participants: 1, expectations: { '*': { amount: 1 } } }, as_of_block: 1 } },
+  getBlockTransactions: { method: 'GET', path: '/v1/chain/blocks/{block}/transactions', roles: ['storage'], reads: true, exact: { transactions: { '*': { block_num: 1, time: 1, bytes: 1, input_count: 1, output_count: 1, tokens: 1, paid: 1 } } } },
+  getChainTransaction: { method: 'GET', path: '/v1/chain/transactions/{tx_hash}', roles: ['storage'], reads: true, exact: { block_num: 1, time: 1, bytes: 1, input_count: 1, output_count: 1, tokens: 1, paid: 1, confirmations: 1, version: 1, first_input: 1, inputs: { '*': { source: { amount: 1, locktime: 1, block_num: 1 } } }, first_output: 1, outputs: { '*': { amount: 1, locktime: 1, spent_by: { block_num: 1 } } }, trade: { participants: 1, expectations: { '*': { amount: 1 } } }, as_of_block: 1 } },
   getChainOutput: { method: 'GET', path: '/v1/chain/outputs/{tx_hash}/{n}', roles: ['storage'], reads: true, exact: { amount: 1, locktime: 1, block_num: 1, spent_by: { block_num: 1 }, as_of_block: 1 } },
   searchChain: { method: 'GET', path: '/v1/chain/search', roles: ['storage'], reads: true, exact: { found: { '*': { block_num: 1 } } } },
   getChainAddress: { method: 'GET', path: '/v1/chain/addresses/{address}', roles: ['storage'], reads: true, exact: { tokens: 1, transaction_count: 1, unspent_count: 1, item_count: 1, first_seen: { block_num: 1, time: 1 }, last_seen: { block_num: 1, time: 1 }, as_of_block: 1 } },

@@ -58,6 +58,8 @@ export interface TransactionSummary extends TransactionPlace {
   readonly outputs: number;
   /** Raw units in its outputs and fees. */
   readonly tokens: bigint;
+  /** Of them, what was paid as `paidOf` tells it. */
+  readonly paid: bigint;
 }
 
 export interface Spender {

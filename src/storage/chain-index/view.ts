@@ -1,6 +1,7 @@
 /** Answers of the index about blocks and transactions; `holdings.ts` has addresses and items, `search.ts` the search. */
 
 import { withFixedHash } from '../../chain/assets.js';
+import { paidOf } from '../../chain/paid.js';
 import { createdOutPoints, createdOutput } from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
@@ -192,8 +193,10 @@ export class IndexView extends Holdings implements ChainView {
 function summaryOf(block: BlockSummary, txNum: number, record: TransactionRecord): TransactionSummary {
   const { hash, transaction, bytes } = record;
   const { inputs, outputs, fees } = transaction;
-  let tokens = 0n;
-  for (const { value } of [...outputs, ...fees]) if (value.kind === 'token') tokens += value.amount;
+  const tokensIn = (list: readonly TxOut[]): bigint[] =>
+    list.flatMap(({ value }) => (value.kind === 'token' ? [value.amount] : []));
+  const tokens = tokensIn([...outputs, ...fees]).reduce((sum, amount) => sum + amount, 0n);
+  const spends = inputs.some(({ previousOut }) => previousOut !== null);
   return {
     hash,
     height: block.height,
@@ -204,6 +207,7 @@ function summaryOf(block: BlockSummary, txNum: number, record: TransactionRecord
     inputs: inputs.length,
     outputs: outputs.length + fees.length,
     tokens,
+    paid: paidOf(spends, tokensIn(outputs)),
   };
 }
 

@@ -3,6 +3,7 @@
  * spent them is not in there.
  */
 
+import { paidOf } from '../../../src/chain/paid.js';
 import {
   type BlockchainEntryResponse,
   type BlockMeta,
@@ -157,14 +158,19 @@ function summaryView(entry: BlockchainEntryResponse): TransactionSummary {
   const { key, item_meta } = entry;
   const data = transactionOf(entry);
   const outputs = [...data.outputs, ...data.fees];
-  const tokens = outputs.reduce((sum, { value }) => sum + ('Token' in value ? BigInt(value.Token) : 0n), 0n);
+  const tokensIn = (list: readonly StoredOutput[]): bigint[] =>
+    list.flatMap(({ value }) => ('Token' in value ? [BigInt(value.Token)] : []));
   return {
     tx_hash: key,
     block_num: item_meta.block_num,
     kind: kindOf(data, item_meta.block_num),
     input_count: BigInt(data.inputs.length),
     output_count: BigInt(outputs.length),
-    tokens,
+    tokens: tokensIn(outputs).reduce((sum, amount) => sum + amount, 0n),
+    paid: paidOf(
+      data.inputs.some(({ previous_out }) => previous_out !== null),
+      tokensIn(data.outputs),
+    ),
   };
 }
 

@@ -13,10 +13,10 @@ import { readerOf } from '../chain/reader.js';
 import type { Block, TransactionSummary } from '../chain/shapes.js';
 import { readHeader } from '../chain/stored-chain.js';
 import { useChain } from '../chain/use-chain.js';
-import { byteSize, expectedHashes, short } from '../figures.js';
+import { byteSize, expectedHashes, payments, short } from '../figures.js';
 import { Missing } from '../missing.js';
 import { PagedTable } from '../paged-table.js';
-import { AddressLink, Kind, TransactionLink } from '../parts.js';
+import { AddressLink, Kind, PAID_RULE, Paid, TransactionLink } from '../parts.js';
 import { blockPath } from '../paths.js';
 
 export function BlockPage({ name }: { readonly name: string }) {
@@ -82,7 +82,7 @@ function BlockView({ block, height }: { readonly block: Block; readonly height: 
             <When seconds={time} />
           </Fact>
           <Fact name="Confirmations">{grouped(Math.max(1, height - number + 1))}</Fact>
-          <Fact name="Transactions">{grouped(transactions)}, the coinbase included</Fact>
+          <Fact name="Transactions">{grouped(payments(block))}, and the coinbase</Fact>
           {block.bytes !== undefined && <Fact name="Size">{byteSize(block.bytes)}</Fact>}
           {reward !== undefined && (
             <Fact name="Reward">
@@ -119,6 +119,7 @@ function BlockView({ block, height }: { readonly block: Block; readonly height: 
         total={Number(transactions)}
         nothing="This block has no transactions."
       />
+      <p class="hint">{PAID_RULE}</p>
     </>
   );
 }
@@ -156,9 +157,9 @@ const COLUMNS: readonly Column<TransactionSummary>[] = [
   { head: 'Inputs', width: '5rem', isNumber: true, cell: ({ input_count }) => grouped(input_count) },
   { head: 'Outputs', width: '5rem', isNumber: true, cell: ({ output_count }) => grouped(output_count) },
   {
-    head: 'Tokens',
+    head: 'Paid',
     width: 'minmax(11rem, 1fr)',
     isNumber: true,
-    cell: ({ tokens }) => <Amount raw={tokens} hasBoth={false} />,
+    cell: (transaction) => <Paid value={transaction} />,
   },
 ];

@@ -13,7 +13,7 @@ import { useStream } from '../../shared/use-stream.js';
 import { readerOf } from '../chain/reader.js';
 import type { Block } from '../chain/shapes.js';
 import { type Chain, useChain } from '../chain/use-chain.js';
-import { byteSize } from '../figures.js';
+import { byteSize, payments } from '../figures.js';
 import { AddressLink, BlockLink } from '../parts.js';
 import { blockPath } from '../paths.js';
 
@@ -211,7 +211,7 @@ const COUNT: Column<Block> = {
   head: 'Transactions',
   width: '7rem',
   isNumber: true,
-  cell: ({ transactions }) => grouped(transactions),
+  cell: (block) => grouped(payments(block)),
 };
 const HASH: Column<Block> = {
   head: 'Hash',

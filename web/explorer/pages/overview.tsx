@@ -40,7 +40,7 @@ export function OverviewPage() {
             </section>
             <div class="columns">
               <LatestBlocks blocks={newest.slice(0, LISTED)} />
-              <LatestTransactions blocks={newest.slice(0, LISTED)} isPaused={isPaused} />
+              <LatestTransactions blocks={newest} isPaused={isPaused} />
             </div>
             <Plots blocks={newest} />
           </>
@@ -143,9 +143,7 @@ function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
             <span class="line-main">
               <BlockLink number={block.block_num} />
             </span>
-            <span class="line-part">
-              {grouped(block.transactions)} {block.transactions === 1n ? 'transaction' : 'transactions'}
-            </span>
+            <span class="line-part">{count(payments(block))}</span>
             <span class="line-end">
               <When seconds={block.time} hasAge />
             </span>
@@ -154,6 +152,11 @@ function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
       </ul>
     </section>
   );
+}
+
+function count(transactions: number): string {
+  if (transactions === 0) return 'empty';
+  return `${grouped(transactions)} ${transactions === 1 ? 'transaction' : 'transactions'}`;
 }
 
 function Plots({ blocks }: { readonly blocks: readonly Block[] }) {

@@ -121,6 +121,10 @@ const SUMMARY = {
   input_count: Count('Number of its inputs.'),
   output_count: Count('Number of its outputs, fees included.'),
   tokens: Raw('Raw units in its outputs and fees.'),
+  paid: Raw(
+    'Raw units that were paid: those in its outputs, without the last of several outputs of tokens when it spends any. Wallets put ' +
+      'their change there; the chain does not mark it, so this is a guess.',
+  ),
 };
 const EXAMPLE_SUMMARY = {
   ...EXAMPLE_PLACE,
@@ -129,6 +133,7 @@ const EXAMPLE_SUMMARY = {
   input_count: 1,
   output_count: 2,
   tokens: 2000,
+  paid: 1500,
 };
 
 export const BlockTransactionsResponse = Type.Object(

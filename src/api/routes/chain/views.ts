@@ -51,8 +51,8 @@ function assetView(asset: Asset) {
 }
 
 export function summaryView(transaction: TransactionSummary) {
-  const { kind, bytes, inputs, outputs, tokens } = transaction;
-  return { ...placeView(transaction), kind, bytes, input_count: inputs, output_count: outputs, tokens };
+  const { kind, bytes, inputs, outputs, tokens, paid } = transaction;
+  return { ...placeView(transaction), kind, bytes, input_count: inputs, output_count: outputs, tokens, paid };
 }
 
 type Output = Omit<IndexedOutput, 'spender'>;
