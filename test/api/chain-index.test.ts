@@ -189,6 +189,8 @@ describe('the routes of the index', () => {
   it('find what a text names', async () => {
     const { app, blocks } = await setup();
     const found = async (text: string) => (await get(app, 'searchChain', `/v1/chain/search?q=${text}`)).body.found;
+    expect(await found(HASH.toUpperCase())).toEqual(await found(HASH));
+    expect(await found(HASH)).toHaveLength(1);
     expect(await found('5')).toEqual([{ kind: 'block', name: blocks.hash(5), block_num: 5 }]);
     expect(await found(blocks.hash(4))).toEqual([{ kind: 'block', name: blocks.hash(4), block_num: 4 }]);
     expect(await found(HASH.slice(0, 12))).toEqual([{ kind: 'transaction', name: HASH, block_num: 5 }]);

@@ -87,6 +87,21 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await row.getByText('Confirmed').waitFor();
   });
 
+  it('keeps the focus in the page after a payment by keyboard', async () => {
+    const { page } = await open('/wallet/pay');
+    await review(page, '17', 'raw units');
+    const within = `document.activeElement !== document.body && document.activeElement.closest('main') !== null`;
+    await page.getByRole('button', { name: 'Pay now' }).press('Enter');
+    await page.getByText('Confirmed', { exact: true }).first().waitFor();
+    await page.waitForFunction(within);
+    await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: 'Another payment' }).press('Enter');
+    await page.getByLabel('To', { exact: true }).waitFor();
+    await page.waitForFunction(within);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.id')).toBe('payee');
+  });
+
   it('pays once, however often somebody clicks and although answers are lost', async () => {
     const { page } = await open('/wallet/pay');
     let isFirst = true;

@@ -6,6 +6,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { grouped } from '../shared/amounts.js';
 import { Facts } from '../shared/components/facts.js';
+import { useKeptFocus } from '../shared/use-kept-focus.js';
 import type { Order } from './order.js';
 import type { OrderState } from './order-desk.js';
 import { ORDER_WORDS, OrderFacts } from './order-facts.js';
@@ -26,13 +27,18 @@ export function Confirm<T>({ order, onBack, onDone }: ConfirmProps<T>) {
   const { verb, asksPassphrase } = ORDER_WORDS[order.path];
   const [passphrase, setPassphrase] = useState('');
   const head = useRef<HTMLHeadingElement>(null);
+  const step = state?.step ?? 'ready';
+  const isSending = step === 'sending' || step === 'repeating' || step === 'done';
+  useKeptFocus();
   useEffect(() => head.current?.focus(), []);
+  useEffect(() => {
+    // A button that is switched off loses the focus.
+    if (!isSending && document.activeElement === document.body) head.current?.focus();
+  }, [isSending]);
   useEffect(() => desk.show(order), [desk, order]);
   useEffect(() => {
     if (state?.step === 'done') onDone(state.answer as T);
   }, [state?.step]);
-  const step = state?.step ?? 'ready';
-  const isSending = step === 'sending' || step === 'repeating' || step === 'done';
   return (
     <section class="panel" aria-labelledby="confirm">
       <h2 id="confirm" tabIndex={-1} ref={head}>

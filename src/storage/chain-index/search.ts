@@ -1,5 +1,6 @@
 /** Search for a text: the number of a block, a hash of a block, transaction or item, an address, or the beginning of one. */
 
+import { nameForms } from '../../chain/name-forms.js';
 import type { Kv } from '../../db/kv.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { addressesFrom, addressKey, addressOfKey, itemKey } from './layout.js';
@@ -23,8 +24,14 @@ interface SearchModules {
 }
 
 export async function searchIn(query: string, modules: SearchModules): Promise<readonly Found[]> {
-  const text = query.trim();
-  if (text === '') return [];
+  const found = new Map<string, Found>();
+  for (const text of nameForms(query.trim())) {
+    for (const one of text === '' ? [] : await searchFor(text, modules)) found.set(JSON.stringify(one), one);
+  }
+  return [...found.values()];
+}
+
+async function searchFor(text: string, modules: SearchModules): Promise<readonly Found[]> {
   const { view } = modules;
   const numbered = NUMBER.test(text) ? await view.block(Number(text)) : undefined;
   const found: Found[] =

@@ -1,6 +1,7 @@
 /** Results of a search: shown at once when there is one, else as a list. */
 
 import { useEffect } from 'preact/hooks';
+import { nameForms } from '../../../src/chain/name-forms.js';
 import { isTesseraError, RefusedCall, type SearchResponse } from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
 import { Hash } from '../../shared/components/hash.js';
@@ -93,10 +94,18 @@ function Results({ text, results }: { readonly text: string; readonly results: r
 /** Finds by the index; without one, by the form of the text. */
 async function find(source: Chain['source'], text: string, signal: AbortSignal): Promise<readonly Found[]> {
   if (source === 'index') return (await node.searchChain({ q: text }, { signal })).found;
-  if (NUMBER.test(text) || /^b[0-9a-f]{64}$/.test(text)) {
-    const block = await orNone(stored.readBlock(text, signal));
+  if (NUMBER.test(text) || /^b[0-9a-f]{64}$/i.test(text)) {
+    const block = await orNone(stored.readBlock(text.toLowerCase(), signal));
     return block === undefined ? [] : [{ kind: 'block', name: block.hash, block_num: block.block_num }];
   }
+  for (const name of nameForms(text)) {
+    const found = await findStored(name, signal);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+async function findStored(text: string, signal: AbortSignal): Promise<readonly Found[]> {
   const [transaction, item] = await Promise.all([
     orNone(stored.readTransaction(text, signal)),
     orNone(stored.readItem(text, signal)),

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { readAmount } from '../../shared/amounts.js';
 import { Notice } from '../../shared/components/notice.js';
+import { useKeptFocus } from '../../shared/use-kept-focus.js';
 import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { SPECS } from '../order-facts.js';
@@ -88,6 +89,7 @@ export function CreateItems({ onEnd }: { readonly onEnd: () => void }) {
 
 /** Notice that the items come with a block. */
 function ItemsOrdered({ onEnd }: { readonly onEnd: () => void }) {
+  useKeptFocus();
   return (
     <>
       <Notice title="The node has accepted it">

@@ -5,6 +5,7 @@ import type { PaymentAcceptedResponse } from '../../../src/sdk/client.js';
 import { readAmount } from '../../shared/amounts.js';
 import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
+import { useKeptFocus } from '../../shared/use-kept-focus.js';
 import { AmountField, type AmountInput, NO_AMOUNT } from '../amount-field.js';
 import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
@@ -73,6 +74,7 @@ export interface PaidProps {
 
 export function Paid({ title, next, accepted, onNext }: PaidProps) {
   const { tx_hash: hash } = accepted;
+  useKeptFocus();
   return (
     <Page title={title}>
       {hash === null ? (
