@@ -90,14 +90,14 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
   it('keeps the focus in the page after a payment by keyboard', async () => {
     const { page } = await open('/wallet/pay');
     await review(page, '17', 'raw units');
-    const within = `document.activeElement !== document.body && document.activeElement.closest('main') !== null`;
+    const focused = page.locator('main:focus, main :focus');
     await page.getByRole('button', { name: 'Pay now' }).press('Enter');
     await page.getByText('Confirmed', { exact: true }).first().waitFor();
-    await page.waitForFunction(within);
+    await focused.waitFor();
     await page.keyboard.press('Tab');
     await page.getByRole('button', { name: 'Another payment' }).press('Enter');
     await page.getByLabel('To', { exact: true }).waitFor();
-    await page.waitForFunction(within);
+    await focused.waitFor();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.id')).toBe('payee');
   });
