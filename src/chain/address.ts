@@ -100,7 +100,7 @@ export function temporaryAddressWarning(addresses: readonly string[] = []): stri
   if (addresses.length === 0) return undefined;
   const more = addresses.length > NAMED ? ` and ${addresses.length - NAMED} more` : '';
   return (
-    `${addresses.slice(0, NAMED).join(', ')}${more}: other keys have the same address of version 99999, and whoever finds one can spend ` +
-    'what is paid to it. Move that away (tessera wallet sweep), and have nothing paid there'
+    `${addresses.slice(0, NAMED).join(', ')}${more}: other keys have the same address of version 99999, and anyone who finds one can spend ` +
+    'its coins. Move them away (tessera wallet sweep), and give the address to nobody'
   );
 }

@@ -77,7 +77,7 @@ export const api = group('The HTTP API.', {
     description:
       'Addresses, or networks, of the reverse proxies before this node. Limits by address then count the last client in the ' +
       'X-Forwarded-For header of such a proxy. The header is ignored from other senders. Name only proxies that set this ' +
-      'header themselves: whoever connects from such an address can pose as any client.',
+      'header themselves: anyone who connects from such an address can pose as any client.',
   }),
   limits: group('Limits on requests. A request that exceeds one is answered with 413, 400 or 408.', {
     body_bytes: integer({

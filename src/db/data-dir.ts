@@ -44,7 +44,7 @@ const LARGE = { writeBufferBytes: 16 * 1024 * 1024 } as const;
 /** Advice after an error about lost or damaged data, by role: the end of its sentence. */
 const WAY_BACK: Readonly<Record<string, string>> = {
   storage:
-    'run tessera rebuild, which keeps the blocks that can be read, or restore the data directory from a backup; what is missing then comes from other storage nodes',
+    'run tessera rebuild, which keeps the blocks that can be read, or restore the data directory from a backup; missing blocks then come from other storage nodes',
   mempool: 'run tessera rebuild, or restore the data directory from a backup',
 };
 const WAY_BACK_OF_WALLETS =

@@ -83,9 +83,7 @@ export const METRICS = {
 
   // Chain
   tessera_block_height: gauge('Number of the last block that this node knows to be stored; -1 before the first.'),
-  tessera_blocks_signed_twice_total: counter(
-    'Blocks that a producer has signed beside the one that is kept at their height.',
-  ),
+  tessera_blocks_signed_twice_total: counter('Second blocks that a producer has signed for one height.'),
 
   // Storage
   tessera_storage_block_write_duration_seconds: histogram('Checking and writing a block.', FAST),

@@ -140,7 +140,7 @@ function contentOf({ words, handedOut, keys, labels }: WalletBackup): Uint8Array
 
 function readContent(bytes: Uint8Array): WalletBackup {
   const content = parseJson(fromUtf8(bytes));
-  if (!Value.Check(Content, content)) throw unreadable('what is sealed in it has another form');
+  if (!Value.Check(Content, content)) throw unreadable('its content has another form');
   const entropy = fromHex(content.words.entropy);
   if (!isEntropy(entropy)) throw unreadable('its words cannot be read');
   const keys = Object.entries(content.keys).map(

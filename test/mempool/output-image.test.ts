@@ -362,7 +362,7 @@ describe('an image that cannot be believed', () => {
     await node.kv.write(node.kv.batch().del(keys.changed(node.state.seq)), { sync: true });
     const { node: again, hasReadRecords } = await restart(folder, node.kv);
     expect(hasReadRecords).toBe(true);
-    expect(again.warnings).toEqual([expect.stringContaining('the state is not the one that the records have')]);
+    expect(again.warnings).toEqual([expect.stringContaining('the state does not match the records')]);
   });
 
   it('is of a later moment than the database, which was put back', async () => {

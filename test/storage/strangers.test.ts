@@ -200,7 +200,7 @@ describe('a forger', () => {
         return { attachment: joinBlocks(blocks) };
       }),
     );
-    expect(reasons).toEqual([expect.stringContaining('another block 2 than the one that is certified')]);
+    expect(reasons).toEqual([expect.stringContaining('a block 2 that is not the certified one')]);
     expect(late.archive.nextHeight).toBe(2);
   });
 

@@ -107,7 +107,7 @@ export async function openEnvelope(
   if (key === undefined) {
     throw new TesseraError(
       'wrong_passphrase',
-      'the passphrase does not open the backups, or backup.json is damaged: they go on under the one with which their folder was begun, whatever became of the wallet’s since: give that one as --passphrase-file; for new backups a new folder does as well',
+      'the passphrase does not open the backups, or backup.json is damaged: backups keep the passphrase with which their folder was begun, even after that of the wallet was changed. Give that one as --passphrase-file, or begin a new folder',
     );
   }
   return new SealedEnvelope(id, key, random);

@@ -183,7 +183,7 @@ class FileCheck {
     if (last === undefined || last.number < sealed.number)
       throw this.#missing(sealed, chain, `the database ${this.#name}`);
     if (!isSameDatabase(last, sealed) || chain.digestAtSeal === false) {
-      throw this.#corrupt(`the database ${this.#name} is not the one that its seal ${this.#name}.seal was made for`);
+      throw this.#corrupt(`the database ${this.#name} does not match its seal ${this.#name}.seal`);
     }
   }
 

@@ -134,7 +134,10 @@ export class BlockSender {
     try {
       await this.#applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
     } catch (error) {
-      this.#logger.warn({ height, reason: errorMessage(error) }, 'the journal does not take what is stored');
+      this.#logger.warn(
+        { height, reason: errorMessage(error) },
+        'the journal does not take the notice of a stored block',
+      );
     }
   }
 

@@ -45,7 +45,7 @@ export class FetchedBlocks {
       const told = i === body.count - 1 ? body.round : undefined;
       const block = await readAdoptedBlock(bytes, told === undefined ? null : factsOf(told), this.#turn);
       if (proof !== undefined && proof.at(block.height) !== block.hash) {
-        throw new TesseraError('block_refused', `block ${block.height} is another one than the one that is certified`);
+        throw new TesseraError('block_refused', `block ${block.height} is not the certified one`);
       }
       yield block;
     }

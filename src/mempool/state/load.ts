@@ -57,7 +57,7 @@ async function loadImaged(
   if (utxos === undefined) return undefined;
   const { state, fault } = await assemble(kv, rules, utxos);
   if (fault === null) return state;
-  await image?.refuse('with it the state is not the one that the records have');
+  await image?.refuse('with it the state does not match the records');
   return undefined;
 }
 

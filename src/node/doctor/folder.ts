@@ -84,7 +84,7 @@ async function contents(path: string, role: string, network: string, signal: Abo
 async function putAside(path: string, { databases: names }: Marker): Promise<readonly Finding[]> {
   const folders = await Promise.all(names.map((name) => damagedFolders(path, name)));
   const advice =
-    'start the node and look at /readyz, which says what is missing; a folder that stays then is described in docs/operations.md#a-damaged-archive';
+    'start the node and look at /readyz, which says what is missing; if the folder stays, see docs/operations.md#a-damaged-archive';
   return folders.flat().map((folder) => warn('damage', `${folder} was damaged and put aside`, advice));
 }
 

@@ -75,7 +75,7 @@ export class StorageRole implements Role {
     try {
       const [archive] = await together(openArchive(context, scripts), scripts.start());
       await removeLeftovers(context.dataDir.path, ARCHIVE).catch((error: unknown) => {
-        context.logger('storage').warn({ err: error }, 'what is left of a damaged archive cannot be removed now');
+        context.logger('storage').warn({ err: error }, 'the remains of a damaged archive cannot be removed now');
       });
       const folders = await damagedFolders(context.dataDir.path, ARCHIVE);
       const damaged = folders.length === 0 ? undefined : new DamagedArchive(folders);

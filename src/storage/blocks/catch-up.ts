@@ -339,10 +339,7 @@ export class CatchUp {
     const isStored = (): boolean => height < this.#archive.nextHeight;
     if (isStored()) return;
     if (proof !== undefined && blockHash(full.block.header) !== proof.at(height)) {
-      throw new TesseraError(
-        'protocol_violation',
-        `the peer sent another block ${height} than the one that is certified`,
-      );
+      throw new TesseraError('protocol_violation', `the peer sent a block ${height} that is not the certified one`);
     }
     try {
       await this.#archive.store(full, certificate, facts);

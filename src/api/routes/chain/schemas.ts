@@ -157,7 +157,7 @@ const Spender = Type.Object({
 });
 const OUTPUT = {
   n: Int32({ minimum: 0, description: 'Index of the output.', examples: [0] }),
-  address: Nullable(Address(), { description: 'Whose it is; null for one that nobody can spend.' }),
+  address: Nullable(Address(), { description: 'Address of the output; null when nobody can spend it.' }),
   ...ASSET,
   locktime: LOCKED,
   fee: Type.Boolean({ description: 'A fee output.' }),
@@ -209,7 +209,7 @@ export const ChainTransaction = Type.Object(
   },
   {
     $id: 'ChainTransaction',
-    description: 'A transaction with what it spends, and by what its outputs are spent.',
+    description: 'A transaction, the outputs it spends, and the transactions that spend its own.',
     examples: [
       {
         ...EXAMPLE_SUMMARY,
@@ -246,7 +246,7 @@ export const ChainOutput = Type.Object(
   },
   {
     $id: 'ChainOutput',
-    description: 'An output, and by what it is spent.',
+    description: 'An output, and the transaction that spends it.',
     examples: [{ tx_hash: EXAMPLE_TX_HASH, ...EXAMPLE_OUTPUT, block_num: 12, spent_by: null, as_of_block: 12 }],
   },
 );

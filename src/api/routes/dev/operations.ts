@@ -65,10 +65,10 @@ export const setAutomine = defineOperation({
   ...change,
   id: 'setAutomine',
   path: '/v1/dev/automine',
-  summary: 'Holds the making of blocks, or lets it go on',
+  summary: 'Holds mining, or lets it go on',
   description:
-    'While it is held, what is admitted waits, and a block is made only for `POST /v1/dev/blocks`; also where blocks are made at an ' +
-    'interval. When it goes on, what waits is in the next block. A network that was started with --no-mining begins so.',
+    'While mining is held, admitted transactions wait, and only `POST /v1/dev/blocks` makes a block, even where blocks are made at ' +
+    'an interval. When mining goes on, they are in the next block. A network that was started with --no-mining begins so.',
   body: { schema: AutomineRequest },
   success: { 200: { description: 'What holds now.', schema: AutomineResponse } },
   errors: ['mempool_unreachable', 'shutting_down'],
@@ -122,10 +122,10 @@ export const revertToSnapshot = defineOperation({
   ...change,
   id: 'revertToSnapshot',
   path: '/v1/dev/snapshots/{id}/revert',
-  summary: 'Brings everything back to a snapshot',
+  summary: 'Goes back to a snapshot',
   description:
-    'The nodes are stopped for it and started again, on the same ports: event streams end, and a reader that resumes is ' +
-    'told by the event `reset` that what it knows is not so any more. The snapshot stays, and so do the others.',
+    'The nodes stop and start again on the same ports. Event streams end; a reader that resumes gets the event `reset`, and ' +
+    'forgets what it knows. All snapshots stay.',
   params: SnapshotParams,
   body: { schema: EmptyRequest, optional: true },
   success: { 200: { description: 'The snapshot.', schema: SnapshotResponse } },

@@ -52,10 +52,10 @@ export const DonationRequestsResponse = Type.Object(
         outcome: Enum(DONATION_OUTCOMES, {
           description:
             'accepted: the peer says that it pays; the funds come with a block. declined: it does not pay. unanswered: it ' +
-            'said nothing in time, and may pay all the same.',
+            'said nothing in time, and may still pay.',
         }),
         reason: Nullable(Type.String(), {
-          description: 'In the words of the peer, which may be anything; or why there is no answer.',
+          description: 'Any text that the peer sent; or why there is no answer.',
         }),
       }),
     ),

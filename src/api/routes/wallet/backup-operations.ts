@@ -63,7 +63,7 @@ export const sweepWallet = defineOperation({
   permission: 'pay',
   summary: 'Move funds to addresses that the words cover',
   description:
-    'An extension of the contract: pays all tokens and items at addresses that the words do not cover to new ones that they do.',
+    'An extension of the contract: moves all tokens and items from addresses that the words do not cover to new ones that they cover.',
   success: { 202: { description: 'Queued.', schema: SweepResponse } },
   errors: ['no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
 });

@@ -87,7 +87,7 @@ export const createItemPayment = defineOperation({
   permission: 'pay',
   idempotencyKey: true,
   summary: 'Pay with items from the wallet of this node',
-  description: 'An extension of the contract. As a payment with tokens, in everything but what is paid.',
+  description: 'An extension of the contract. It works as a payment of tokens does; only the asset differs.',
   body: { schema: ItemPaymentRequest },
   success: { 202: { description: 'Queued or sent.', schema: PaymentAcceptedResponse, links: AFTER_PAYMENT } },
   errors: createPayment.errors,

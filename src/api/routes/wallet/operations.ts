@@ -194,7 +194,7 @@ export const abandonPayment = defineOperation({
   summary: 'Give up a payment that was never admitted',
   description:
     'An extension of the contract. A queued payment that no mempool node has admitted becomes rejected, and so do those that ' +
-    'spend its change; their inputs come back. One that may come into a block yet is refused with 409.',
+    'spend its change; their inputs come back. A payment that may still come into a block is refused with 409.',
   params: PaymentParams,
   success: { 204: { description: 'Given up.' } },
   errors: [

@@ -42,7 +42,7 @@ const Display = (what: string) => Type.Number({ description: `${what}, in displa
 const temporaryAddresses = (which: string) => ({
   temporary_addresses: Type.Optional(
     Type.Array(Type.String(), {
-      description: `An extension of the contract: ${which} of version 99999, which other keys can have and spend from, too.`,
+      description: `An extension of the contract: ${which} of version 99999. Other keys can have the same address, and spend from it.`,
     }),
   ),
 });
@@ -128,7 +128,7 @@ export const ImportKeypairsRequest = Type.Object(
 export const ImportKeypairsResponse = Type.Object(
   {
     imported: Type.Array(Type.String(), { description: 'The imported addresses.' }),
-    ...temporaryAddresses('those of them that are'),
+    ...temporaryAddresses('the addresses among them'),
   },
   { $id: 'ImportKeypairsResponse', description: 'The imported addresses.', examples: [{ imported: [] }] },
 );
@@ -280,7 +280,7 @@ export const PaymentAcceptedResponse = Type.Object(
     to_address: Type.String({ description: 'The address of the request.' }),
     amount: ApiAsset,
     tx_hash: Nullable(Type.String(), { description: 'Hash of the payment; null for kind ip.' }),
-    ...temporaryAddresses('the paid address, when it is an own one'),
+    ...temporaryAddresses('the paid address, if it is one of this wallet and'),
   },
   {
     $id: 'PaymentAcceptedResponse',

@@ -39,8 +39,8 @@ export const offerTrade = defineOperation({
   idempotencyKey: true,
   summary: 'Offer a trade',
   description:
-    'An extension of the contract. What the wallet gives is kept aside until the trade ends. The offer in the answer is for whoever ' +
-    'may accept it; with peer it was sent to that node.',
+    'An extension of the contract. The wallet sets aside what it gives until the trade ends. Pass the offer in the answer on ' +
+    'to the node that may accept it; with `peer` it was sent there.',
   body: { schema: TradeOfferRequest },
   success: { 201: { description: 'The offer stands.', schema: TradeResponse, links: OF_TRADE } },
   errors: ['invalid_socket_address', 'peer_unreachable', ...paying],

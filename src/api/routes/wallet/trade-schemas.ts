@@ -41,7 +41,7 @@ export const TradeResponse = Type.Object(
     address: Nullable(Type.String(), { description: 'Where this wallet is paid.' }),
     counterparty: Nullable(Type.String(), { description: 'Where the other party is paid.' }),
     tx_hash: Nullable(Type.String(), { description: 'Hash of the own half, once there is one.' }),
-    offer: Document('The offer, for whoever may accept it.'),
+    offer: Document('The offer, to be passed on to the node that may accept it.'),
     acceptance: Nullable(Document('The acceptance, for the maker.')),
     confirmation: Nullable(Document('The confirmation, for the taker.')),
   },
