@@ -60,7 +60,7 @@ describe('the command line', () => {
     const env = { TESSERA_PORT: '80', TESSERA_SERVICE_HOST: '10.0.0.1' };
     const { status, err } = await run(['config', '--role', 'mempool,storage', '--json'], env);
     expect([status, err.split('TESSERA_PORT').length]).toEqual([0, 2]);
-    expect(err).toContain('warning: variables that are no options are ignored: TESSERA_PORT, TESSERA_SERVICE_HOST\n');
+    expect(err).toContain('warning: variables that are not options are ignored: TESSERA_PORT, TESSERA_SERVICE_HOST\n');
     expect((await run(['help'], env)).err).toBe('');
   });
 

@@ -31,6 +31,8 @@ const QUIET = new Set([
   'tessera_peers_handshakes',
   'tessera_peers_queued_bytes',
   'tessera_blocks_signed_twice_total',
+  // All nodes of this network have one clock.
+  'tessera_mempool_clock_skew_seconds',
 ]);
 
 /** Their labels come with the first event, and there was none. */

@@ -52,7 +52,7 @@ export class PeerClocks {
     this.#clock = clock;
     this.#logger = logger;
     const gauge = metrics.gauge('tessera_mempool_clock_skew_seconds');
-    this.#listeners.push(metrics.beforeScrape(() => gauge.set(this.#skew / MS_PER_SECOND)));
+    this.#listeners.push(metrics.beforeScrape(() => gauge.set(Math.trunc(this.#skew) / MS_PER_SECOND)));
   }
 
   start(): void {

@@ -324,13 +324,13 @@ export interface ChainItem {
   readonly as_of_block: bigint | null;
 }
 
-/** An output, and by what it is spent. */
+/** An output, and the transaction that spends it. */
 export interface ChainOutput {
   /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
   readonly tx_hash: string;
   /** Index of the output. */
   readonly n: number;
-  /** Whose it is; null for one that nobody can spend. */
+  /** Address of the output; null when nobody can spend it. */
   readonly address: string | null;
   /** What it holds. */
   readonly asset: 'token' | 'item';
@@ -359,7 +359,7 @@ export interface ChainOutput {
   readonly as_of_block: bigint | null;
 }
 
-/** A transaction with what it spends, and by what its outputs are spent. */
+/** A transaction, the outputs it spends, and the transactions that spend its own. */
 export interface ChainTransaction {
   /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
   readonly tx_hash: string;
@@ -403,7 +403,7 @@ export interface ChainTransaction {
       readonly tx_hash: string;
       /** Index of the output. */
       readonly n: number;
-      /** Whose it is; null for one that nobody can spend. */
+      /** Address of the output; null when nobody can spend it. */
       readonly address: string | null;
       /** What it holds. */
       readonly asset: 'token' | 'item';
@@ -434,7 +434,7 @@ export interface ChainTransaction {
   readonly outputs: readonly ({
     /** Index of the output. */
     readonly n: number;
-    /** Whose it is; null for one that nobody can spend. */
+    /** Address of the output; null when nobody can spend it. */
     readonly address: string | null;
     /** What it holds. */
     readonly asset: 'token' | 'item';
@@ -644,10 +644,10 @@ export interface DonationRequestsResponse {
     readonly asked_at: bigint;
     /**
      * accepted: the peer says that it pays; the funds come with a block. declined: it does not pay. unanswered: it
-     * said nothing in time, and may pay all the same.
+     * said nothing in time, and may still pay.
      */
     readonly outcome: 'accepted' | 'declined' | 'unanswered';
-    /** In the words of the peer, which may be anything; or why there is no answer. */
+    /** Any text that the peer sent; or why there is no answer. */
     readonly reason: string | null;
   })[];
 }
@@ -724,8 +724,8 @@ export interface ImportKeypairsResponse {
   /** The imported addresses. */
   readonly imported: readonly string[];
   /**
-   * An extension of the contract: those of them that are of version 99999, which other keys can have and spend from,
-   * too.
+   * An extension of the contract: the addresses among them of version 99999. Other keys can have the same address,
+   * and spend from it.
    */
   readonly temporary_addresses?: readonly string[];
 }
@@ -1034,8 +1034,8 @@ export interface PaymentAcceptedResponse {
   /** Hash of the payment; null for kind ip. */
   readonly tx_hash: string | null;
   /**
-   * An extension of the contract: the paid address, when it is an own one of version 99999, which other keys can have
-   * and spend from, too.
+   * An extension of the contract: the paid address, if it is one of this wallet and of version 99999. Other keys can
+   * have the same address, and spend from it.
    */
   readonly temporary_addresses?: readonly string[];
 }
@@ -1291,7 +1291,7 @@ export interface TradeResponse {
   readonly counterparty: string | null;
   /** Hash of the own half, once there is one. */
   readonly tx_hash: string | null;
-  /** The offer, for whoever may accept it. */
+  /** The offer, to be passed on to the node that may accept it. */
   readonly offer: object;
   /** The acceptance, for the maker. */
   readonly acceptance: object | null;
@@ -1360,8 +1360,8 @@ export interface WalletInfoResponse {
   /** Number of items by genesis hash. */
   readonly item_total: { readonly [name: string]: bigint };
   /**
-   * An extension of the contract: up to 1,000 addresses of the wallet of version 99999, which other keys can have and
-   * spend from, too.
+   * An extension of the contract: up to 1,000 addresses of the wallet of version 99999. Other keys can have the same
+   * address, and spend from it.
    */
   readonly temporary_addresses?: readonly string[];
 }
@@ -1656,7 +1656,7 @@ export interface Operations {
     readonly cursor?: string;
   }, options?: CallOptions): Promise<BlockTransactionsResponse>;
   /**
-   * A transaction with what it spends, and by what it is spent.
+   * A transaction, the outputs it spends, and what spends its own.
    *
    * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
    * block.
@@ -1674,7 +1674,7 @@ export interface Operations {
     readonly first_output?: bigint | number;
   }, options?: CallOptions): Promise<ChainTransaction>;
   /**
-   * An output, and by what it is spent.
+   * An output, and the transaction that spends it.
    *
    * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
    * block.
@@ -1915,7 +1915,8 @@ export interface Operations {
    * Give up a payment that was never admitted.
    *
    * An extension of the contract. A queued payment that no mempool node has admitted becomes rejected, and so do
-   * those that spend its change; their inputs come back. One that may come into a block yet is refused with 409.
+   * those that spend its change; their inputs come back. A payment that may still come into a block is refused with
+   * 409.
    *
    * `POST /v1/payments/{tx_hash}/abandon` of miner, user nodes. Protected: needs an API key.
    * @throws {TesseraError} payment_not_found, payment_sent, mempool_unreachable, no_wallet, cannot_pay,
@@ -1996,7 +1997,7 @@ export interface Operations {
   /**
    * Pay with items from the wallet of this node.
    *
-   * An extension of the contract. As a payment with tokens, in everything but what is paid.
+   * An extension of the contract. It works as a payment of tokens does; only the asset differs.
    *
    * `POST /v1/item-payments` of miner, user nodes. Protected: needs an API key. Repeated after a lost answer, with an
    * idempotency key, and does its thing once.
@@ -2007,8 +2008,8 @@ export interface Operations {
   /**
    * Offer a trade.
    *
-   * An extension of the contract. What the wallet gives is kept aside until the trade ends. The offer in the answer
-   * is for whoever may accept it; with peer it was sent to that node.
+   * An extension of the contract. The wallet sets aside what it gives until the trade ends. Pass the offer in the
+   * answer on to the node that may accept it; with `peer` it was sent there.
    *
    * `POST /v1/trades` of miner, user nodes. Protected: needs an API key. Repeated after a lost answer, with an
    * idempotency key, and does its thing once.
@@ -2088,8 +2089,8 @@ export interface Operations {
   /**
    * Move funds to addresses that the words cover.
    *
-   * An extension of the contract: pays all tokens and items at addresses that the words do not cover to new ones that
-   * they do.
+   * An extension of the contract: moves all tokens and items from addresses that the words do not cover to new ones
+   * that they cover.
    *
    * `POST /v1/wallet/sweep` of miner, user nodes. Protected: needs an API key.
    * @throws {TesseraError} no_wallet, wallet_unreadable, wallet_write_failed
@@ -2162,10 +2163,10 @@ export interface Operations {
    */
   makeBlocks(args?: MakeBlocksRequest, options?: CallOptions): Promise<MakeBlocksResponse>;
   /**
-   * Holds the making of blocks, or lets it go on.
+   * Holds mining, or lets it go on.
    *
-   * While it is held, what is admitted waits, and a block is made only for `POST /v1/dev/blocks`; also where blocks
-   * are made at an interval. When it goes on, what waits is in the next block. A network that was started with
+   * While mining is held, admitted transactions wait, and only `POST /v1/dev/blocks` makes a block, even where blocks
+   * are made at an interval. When mining goes on, they are in the next block. A network that was started with
    * --no-mining begins so.
    *
    * `POST /v1/dev/automine` of mempool, storage, miner, user nodes. Protected: needs an API key.
@@ -2204,10 +2205,10 @@ export interface Operations {
    */
   takeSnapshot(args?: EmptyRequest, options?: CallOptions): Promise<SnapshotResponse>;
   /**
-   * Brings everything back to a snapshot.
+   * Goes back to a snapshot.
    *
-   * The nodes are stopped for it and started again, on the same ports: event streams end, and a reader that resumes
-   * is told by the event `reset` that what it knows is not so any more. The snapshot stays, and so do the others.
+   * The nodes stop and start again on the same ports. Event streams end; a reader that resumes gets the event
+   * `reset`, and forgets what it knows. All snapshots stay.
    *
    * `POST /v1/dev/snapshots/{id}/revert` of mempool, storage, miner, user nodes. Protected: needs an API key.
    * @throws {TesseraError} not_found, shutting_down
