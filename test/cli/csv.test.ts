@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { csv } from '../../src/cli/wallet/csv.js';
+import { csv } from '../../src/cli/wallet/history.js';
 
 it('quotes what has to be, and gives no spreadsheet a formula', () => {
   expect(

@@ -1,7 +1,7 @@
 /** `tessera wallet pay --wait` finds its payment, and asks for it alone from then on. */
 
 import { expect, it } from 'vitest';
-import { settled } from '../../src/cli/wallet/settled.js';
+import { settled } from '../../src/cli/wallet/pay.js';
 import type { NodeClient } from '../../src/client/client.js';
 import { NoAnswer } from '../../src/client/transport.js';
 import { createContext } from '../support/cli-context.js';

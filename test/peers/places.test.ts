@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isFault } from '../../src/lib/fault.js';
 import { addressGroup } from '../../src/lib/ip-address.js';
 import { HandshakePool, type PendingHandshake } from '../../src/peers/link/handshake-pool.js';
-import { createPass, isValidPass } from '../../src/peers/link/pass.js';
+import { createPass, isValidPass } from '../../src/peers/link/link-opener.js';
 import { type Stranger, StrangerPlaces } from '../../src/peers/link/stranger-places.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { createSeededRandom } from '../support/peers.js';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
-import { createPass } from '../../src/peers/link/pass.js';
+import { createPass } from '../../src/peers/link/link-opener.js';
 import type { LinkNetwork } from '../../src/peers/link-network.js';
 import type { Link } from '../../src/peers/network.js';
 import {

@@ -3,7 +3,7 @@
  * ask again. On a machine that does other things too a test asks again, as clients do: nothing was done with what was refused.
  */
 
-/** What `src/api/http/overload.ts` says; other refusals are what tests ask for. */
+/** What `src/api/http/access.ts` says; other refusals are what tests ask for. */
 const REFUSAL = 'The node is behind with its work';
 /** Milliseconds, as other things are waited for (`processes.ts`). */
 const PATIENCE = 60_000;

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Clock } from '../../lib/clock.js';
+import type { Clock, Timer } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 import type { PassphraseCaller } from '../../wallet/service.js';
@@ -11,7 +11,6 @@ import type { Operation } from '../operation.js';
 import { AddressTally } from './address-tally.js';
 import type { ApiKeys, Caller } from './api-key.js';
 import { clientAddress } from './client-address.js';
-import { OverloadGuard } from './overload.js';
 import { type AllowedOrigins, isStrangeHost, needsPreflight } from './web-pages.js';
 
 declare module 'fastify' {
@@ -175,5 +174,42 @@ class KeyGuesses {
       `${MAX_FAILURES} wrong API keys came from your address: wait ${seconds} s.`,
       { details: { retryAfter: seconds } },
     );
+  }
+}
+
+/** Interval of the measurements, in ms. */
+const INTERVAL_MS = 100;
+/** A measurement that comes this many ms after its time counts as late. */
+const LATE_MS = 500;
+/** Requests are refused after this many late measurements in a row: a single one may be a garbage collection. */
+const LATE_TURNS = 3;
+
+/** Measures how late the event loop is. */
+export class OverloadGuard {
+  readonly #clock: Clock;
+  #lateTurns = 0;
+  #timer: Timer;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#timer = this.#measure();
+  }
+
+  /** Throws `overloaded` while the loop is behind. */
+  check(): void {
+    if (this.#lateTurns < LATE_TURNS) return;
+    throw new TesseraError('overloaded', 'The node is behind with its work; try again.');
+  }
+
+  stop(): void {
+    this.#timer.cancel();
+  }
+
+  #measure(): Timer {
+    const due = this.#clock.monotonic() + INTERVAL_MS;
+    return this.#clock.after(INTERVAL_MS, () => {
+      this.#lateTurns = this.#clock.monotonic() - due > LATE_MS ? this.#lateTurns + 1 : 0;
+      this.#timer = this.#measure();
+    });
   }
 }

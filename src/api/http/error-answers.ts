@@ -4,14 +4,15 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.js';
-import { errorMessage, type TesseraError } from '../../lib/errors.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Logger } from '../../lib/logger.js';
+import type { Operation } from '../operation.js';
 import { OPERATIONS } from '../operations.js';
+import { rolesOf } from '../roles.js';
 import { errorEnvelope } from '../routes/envelope/envelope.js';
 import { drainBody } from './connections.js';
 import { JSON_MEDIA_TYPE } from './json.js';
-import { isProblemPath, NotServed } from './not-found.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf, publicError } from './problem.js';
 import { setCommonHeaders } from './request-id.js';
 import type { RequestLog } from './request-log.js';
@@ -88,4 +89,58 @@ function sendError(reply: FastifyReply, error: TesseraError, request: FastifyReq
 function pathOf(url: string): string {
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);
+}
+
+/** True for the paths whose errors are problem documents; errors at all other paths are envelopes (decisions H1, E7). */
+function isProblemPath(path: string): boolean {
+  return path === '/v1' || path.startsWith('/v1/') || path === '/livez' || path === '/readyz';
+}
+
+interface KnownPath {
+  readonly pattern: RegExp;
+  readonly methods: readonly string[];
+  readonly operation: Operation;
+}
+
+/** The error for a method and path without a route. */
+class NotServed {
+  readonly #here: readonly KnownPath[];
+  readonly #anywhere: readonly KnownPath[];
+
+  /** `known` holds the operations of all roles. */
+  constructor(mounted: readonly Operation[], known: readonly Operation[]) {
+    this.#here = mounted.map(knownPathOf);
+    this.#anywhere = known.map(knownPathOf);
+  }
+
+  error(method: string, path: string): TesseraError {
+    const here = this.#here.filter(({ pattern }) => pattern.test(path));
+    // A path that is written out is none of those with a parameter in its place: what these answer there is an error.
+    const own = here.filter(({ operation }) => operation.path === path);
+    const allowed = new Set((own.length > 0 ? own : here).flatMap(({ methods }) => methods));
+    if (allowed.size > 0) {
+      const allow = [...allowed].join(', ');
+      return new TesseraError('method_not_allowed', `This route takes ${allow}, not ${method}.`, {
+        details: { allow },
+      });
+    }
+    const other = this.#anywhere.find(({ pattern, methods }) => pattern.test(path) && methods.includes(method));
+    if (other !== undefined) {
+      const roles = rolesOf(other.operation).join(' and ');
+      return new TesseraError('not_found', `This node does not serve the route; ${roles} nodes do.`);
+    }
+    return new TesseraError('not_found', 'There is no such route. GET /v1/openapi.json describes those of this node.');
+  }
+}
+
+function knownPathOf(operation: Operation): KnownPath {
+  const { path, method, aliases = [], events } = operation;
+  const source = path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+');
+  const methods = [method, ...aliases];
+  return {
+    pattern: new RegExp(`^${source}$`),
+    // A stream has no HEAD: what it would send is not known in advance.
+    methods: methods.includes('GET') && events === undefined ? [...methods, 'HEAD'] : methods,
+    operation,
+  };
 }

@@ -3,8 +3,11 @@
  * then. Binary operations pop the top as their second operand.
  */
 
-import { U64_MAX } from '../constants.js';
-import { checkMultiSignature, checkSignature, hashTop, pushAddress } from './crypto-operations.js';
+import { verifySignature } from '../../crypto/ed25519.js';
+import { sha3Hex } from '../../crypto/sha3.js';
+import { addressOf } from '../address.js';
+import { MAX_PUB_KEYS_PER_MULTISIG, U64_MAX } from '../constants.js';
+import type { AddressVersion } from '../types.js';
 import { equalEntries, isTruthy, type Machine } from './machine.js';
 import { OP, OPCODES } from './opcodes.js';
 import { concatenate, left, right, size, substring } from './text-operations.js';
@@ -223,3 +226,50 @@ function operationOf(index: number, name: string): Operation {
 
 /** The operations by opcode index. */
 export const OPERATIONS: readonly Operation[] = OPCODES.map(({ index, name }) => operationOf(index, name));
+
+/** `OP_SHA3`: the hex text of the hash of a text, key or signature. */
+function hashTop(machine: Machine): boolean {
+  const entry = machine.main.pop();
+  if (entry === undefined || entry.kind === 'num' || entry.kind === 'op') return false;
+  return machine.pushText(sha3Hex(entry.kind === 'bytes' ? entry.text : entry.bytes));
+}
+
+/** `OP_HASH256` and its two siblings: the address of a public key. */
+function pushAddress(version: AddressVersion): (machine: Machine) => boolean {
+  return (machine) => {
+    const publicKey = machine.popPublicKey();
+    return publicKey === undefined ? false : machine.pushText(addressOf(publicKey, version));
+  };
+}
+
+/** `OP_CHECKSIG`: message, signature, key -> whether it verifies over the UTF-8 bytes of the message. */
+function checkSignature(machine: Machine): boolean | undefined {
+  const publicKey = machine.popPublicKey();
+  const signature = machine.popSignature();
+  const message = machine.popText();
+  if (publicKey === undefined || signature === undefined || message === undefined) return undefined;
+  return verifySignature(publicKey, message, signature);
+}
+
+/**
+ * `OP_CHECKMULTISIG`: message, signatures, m, keys, n -> whether each signature verifies under a key of its own. All keys
+ * and signatures that lie together are taken, so one too many makes the count wrong.
+ */
+function checkMultiSignature(machine: Machine): boolean | undefined {
+  const n = machine.popNum();
+  if (n === undefined || n > MAX_PUB_KEYS_PER_MULTISIG) return undefined;
+  const publicKeys = machine.popAll('pubkey');
+  if (BigInt(publicKeys.length) !== n) return undefined;
+  const m = machine.popNum();
+  if (m === undefined || m > n) return undefined;
+  const signatures = machine.popAll('signature');
+  if (BigInt(signatures.length) !== m) return undefined;
+  const message = machine.popText();
+  if (message === undefined) return undefined;
+  return signatures.every((signature) => {
+    const index = publicKeys.findIndex((publicKey) => verifySignature(publicKey, message, signature));
+    if (index === -1) return false;
+    publicKeys.splice(index, 1);
+    return true;
+  });
+}

@@ -11,7 +11,6 @@ import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError
 import { writeNewFile } from '../new-file.js';
 import { showDisplay } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
-import { csv } from './csv.js';
 import { table } from './table.js';
 
 const DEFAULT_LIMIT = 20;
@@ -225,4 +224,18 @@ function counterparties({ direction, peer, from, outputs }: Movement): readonly 
 
 function timeOf({ block_time: time, seen_at: seen }: Movement): Movement['seen_at'] {
   return time ?? seen;
+}
+
+/** A spreadsheet takes a cell that begins so for a formula, some also in full width, and a peer can choose what is in some cells. */
+const FORMULA = /^[=+@\t\r\n\-＝＋＠－]/;
+const NUMBER = /^-[0-9]+(\.[0-9]+)?$/;
+
+/** Comma-separated values (RFC 4180): a line of titles and the rows, each ending in CR LF. */
+export function csv(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [titles, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
+}
+
+function cell(text: string): string {
+  const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,24 +1,32 @@
 /** `tessera wallet pay`: makes a payment after a question; with --wait, waits until a block has confirmed it. */
 
 import type { Result } from '../../api/operation.js';
+import { getWalletMovements } from '../../api/routes/wallet/history-operations.js';
 import { createItemPayment, getWalletItems } from '../../api/routes/wallet/item-operations.js';
 import { createPayment, getWallet } from '../../api/routes/wallet/operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
+import type { NodeClient } from '../../client/client.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { parseAddress } from '../../peers/address.js';
-import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import {
+  type CliContext,
+  type CliProcess,
+  type Command,
+  integerFlag,
+  type ParsedArgs,
+  UsageError,
+} from '../command.js';
 import type { CommandClient } from '../command-client.js';
 import { addressOrDev, devWarning } from '../dev-account.js';
-import { stillUnknown } from '../look-again.js';
+import { lookUntil, stillUnknown } from '../look-again.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG } from '../once.js';
 import { parseAmount, parseCount, showAmount } from './amounts.js';
 import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { DEV_ACCOUNT_FLAG, payFromDev } from './dev-funds.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
-import { settled } from './settled.js';
 import { warnOfTemporary } from './temporary.js';
 import { whileWaiting } from './waiting.js';
 
@@ -191,4 +199,39 @@ function shown({ item, amount }: Order): string {
 
 function accepted(order: Order, hash: string | null): string {
   return order.kind === 'address' ? `${hash}` : `accepted: ${shown(order)} to the node ${order.address}`;
+}
+
+/** Movements of one answer while the payment is looked for. */
+const MOVEMENTS_PAGE = 1_000;
+
+type Movement = Result<typeof getWalletMovements>['movements'][number];
+
+/** Resolves with the payment as the history has it. A node that cannot answer for a while is asked again. */
+export async function settled(
+  hash: string,
+  client: Pick<NodeClient, 'call'>,
+  context: Pick<CliProcess, 'stderr'>,
+): Promise<Movement> {
+  let known: Movement | undefined;
+  return lookUntil(async () => {
+    known = await look(hash, client, known);
+    return known?.state === 'confirmed' || known?.state === 'rejected' ? known : undefined;
+  }, context);
+}
+
+/** Looks at the movement's old place, or else from the newest on: its number in the history does not change. */
+async function look(
+  hash: string,
+  client: Pick<NodeClient, 'call'>,
+  known: Movement | undefined,
+): Promise<Movement | undefined> {
+  let query = known === undefined ? { limit: MOVEMENTS_PAGE } : { limit: 1, cursor: known.number };
+  for (;;) {
+    const { movements, next } = await client.call(getWalletMovements, { query });
+    const found = movements.find(
+      ({ tx_hash, kind }) => tx_hash === hash && kind !== 'import' && kind !== 'unexplained',
+    );
+    if (found !== undefined || next === null || known !== undefined) return found;
+    query = { limit: MOVEMENTS_PAGE, cursor: next };
+  }
 }

@@ -3,7 +3,9 @@
  * peer may come in, and knows every connection until it is really closed.
  */
 
-import type { Clock } from '../../lib/clock.js';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { fromHex, isHex, toHex } from '../../lib/bytes.js';
+import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import type { TesseraError } from '../../lib/errors.js';
 import { isFault, type Verdict } from '../../lib/fault.js';
@@ -16,7 +18,6 @@ import { Handshake, type Identity, type PeerIdentity, type Side } from './handsh
 import { HandshakePool, type PendingHandshake } from './handshake-pool.js';
 import type { PeerLimits } from './limits.js';
 import type { Admission, LinkRegister } from './link-register.js';
-import { createPass, isValidPass } from './pass.js';
 
 /** A connection that has no link yet. */
 export interface Opening {
@@ -201,4 +202,31 @@ export class LinkOpener {
       end.resolve();
     });
   }
+}
+
+/** Seconds for which a pass is accepted, into the past and, because clocks differ, into the future. */
+const FRESH_SECONDS = 300;
+const NONCE_BYTES = 16;
+const MAC_BYTES = 32;
+
+export interface PassOptions {
+  readonly network: string;
+  readonly secret: string;
+}
+
+/** `<unix seconds>.<nonce>.<mac>` */
+export function createPass(options: PassOptions, { clock, random }: { clock: Clock; random: Random }): string {
+  const said = `${unixSeconds(clock)}.${toHex(random.bytes(NONCE_BYTES))}`;
+  return `${said}.${toHex(macOf(options, said))}`;
+}
+
+export function isValidPass(pass: string, options: PassOptions, clock: Clock): boolean {
+  const [time = '', nonce = '', mac = '', ...rest] = pass.split('.');
+  if (rest.length > 0 || !/^\d{1,12}$/.test(time) || !isHex(nonce, NONCE_BYTES) || !isHex(mac, MAC_BYTES)) return false;
+  if (Math.abs(unixSeconds(clock) - Number(time)) > FRESH_SECONDS) return false;
+  return timingSafeEqual(macOf(options, `${time}.${nonce}`), fromHex(mac));
+}
+
+function macOf({ network, secret }: PassOptions, said: string): Buffer {
+  return createHmac('sha3-256', secret).update(`tessera/peer/pass\0${network}\0${said}`).digest();
 }
