@@ -290,7 +290,7 @@ describe('docs/operations.md, run as it stands', () => {
     await ready('user');
     await pay(200);
     const old = run(onThisMachine(`tessera backup /backup/user ${unlock}`));
-    await expect(old).rejects.toThrow(/wrong_passphrase: .* the one with which their folder was begun/);
+    await expect(old).rejects.toThrow(/wrong_passphrase: .* the passphrase with which their folder was begun/);
   });
 
   it('a mempool and a storage node that are rebuilt, and at the end everything agrees with the archive', async () => {
