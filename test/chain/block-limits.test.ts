@@ -10,7 +10,7 @@ import type { Transaction } from '../../src/chain/types.js';
 import { account } from '../support/mempool.js';
 import { createPair } from '../support/mempool-and-archive.js';
 
-const LARGE = 20_000;
+const LARGE = 5_000;
 const alice = account('alice');
 
 const genesisWith = (outputs: number, blockRules = {}) =>
@@ -47,7 +47,7 @@ it.each([
   }
 });
 
-it('a block of 20,000 transactions is cut, mined, checked and stored where the genesis file allows it', {
+it('a block of 5,000 transactions is cut, mined, checked and stored where the genesis file allows it', {
   timeout: 300_000,
 }, async () => {
   const genesis = genesisWith(LARGE, { max_transactions: LARGE });

@@ -11,7 +11,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { isRead, type Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import { devOperations } from '../../src/api/routes/dev/operations.js';
@@ -40,6 +40,13 @@ const SERVERS: Readonly<Record<string, (socket: Socket) => void>> = {
 /** These go on until they are told to end. */
 const ENDLESS: ReadonlySet<string> = new Set(['watch']);
 
+/** Undo what the tests have opened, when all of them are done: some run side by side. */
+const cleanUps: (() => unknown)[] = [];
+
+afterAll(async () => {
+  for (const cleanUp of cleanUps) await cleanUp();
+});
+
 interface Dead {
   readonly url: string;
   /** The first lines of the requests. */
@@ -54,7 +61,7 @@ async function listen(onConnection: (socket: Socket, asked: string[]) => void): 
     onConnection(socket, asked);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
+  cleanUps.push(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
@@ -84,7 +91,7 @@ function hasWritten({ asked }: Dead): boolean {
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'tessera-no-answer-'));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  cleanUps.push(() => rm(path, { recursive: true, force: true }));
   return path;
 }
 
@@ -99,7 +106,7 @@ async function runProcess(argv: readonly string[], nodeFlags: readonly string[] 
   const cwd = await folder();
   const env = { PATH: process.env.PATH ?? '', TMPDIR: cwd };
   const child = spawn(process.execPath, [...nodeFlags, MAIN, ...argv], { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  cleanUps.push(() => void child.kill('SIGKILL'));
   const written = { out: '', err: '' };
   child.stdout.on('data', (chunk) => (written.out += String(chunk)));
   child.stderr.on('data', (chunk) => (written.err += String(chunk)));
@@ -113,7 +120,10 @@ describe.each(Object.entries(SERVERS))('a server %s', (what, answer) => {
   // Without a limit of its own, a command would keep the test waiting.
   const limited = ending.filter(({ spec }) => what !== SILENT || spec.flags.some(({ name }) => name === 'timeout'));
 
-  it.each(limited.map((command) => [command.name, command] as const))('is no success: %s', async (_name, command) => {
+  // What waits for its time limit waits beside others.
+  const test = what === SILENT ? it.concurrent : it;
+
+  test.each(limited.map((command) => [command.name, command] as const))('is no success: %s', async (_name, command) => {
     const server = await dead(answer);
     const { status, out, err } = await run(command, server.url);
     expect(server.asked, err).not.toEqual([]);

@@ -9,9 +9,11 @@ import { mutate } from './mutate.js';
 import { TARGETS } from './targets/index.js';
 
 const RUNS: Readonly<Record<string, number>> = {
-  bincode: 3_000,
-  scripts: 1_000,
-  peers: 400,
+  bincode: 2_000,
+  scripts: 400,
+  journal: 400,
+  records: 400,
+  peers: 200,
   certificates: 200,
   proofs: 150,
   keystore: 300,

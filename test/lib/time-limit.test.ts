@@ -46,14 +46,14 @@ describe('a time limit', () => {
   ])('ends a request to a node that says nothing %s', async (_when, hasHead) => {
     const client = new NodeClient({ url: await silentServer({ hasHead }), timeoutMs: 500 });
     const asked = client.api.getSupply().catch((error: unknown) => error);
-    await collectFor(10);
+    await collectFor(3);
     expect(await asked).toMatchObject({ code: 'node_unreachable' });
   });
 
   it('follows another signal, and begins anew when told to', async () => {
     const outer = new AbortController();
     const limit = new TimeLimit(60_000, outer.signal, () => new Error('late'));
-    await collectFor(10);
+    await collectFor(3);
     limit.restart();
     expect(limit.signal.aborted).toBe(false);
     outer.abort(new Error('stop'));

@@ -24,7 +24,7 @@ import { historyOf, settledHistory } from '../support/wallet-history.js';
 const PAYMENTS = 200;
 /** Payments at once while the node is killed. */
 const PAYERS = 20;
-const PASSPHRASE_KILLS = process.env.LONG_TESTS === undefined ? 4 : 40;
+const PASSPHRASE_KILLS = process.env.LONG_TESTS === undefined ? 2 : 40;
 /** Milliseconds: a change takes about 500, two derivations. */
 const CHANGE_LASTS = 600;
 const DONATION = 7_207_200;

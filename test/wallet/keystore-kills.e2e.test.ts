@@ -7,7 +7,7 @@ import { afterAll, expect, it } from 'vitest';
 import { newWallet, openWallet, PASSPHRASE, removeFolders } from '../support/wallet-fixtures.js';
 
 const CHILD = new URL('./change-until-killed.ts', import.meta.url).pathname;
-const KILLS = process.env.LONG_TESTS === undefined ? 10 : 40;
+const KILLS = process.env.LONG_TESTS === undefined ? 5 : 40;
 const passphraseOf = (round: number, change: number): string => `passphrase ${round} ${change}`;
 
 afterAll(removeFolders);

@@ -111,6 +111,10 @@ export const expensiveQuestions: Attack = {
   run: (arena) => ask(arena, true),
 };
 export const answersNobodyReads: Attack = { name: 'the same, and nobody reads', run: (arena) => ask(arena, false) };
-export const framesWithoutEnd: Attack = { name: 'frames larger than the role may send', run: sendWithoutEnd };
+export const framesWithoutEnd: Attack = {
+  name: 'frames larger than the role may send',
+  byHand: true,
+  run: sendWithoutEnd,
+};
 export const nonsenseFirst: Attack = { name: 'nonsense in place of a handshake', run: sendNonsense };
 export const replayedHandshakes: Attack = { name: 'replayed and reflected handshakes', run: replay };

@@ -107,5 +107,5 @@ async function holdSockets(arena: Arena): Promise<void> {
 }
 
 export const halfOpenHandshakes: Attack = { name: 'half-open handshakes, refilled', run: holdHandshakes };
-export const idleLinks: Attack = { name: 'idle links in every place', run: holdLinks };
+export const idleLinks: Attack = { name: 'idle links in every place', byHand: true, run: holdLinks };
 export const idleSockets: Attack = { name: 'sockets that say nothing', run: holdSockets };
