@@ -3,21 +3,17 @@
 import { loadConfig } from '../config/load.js';
 import { takeBackup } from '../db/backup/take-backup.js';
 import { systemClock } from '../lib/clock.js';
-import { stringifyExact } from '../lib/json.js';
 import { factsOf } from '../lib/roles.js';
 import { BACKUP_PASSPHRASE_FLAG, openToWrite } from './backup-folder.js';
-import { type Command, integerFlag, UsageError } from './command.js';
+import { integerFlag, type OwnCommand, printed, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { startProgress } from './progress.js';
+import { withProgress } from './progress.js';
 import { programVersion } from './version.js';
-import { JSON_FLAG } from './wallet/connection.js';
 
 const MAX_KEEP = 10_000;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'backup',
-    summary: 'Backs up the data of a node, running or stopped',
     description: [
       'Copies the data folder of the node into DIR, a folder of backups that is created if needed: databases, wallet, and the ' +
         'keys of the node and its API. The node may be running. Everything that it acknowledged before the command started is ' +
@@ -44,7 +40,6 @@ export const command: Command = {
         value: 'N',
         description: 'When the new backup is complete, removes all but the newest N backups in DIR.',
       },
-      JSON_FLAG,
     ],
     examples: [
       {
@@ -64,37 +59,29 @@ export const command: Command = {
     const loaded = loadConfig(configInput(args, context));
     const { node, network } = loaded.config;
     if (folder === '') throw new UsageError('DIR is missing');
-    const abort = new AbortController();
-    const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
     const store = await openToWrite(folder, loaded, args, context);
     try {
       const started = systemClock.monotonic();
-      const progress = startProgress('backup', 'bytes', context, systemClock);
-      const taken = await takeBackup(
-        {
-          dataDir: node.dataDir,
-          role: node.role,
-          networkName: network.name,
-          // The others can catch up from it.
-          lastDatabase: factsOf(node.role).databases[0],
-          program: programVersion(),
-          now: systemClock.now(),
-          signal: abort.signal,
-          onProgress: (done, total) => progress.update(done, total),
-        },
-        store,
-      ).finally(() => progress.end());
+      const facts = {
+        dataDir: node.dataDir,
+        role: node.role,
+        networkName: network.name,
+        // The others can catch up from it.
+        lastDatabase: factsOf(node.role).databases[0],
+        program: programVersion(),
+        now: systemClock.now(),
+      };
+      const taken = await withProgress(['backup', 'bytes'], context, (long) =>
+        takeBackup({ ...facts, ...long }, store),
+      );
       const removed = keep === undefined ? [] : await store.keepNewest(keep);
       await store.removeUnused();
       const seconds = Math.round(systemClock.monotonic() - started) / 1_000;
-      const report = args.has('json')
-        ? stringifyExact({ ...taken, removed, seconds, folder })
-        : `${folder}: backup ${taken.name} with ${taken.files} files, ${taken.bytes} bytes; new: ${taken.newFiles} files, ` +
-          `${taken.newBytes} bytes; checked, ${seconds} s${removed.length === 0 ? '' : `; ${removed.length} older removed`}`;
-      context.stdout.write(`${report}\n`);
-      return 0;
+      const text =
+        `${folder}: backup ${taken.name} with ${taken.files} files, ${taken.bytes} bytes; new: ${taken.newFiles} files, ` +
+        `${taken.newBytes} bytes; checked, ${seconds} s${removed.length === 0 ? '' : `; ${removed.length} older removed`}`;
+      return printed(args, context, { ...taken, removed, seconds, folder }, text);
     } finally {
-      for (const remove of removers) remove();
       await store.close();
     }
   },

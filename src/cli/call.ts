@@ -12,11 +12,10 @@ import { printableJson } from '../lib/printable.js';
 import { hasWallet, NODE_ROLES, type NodeRole, WALLET_ROLES } from '../lib/roles.js';
 import { argumentsOf, type ReadSource, readFileOrStdin } from './call-arguments.js';
 import { operationPage } from './call-page.js';
-import { type CliContext, type Command, type CommandSpec, type ParsedArgs, UsageError } from './command.js';
+import { type CliContext, type OwnCommand, type OwnSpec, type ParsedArgs, UsageError } from './command.js';
 import { TIMEOUT_FLAG } from './command-client.js';
 import { connect, nodeFlags, type WantedNode } from './node-access.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG } from './once.js';
-import { JSON_FLAG } from './wallet/connection.js';
 import { askSecret } from './wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './wallet/secrets.js';
 import { LOOK_FIRST } from './writes.js';
@@ -24,9 +23,7 @@ import { LOOK_FIRST } from './writes.js';
 /** Operations with one whole answer of JSON. */
 const CALLABLE: readonly Operation[] = OPERATIONS.filter(({ id }) => id !== 'getDocs' && id !== 'streamEvents');
 
-const spec: CommandSpec = {
-  name: 'call',
-  summary: 'Calls an operation of a node and prints the answer',
+const spec: OwnSpec = {
   description: [
     'OPERATION is the id of an operation; without one, all are listed. Arguments are key=value, where key is a member of the ' +
       'path, the query or the body; `tessera call OPERATION --help` lists them. Give a list by repeating its key or as JSON, ' +
@@ -51,11 +48,8 @@ const spec: CommandSpec = {
     TIMEOUT_FLAG,
     secretFlag(PASSPHRASE, 'the passphrase of the wallet, for operations that need it'),
     IDEMPOTENCY_KEY_FLAG,
-    {
-      ...JSON_FLAG,
-      description: 'Prints the unchanged answer on one line; bytes are lists of numbers.',
-    },
   ],
+  json: 'Prints the unchanged answer on one line; bytes are lists of numbers.',
   examples: [
     { line: 'tessera call', does: 'Lists the operations.' },
     { line: 'tessera call getSupply', does: 'The supply, from the mempool node on this machine.' },
@@ -70,9 +64,9 @@ const spec: CommandSpec = {
   exits: { 1: 'the node refused, or cannot be reached' },
 };
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec,
-  page: ([id = '']) => (id === '' || id.startsWith('-') ? undefined : operationPage(findOperation(id), spec)),
+  page: ([id = ''], call) => (id === '' || id.startsWith('-') ? undefined : operationPage(findOperation(id), call)),
   run: (args, context) => callCommand(args, context),
 };
 

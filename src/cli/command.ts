@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../config/suggest.js';
 import { type ErrorCode, TesseraError } from '../lib/errors.js';
+import { stringifyExact } from '../lib/json.js';
 
 /** Completions that a shell offers for a value: files, folders, or these words. A word that ends in `=` goes on. */
 export type Completion = 'files' | 'folders' | readonly string[];
@@ -119,12 +120,75 @@ export interface CommandEntry {
 
 export interface Command {
   readonly spec: CommandSpec;
-  /** The page of what the words after the command name, when that has one of its own. */
-  page?(words: readonly string[]): CommandSpec | undefined;
+  /** The page of what the words after the command name, when that has one of its own; `spec` is the page of the command. */
+  page?(words: readonly string[], spec: CommandSpec): CommandSpec | undefined;
   /** A group has commands of its own, named by the next word. */
   readonly commands?: readonly CommandEntry[];
   /** Resolves with the exit status when the command is done. Throws errors to be printed. */
   run(args: ParsedArgs, context: CliContext): Promise<number>;
+}
+
+/** What the file of a command says of it. Name and summary are in the list, and every command has --json. */
+export interface OwnSpec extends Omit<CommandSpec, 'name' | 'summary' | 'flags'> {
+  readonly flags?: readonly FlagSpec[];
+  /** What --json prints, where that needs a word. */
+  readonly json?: string;
+}
+
+/** A command as its file exports it. */
+export interface OwnCommand extends Omit<Command, 'spec'> {
+  readonly spec: OwnSpec;
+}
+
+/** A line of a list of commands. */
+type ListedCommand = readonly [name: string, summary: string, load: () => Promise<{ readonly command: OwnCommand }>];
+
+/** The commands of the program, or of a group. */
+export function commandList(list: readonly ListedCommand[], groupName = ''): readonly CommandEntry[] {
+  return list.map(([name, summary, load]) => ({
+    name,
+    summary,
+    load: async () => {
+      const { command } = await load();
+      const { json = 'Prints JSON for programs instead.', flags = [], ...spec } = command.spec;
+      const all = command.commands === undefined ? [...flags, { name: 'json', description: json }] : flags;
+      return { ...command, spec: { name: `${groupName}${name}`, summary, ...spec, flags: all } };
+    },
+  }));
+}
+
+/** A group of commands: what its name alone does is to ask for one of them. */
+export function group(
+  name: string,
+  list: readonly ListedCommand[],
+  spec: Pick<OwnSpec, 'description' | 'examples'>,
+): OwnCommand {
+  const commands = commandList(list, `${name} `);
+  return {
+    spec: { ...spec, commands },
+    commands,
+    async run() {
+      throw new UsageError(`name a command: tessera ${name} ${commands.map((one) => one.name).join('|')}`);
+    },
+  };
+}
+
+/** Prints the result: with --json the report on one line, else the text, if there is any. Returns the exit status, 0. */
+export function printed(args: ParsedArgs, { stdout }: CliContext, report: unknown, text: string): number {
+  const line = args.has('json') ? stringifyExact(report) : text;
+  if (line !== '') stdout.write(line.endsWith('\n') ? line : `${line}\n`);
+  return 0;
+}
+
+/** Calls the listener at SIGINT and SIGTERM; returns its removal. */
+export function onStopSignal(
+  { onSignal }: Pick<CliProcess, 'onSignal'>,
+  listener: (signal: 'SIGINT' | 'SIGTERM') => void,
+): () => void {
+  const removers = (['SIGINT', 'SIGTERM'] as const).map((signal) => onSignal(signal, () => listener(signal)));
+  return () => {
+    for (const remove of removers) remove();
+  };
 }
 
 /** A wrong command line: exit status 2 and a pointer to the help. */

@@ -1,108 +1,37 @@
 /** The list of commands. A command's file is imported when it is called or its help is asked for, and not before. */
 
 import { didYouMean } from '../config/suggest.js';
-import { type Command, type CommandEntry, type CommandSpec, UsageError } from './command.js';
+import { type Command, type CommandEntry, type CommandSpec, commandList, UsageError } from './command.js';
 
-export const COMMANDS: readonly CommandEntry[] = [
-  {
-    name: 'start',
-    summary: 'Runs a node (the default command)',
-    load: async () => (await import('./start.js')).command,
-  },
-  {
-    name: 'dev',
-    summary: 'Runs a whole network on this machine, with funded accounts',
-    load: async () => (await import('./dev.js')).command,
-  },
-  {
-    name: 'faucet',
-    summary: 'Pays an address from a dev network',
-    load: async () => (await import('./faucet.js')).command,
-  },
-  {
-    name: 'mine',
-    summary: 'Makes blocks in a dev network',
-    load: async () => (await import('./mine.js')).command,
-  },
-  {
-    name: 'config',
-    summary: 'Shows the configuration in effect, with sources',
-    load: async () => (await import('./config.js')).command,
-  },
-  {
-    name: 'wallet',
-    summary: 'Shows and uses a wallet: keys, balance, payments',
-    load: async () => (await import('./wallet.js')).command,
-  },
-  {
-    name: 'tx',
-    summary: 'Builds, signs (also offline) and sends transactions',
-    load: async () => (await import('./tx.js')).command,
-  },
-  {
-    name: 'trade',
-    summary: 'Trades tokens and items with other wallets',
-    load: async () => (await import('./trade.js')).command,
-  },
-  {
-    name: 'genesis',
-    summary: 'Creates or shows the genesis file of a network',
-    load: async () => (await import('./genesis.js')).command,
-  },
-  {
-    name: 'watch',
-    summary: 'Prints the events of a node as they happen',
-    load: async () => (await import('./watch.js')).command,
-  },
-  {
-    name: 'call',
-    summary: 'Calls an operation of a node and prints the answer',
-    load: async () => (await import('./call.js')).command,
-  },
-  {
-    name: 'verify',
-    summary: 'Checks the data of a stopped node',
-    load: async () => (await import('./verify.js')).command,
-  },
-  {
-    name: 'backup',
-    summary: 'Backs up the data of a node, running or stopped',
-    load: async () => (await import('./backup.js')).command,
-  },
-  {
-    name: 'restore',
-    summary: 'Restores a backup into an empty folder',
-    load: async () => (await import('./restore.js')).command,
-  },
-  {
-    name: 'doctor',
-    summary: 'Finds problems of a node and says what to do about them',
-    load: async () => (await import('./doctor.js')).command,
-  },
-  {
-    name: 'rebuild',
-    summary: 'Rebuilds the data of a node from the chain',
-    load: async () => (await import('./rebuild.js')).command,
-  },
-  {
-    name: 'openapi',
-    summary: 'Writes the OpenAPI documents of the API',
-    load: async () => (await import('./openapi.js')).command,
-  },
-  {
-    name: 'completion',
-    summary: 'Prints the completion script for a shell',
-    load: async () => (await import('./completion.js')).completionCommand(COMMANDS),
-  },
-  {
-    name: 'help',
-    summary: 'Explains a command, or the options of the configuration',
-    async load() {
-      const { helpCommand } = await import('./help-command.js');
-      return helpCommand({ entries: COMMANDS, find: pageOf });
-    },
-  },
-];
+export const COMMANDS: readonly CommandEntry[] = commandList([
+  ['start', 'Runs a node (the default command)', () => import('./start.js')],
+  ['dev', 'Runs a whole network on this machine, with funded accounts', () => import('./dev.js')],
+  ['faucet', 'Pays an address from a dev network', () => import('./faucet.js')],
+  ['mine', 'Makes blocks in a dev network', () => import('./mine.js')],
+  ['config', 'Shows the configuration in effect, with sources', () => import('./config.js')],
+  ['wallet', 'Shows and uses a wallet: keys, balance, payments', () => import('./wallet.js')],
+  ['tx', 'Builds, signs (also offline) and sends transactions', () => import('./tx.js')],
+  ['trade', 'Trades tokens and items with other wallets', () => import('./trade.js')],
+  ['genesis', 'Creates or shows the genesis file of a network', () => import('./genesis.js')],
+  ['watch', 'Prints the events of a node as they happen', () => import('./watch.js')],
+  ['call', 'Calls an operation of a node and prints the answer', () => import('./call.js')],
+  ['verify', 'Checks the data of a stopped node', () => import('./verify.js')],
+  ['backup', 'Backs up the data of a node, running or stopped', () => import('./backup.js')],
+  ['restore', 'Restores a backup into an empty folder', () => import('./restore.js')],
+  ['doctor', 'Finds problems of a node and says what to do about them', () => import('./doctor.js')],
+  ['rebuild', 'Rebuilds the data of a node from the chain', () => import('./rebuild.js')],
+  ['openapi', 'Writes the OpenAPI documents of the API', () => import('./openapi.js')],
+  [
+    'completion',
+    'Prints the completion script for a shell',
+    async () => ({ command: (await import('./completion.js')).completionCommand(COMMANDS) }),
+  ],
+  [
+    'help',
+    'Explains a command, or the options of the configuration',
+    async () => ({ command: (await import('./help-command.js')).helpCommand({ entries: COMMANDS, find: pageOf }) }),
+  ],
+]);
 
 /**
  * The command that the words begin with (`wallet`, `pay`), and the words after it. Throws `UsageError`, with the nearest
@@ -129,10 +58,5 @@ export async function findCommand(
 /** The page of the command, or of what the words after it name. */
 async function pageOf(words: readonly string[]): Promise<CommandSpec> {
   const { command, rest } = await findCommand(words);
-  return command.page?.(rest) ?? command.spec;
-}
-
-/** The command of that name. Throws `UsageError` with the nearest name. */
-export async function loadCommand(name: string): Promise<Command> {
-  return (await findCommand([name])).command;
+  return command.page?.(rest, command.spec) ?? command.spec;
 }

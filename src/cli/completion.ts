@@ -1,12 +1,10 @@
 /** `tessera completion`: the script by which a shell completes the command line, made from the table of commands. */
 
-import { stringifyExact } from '../lib/json.js';
-import { type Command, type CommandEntry, UsageError } from './command.js';
+import { type CommandEntry, type OwnCommand, printed, UsageError } from './command.js';
 import { bashCompletion } from './completion/bash.js';
 import { fishCompletion } from './completion/fish.js';
 import { type CompletedCommand, completedCommands } from './completion/table.js';
 import { zshCompletion } from './completion/zsh.js';
-import { JSON_FLAG } from './json-flag.js';
 
 const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = {
   bash: bashCompletion,
@@ -16,17 +14,15 @@ const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) =>
 const NAMES = Object.keys(SHELLS);
 
 /** The list of commands is given: this command is itself a part of it. */
-export const completionCommand = (entries: readonly CommandEntry[]): Command => ({
+export const completionCommand = (entries: readonly CommandEntry[]): OwnCommand => ({
   spec: {
-    name: 'completion',
-    summary: 'Prints the completion script for a shell',
     description: [
       'Prints a script for bash, zsh or fish that completes commands, flags, values of flags, names of options and operations, ' +
         'and files. It fits this version of the commands: write it again after an update. For one session, in bash and zsh: ' +
         'source <(tessera completion bash); in fish: tessera completion fish | source.',
     ],
     arguments: [{ name: 'SHELL', required: true, completes: NAMES, description: `${NAMES.join(', ')}.` }],
-    flags: [{ ...JSON_FLAG, description: 'Prints {shell, script} instead.' }],
+    json: 'Prints {shell, script} instead.',
     examples: [
       {
         line: 'tessera completion bash > ~/.local/share/bash-completion/completions/tessera',
@@ -39,12 +35,11 @@ export const completionCommand = (entries: readonly CommandEntry[]): Command => 
       { line: 'tessera completion fish > ~/.config/fish/completions/tessera.fish', does: 'For fish.' },
     ],
   },
-  async run(args, { stdout }) {
+  async run(args, context) {
     const [shell = ''] = args.positionals;
     const make = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
     if (make === undefined) throw new UsageError(`there is completion for ${NAMES.join(', ')}, not for ${shell}`);
     const script = make(await completedCommands(entries));
-    stdout.write(args.has('json') ? `${stringifyExact({ shell, script })}\n` : script);
-    return 0;
+    return printed(args, context, { shell, script }, script);
   },
 });

@@ -4,15 +4,13 @@ import { type DescribedOption, describeConfig } from '../config/describe.js';
 import { loadProcess } from '../config/load.js';
 import { sampleConfig, tomlValue } from '../config/sample.js';
 import { stringifyExact } from '../lib/json.js';
-import { type Command, type CommandSpec, UsageError } from './command.js';
+import { type OwnCommand, type OwnSpec, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 
 /** Column of the sources, if the line is shorter. */
 const SOURCE_COLUMN = 56;
 
-const spec: CommandSpec = {
-  name: 'config',
-  summary: 'Shows the configuration in effect, with sources',
+const spec: OwnSpec = {
   description: [
     'Loads the configuration as `tessera start` does with the same flags and environment, and prints every option ' +
       'with its value and source. Secrets are shown as <redacted>. Nothing is started. All mistakes are reported ' +
@@ -20,21 +18,18 @@ const spec: CommandSpec = {
   ],
   flags: [
     ...CONFIG_FLAGS,
-    {
-      name: 'json',
-      description:
-        'Prints a JSON array of {path, value, source, env, unit, description}; with several roles, an object with an ' +
-        'array for each role.',
-    },
     { name: 'sample', description: 'Prints a config file with every option, its meaning and its default.' },
   ],
+  json:
+    'Prints a JSON array of {path, value, source, env, unit, description}; with several roles, an object with an ' +
+    'array for each role.',
   examples: [
     { line: 'tessera config --role miner', does: 'Shows what a miner started with these flags would use.' },
     { line: 'tessera config --sample > node.toml', does: 'Writes a file to start from.' },
   ],
 };
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec,
   async run(args, context) {
     if (args.has('sample')) {

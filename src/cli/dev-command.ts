@@ -6,7 +6,6 @@ import { JOINT_API_PORT } from '../config/placing.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { CliContext, FlagSpec, ParsedArgs } from './command.js';
 import { CommandClient, TIMEOUT_FLAG } from './command-client.js';
-import { JSON_FLAG } from './json-flag.js';
 import { checkUrl } from './node-access.js';
 
 const DEFAULT_URL = `http://127.0.0.1:${JOINT_API_PORT}`;
@@ -19,7 +18,6 @@ export const DEV_FLAGS: readonly FlagSpec[] = [
     description: `The shared address of the network of \`tessera dev\`. Default: ${DEFAULT_URL}`,
   },
   TIMEOUT_FLAG,
-  JSON_FLAG,
 ];
 
 /** A client for the network that is meant. Throws `UsageError`. */

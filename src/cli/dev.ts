@@ -20,16 +20,8 @@ import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
 import { NodeLogger } from '../observability/logger.js';
 import { type BannerFacts, devBanner, devJson } from './banner.js';
-import {
-  type CliContext,
-  type Command,
-  type CommandSpec,
-  integerFlag,
-  type ParsedArgs,
-  UsageError,
-} from './command.js';
+import { type CliContext, integerFlag, type OwnCommand, type OwnSpec, type ParsedArgs, UsageError } from './command.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
-import { JSON_FLAG } from './json-flag.js';
 import { printFailure, runUntilStopped } from './lifecycle.js';
 import { parseAmount } from './wallet/amounts.js';
 
@@ -41,9 +33,7 @@ const SECONDS = /^\d{1,5}(\.\d{1,3})?$/;
 const MAX_PORT_OFFSET = 53_000;
 const MAX_PORT = 65_535;
 
-const spec: CommandSpec = {
-  name: 'dev',
-  summary: 'Runs a whole network on this machine, with funded accounts',
+const spec: OwnSpec = {
   description: [
     'Runs a mempool, a storage, a miner and a user node in one process, on their default ports on loopback, without API keys. ' +
       'One more address serves all of them together: open that one. Two wallets and ten accounts hold funds; their keys are ' +
@@ -147,13 +137,10 @@ const spec: CommandSpec = {
       short: 'q',
       description: 'Prints errors only, and with --json the line of JSON.',
     },
-    {
-      ...JSON_FLAG,
-      description:
-        'Prints only one line of JSON when the network is ready, with URLs, accounts and their keys. The log goes to ' +
-        'the error stream.',
-    },
   ],
+  json:
+    'Prints only one line of JSON when the network is ready, with URLs, accounts and their keys. The log goes to ' +
+    'the error stream.',
   examples: [
     { line: 'tessera dev', does: 'Starts a new network and prints URLs, keys and requests to try.' },
     {
@@ -322,7 +309,7 @@ function portFlag(args: ParsedArgs): number | 'off' | undefined {
   return args.value('port') === 'off' ? 'off' : integerFlag(args, 'port', 0, MAX_PORT);
 }
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec,
   run: (args, context) =>
     runDev(args, context, async () => {

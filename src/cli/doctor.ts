@@ -1,22 +1,18 @@
 /** `tessera doctor`: examines a node from outside, and says what is wrong and what to do. */
 
 import { loadProcess } from '../config/load.js';
-import { stringifyExact } from '../lib/json.js';
 import type { Finding, Verdict } from '../node/doctor/finding.js';
-import { type CliContext, type Command, integerFlag } from './command.js';
+import { type CliContext, integerFlag, type OwnCommand, printed } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { failureText } from './lifecycle.js';
-import { JSON_FLAG } from './wallet/connection.js';
 
 const DEFAULT_TIMEOUT_S = 30;
 const MAX_TIMEOUT_S = 600;
 /** Exit status when there are only warnings. */
 const WARNED = 3;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'doctor',
-    summary: 'Finds problems of a node and says what to do about them',
     description: [
       'Checks the program, the configuration and its safety, the genesis file, certificates, the data folder with ' +
         'its owner, marker, lock and seals, free disk space, file descriptors, ports, the node itself if it runs, ' +
@@ -32,7 +28,6 @@ export const command: Command = {
         value: 'SECONDS',
         description: `Seconds to wait in all. Default: ${DEFAULT_TIMEOUT_S}.`,
       },
-      JSON_FLAG,
     ],
     examples: [
       {
@@ -63,7 +58,7 @@ export const command: Command = {
       }
     }
     const has = (verdict: Verdict): boolean => findings.some((finding) => finding.verdict === verdict);
-    if (args.has('json')) context.stdout.write(`${stringifyExact(findings)}\n`);
+    printed(args, context, findings, '');
     return has('fail') ? 1 : has('warn') ? WARNED : 0;
   },
 };

@@ -1,16 +1,13 @@
 /** `tessera faucet`: tokens for an address, from a dev network. */
 
 import { payFromFaucet } from '../api/routes/dev/operations.js';
-import { stringifyExact } from '../lib/json.js';
-import type { Command } from './command.js';
+import { type OwnCommand, printed } from './command.js';
 import { addressOrDev } from './dev-account.js';
 import { DEV_FLAGS, devClient, onDevNetwork } from './dev-command.js';
 import { parseAmount, showAmount } from './wallet/amounts.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'faucet',
-    summary: 'Pays an address from a dev network',
     description: [
       'Pays from the miner’s wallet in a network of `tessera dev`. If blocks are made on demand, the payment is in a ' +
         'block when the command ends.',
@@ -33,11 +30,11 @@ export const command: Command = {
     const client = devClient(args, context);
     const paid = await onDevNetwork(client, () => client.call(payFromFaucet, { body }));
     const where = paid.block_num === null ? 'waits for a block' : `in block ${paid.block_num}`;
-    context.stdout.write(
-      args.has('json')
-        ? `${stringifyExact(paid)}\n`
-        : `paid ${showAmount(BigInt(paid.amount))} to ${paid.to_address}\n${paid.tx_hash} ${where}\n`,
+    return printed(
+      args,
+      context,
+      paid,
+      `paid ${showAmount(BigInt(paid.amount))} to ${paid.to_address}\n${paid.tx_hash} ${where}`,
     );
-    return 0;
   },
 };

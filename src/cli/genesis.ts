@@ -1,31 +1,19 @@
 /** `tessera genesis …`: the genesis file of a network. */
 
-import { type Command, type CommandEntry, UsageError } from './command.js';
+import { group, type OwnCommand } from './command.js';
 
-const COMMANDS: readonly CommandEntry[] = [
+export const command: OwnCommand = group(
+  'genesis',
+  [
+    ['new', 'Creates a genesis file, and keys for its owners', () => import('./genesis/new.js')],
+    ['show', 'Checks a genesis file and shows its contents', () => import('./genesis/show.js')],
+  ],
   {
-    name: 'new',
-    summary: 'Creates a genesis file, and keys for its owners',
-    load: async () => (await import('./genesis/new.js')).command,
-  },
-  {
-    name: 'show',
-    summary: 'Checks a genesis file and shows its contents',
-    load: async () => (await import('./genesis/show.js')).command,
-  },
-];
-
-export const command: Command = {
-  spec: {
-    name: 'genesis',
-    summary: 'Creates or shows the genesis file of a network',
     description: [
       'The genesis file says who owns what in block 0, and what is issued later in addition to mining rewards. Every ' +
         'node of a network needs the same file (network.genesis_file). It cannot be changed after the first block. ' +
         '`tessera help genesis COMMAND` explains a command.',
     ],
-    commands: COMMANDS,
-    flags: [],
     examples: [
       {
         line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
@@ -37,8 +25,4 @@ export const command: Command = {
       },
     ],
   },
-  commands: COMMANDS,
-  async run() {
-    throw new UsageError(`name a command: tessera genesis ${COMMANDS.map(({ name }) => name).join('|')}`);
-  },
-};
+);

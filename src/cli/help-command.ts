@@ -1,8 +1,7 @@
 /** `tessera help [TOPIC]`: the overview, the page of a command, or the options of the configuration. */
 
-import type { Command, CommandEntry, CommandSpec } from './command.js';
+import type { CommandEntry, CommandSpec, OwnCommand } from './command.js';
 import { commandJson, commandPage, overview, overviewJson } from './help.js';
-import { JSON_FLAG } from './json-flag.js';
 
 /** The list of commands, which this command is itself a part of. */
 export interface HelpModules {
@@ -10,10 +9,8 @@ export interface HelpModules {
   find(words: readonly string[]): Promise<CommandSpec>;
 }
 
-export const helpCommand = ({ entries, find }: HelpModules): Command => ({
+export const helpCommand = ({ entries, find }: HelpModules): OwnCommand => ({
   spec: {
-    name: 'help',
-    summary: 'Explains a command, or the options of the configuration',
     description: ['Prints the list of commands, the page of a command, or the meaning of configuration options.'],
     arguments: [
       {
@@ -28,7 +25,7 @@ export const helpCommand = ({ entries, find }: HelpModules): Command => ({
           'call: an operation.',
       },
     ],
-    flags: [{ ...JSON_FLAG, description: 'Prints the page as JSON: a list of commands, a command, or options.' }],
+    json: 'Prints the page as JSON: a list of commands, a command, or options.',
     examples: [
       { line: 'tessera help start', does: 'Explains the command start.' },
       { line: 'tessera help wallet pay', does: 'Explains a command of a group.' },

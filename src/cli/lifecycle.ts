@@ -11,7 +11,7 @@ import { stringifyExact } from '../lib/json.js';
 import type { Logger } from '../lib/logger.js';
 import { printable, printableJson } from '../lib/printable.js';
 import type { Service } from '../lib/service.js';
-import type { CliContext } from './command.js';
+import { type CliContext, onStopSignal } from './command.js';
 
 /** Milliseconds for a clean stop. */
 const STOP_TIMEOUT_MS = 5_000;
@@ -59,16 +59,11 @@ export async function runUntilStopped(running: Service, modules: LifecycleModule
 
 function listenForSignals(context: CliContext, onFirst: () => void): () => void {
   let seen = false;
-  const removers = (['SIGINT', 'SIGTERM'] as const).map((signal) =>
-    context.onSignal(signal, () => {
-      if (seen) context.exit(SIGNAL_EXITS[signal]);
-      else onFirst();
-      seen = true;
-    }),
-  );
-  return () => {
-    for (const remove of removers) remove();
-  };
+  return onStopSignal(context, (signal) => {
+    if (seen) context.exit(SIGNAL_EXITS[signal]);
+    else onFirst();
+    seen = true;
+  });
 }
 
 /** False when the stop failed or took too long; the process must then end without it. */

@@ -2,16 +2,13 @@
 
 import { makeBlocks } from '../api/routes/dev/operations.js';
 import { MAX_BLOCKS_PER_REQUEST } from '../api/routes/dev/service.js';
-import { stringifyExact } from '../lib/json.js';
-import { type Command, UsageError } from './command.js';
+import { type OwnCommand, printed, UsageError } from './command.js';
 import { DEV_FLAGS, devClient, onDevNetwork } from './dev-command.js';
 
 const MAX_BLOCKS = 100_000;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'mine',
-    summary: 'Makes blocks in a dev network',
     description: [
       'Makes blocks now in a network of `tessera dev`, even empty ones. They are stored when the command ends. Waiting ' +
         'transactions are in the first of them.',
@@ -40,7 +37,6 @@ export const command: Command = {
       last = BigInt(numbers.at(-1) ?? 0);
     }
     const blocks = first === last ? `block ${last}` : `blocks ${first} to ${last}`;
-    context.stdout.write(args.has('json') ? `${stringifyExact({ first, last })}\n` : `made ${blocks}\n`);
-    return 0;
+    return printed(args, context, { first, last }, `made ${blocks}`);
   },
 };

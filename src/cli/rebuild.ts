@@ -2,22 +2,18 @@
 
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
-import { systemClock } from '../lib/clock.js';
-import { stringifyExact } from '../lib/json.js';
 import { hasService, hasWallet } from '../lib/roles.js';
 import { REOPENED_HOURS } from '../wallet/start-over.js';
-import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from './command.js';
+import { type CliContext, integerFlag, type OwnCommand, type ParsedArgs, printed, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { startProgress } from './progress.js';
-import { JSON_FLAG } from './wallet/connection.js';
+import { withProgress } from './progress.js';
 
 /** A year. */
 const MAX_HOURS = 8_784;
+const TASK = ['rebuild', 'blocks'] as const;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'rebuild',
-    summary: 'Rebuilds the data of a node from the chain',
     description: [
       'Rebuilds the unspent outputs of a mempool node from the genesis file and the blocks of an archive, each fully ' +
         'validated. Transactions that are still in the old journal or pool, and in no block, are submitted again ' +
@@ -54,7 +50,6 @@ export const command: Command = {
           `Payments of the last N hours are sent again (default ${REOPENED_HOURS}). At most ` +
           'mempool.tx_status_lifetime_hours: the mempool node refuses older payments that are in a block.',
       },
-      JSON_FLAG,
     ],
     examples: [
       {
@@ -80,44 +75,21 @@ export const command: Command = {
     if (archive !== undefined && hasService(role, 'storage')) throw new UsageError('--archive is for mempool nodes');
     const hours = (hasWallet(role) ? integerFlag(args, 'hours', 0, MAX_HOURS) : undefined) ?? REOPENED_HOURS;
     const { DEFINITIONS } = await import('../node/roles/roles.js');
-    const { text, report, problems } = await withProgress(context, (onProgress, signal) =>
-      DEFINITIONS[role].rebuild({ config, archive, hours, signal, onProgress }),
+    const { text, report, problems } = await withProgress(TASK, context, (long) =>
+      DEFINITIONS[role].rebuild({ config, archive, hours, ...long }),
     );
-    print(args, context, text, report);
     for (const problem of problems) context.stderr.write(`${problem}\n`);
-    return 0;
+    return printed(args, context, report, text);
   },
 };
-
-/** Runs `work` with a bar of progress, and aborts it on SIGINT and SIGTERM. */
-async function withProgress<T>(
-  context: CliContext,
-  work: (onProgress: (done: number, total: number) => void, signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const abort = new AbortController();
-  const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
-  const progress = startProgress('rebuild', 'blocks', context, systemClock);
-  try {
-    return await work((done, total) => progress.update(done, total), abort.signal);
-  } finally {
-    progress.end();
-    for (const remove of removers) remove();
-  }
-}
 
 async function rebuildTheIndex(args: ParsedArgs, context: CliContext, config: Config): Promise<number> {
   if (!hasService(config.node.role, 'chainIndex')) throw new UsageError('--index is for storage nodes');
   const { readGenesis } = await import('../node/genesis-file.js');
   const { rebuildIndex } = await import('../node/rebuild/rebuild-index.js');
-  const { blocks, removed } = await withProgress(context, async (onProgress, signal) =>
-    rebuildIndex({ config, genesis: await readGenesis(config.network.genesisFile), signal, onProgress }),
-  );
+  const genesis = await readGenesis(config.network.genesisFile);
+  const { blocks, removed } = await withProgress(TASK, context, (long) => rebuildIndex({ config, genesis, ...long }));
   const off = `storage.index is false: ${removed ? 'the index is removed' : 'there is no index'}`;
   const text = blocks === null ? off : `the index of the chain is built anew, with ${blocks} blocks`;
-  print(args, context, text, { indexed_blocks: blocks, removed });
-  return 0;
-}
-
-function print(args: ParsedArgs, { stdout }: CliContext, text: string, report: object): void {
-  stdout.write(`${args.has('json') ? stringifyExact(report) : text}\n`);
+  return printed(args, context, { indexed_blocks: blocks, removed }, text);
 }

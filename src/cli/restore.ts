@@ -5,17 +5,13 @@ import type { BackupStore } from '../db/backup/backup-store.js';
 import { restoreBackup } from '../db/backup/restore-backup.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
-import { stringifyExact } from '../lib/json.js';
 import { BACKUP_PASSPHRASE_FLAG, openToRead } from './backup-folder.js';
-import type { CliContext, Command, ParsedArgs } from './command.js';
+import { type CliContext, type OwnCommand, type ParsedArgs, printed } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { startProgress } from './progress.js';
-import { JSON_FLAG } from './wallet/connection.js';
+import { withProgress } from './progress.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'restore',
-    summary: 'Restores a backup into an empty folder',
     description: [
       'Writes the newest backup in DIR, or that of --backup, into the data folder of the node, which must be empty or missing. ' +
         'Every file is checked while it is read, and every byte of the databases at the end. If interrupted, the same command ' +
@@ -29,7 +25,6 @@ export const command: Command = {
       { name: 'backup', value: 'NAME', description: 'The backup to restore. Default: the newest.' },
       { name: 'list', description: 'Lists the backups in DIR and restores nothing.' },
       BACKUP_PASSPHRASE_FLAG,
-      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera restore /backup/user --role user --list', does: 'Lists their names, times and sizes.' },
@@ -59,8 +54,7 @@ async function list(store: BackupStore, args: ParsedArgs, context: CliContext): 
     ({ name, created, program, files, bytes }) =>
       `${name}  ${created}  ${files} files, ${bytes} bytes, by ${program}\n`,
   );
-  context.stdout.write(args.has('json') ? `${stringifyExact(backups)}\n` : lines.join(''));
-  return 0;
+  return printed(args, context, backups, lines.join(''));
 }
 
 async function restore(
@@ -72,23 +66,11 @@ async function restore(
   const { dataDir } = config.node;
   const backup = args.value('backup') ?? (await store.names()).at(-1);
   if (backup === undefined) throw new TesseraError('backup_invalid', `${store.path} holds no finished backup`);
-  const abort = new AbortController();
-  const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
-  const progress = startProgress('restore', 'bytes', context, systemClock);
-  try {
-    const started = systemClock.monotonic();
-    const { files, bytes } = await restoreBackup(
-      { backup, dataDir, signal: abort.signal, onProgress: (done, total) => progress.update(done, total) },
-      store,
-    );
-    const seconds = Math.round(systemClock.monotonic() - started) / 1_000;
-    const report = args.has('json')
-      ? stringifyExact({ backup, data_dir: dataDir, files, bytes, seconds })
-      : `${dataDir}: backup ${backup} restored, ${files} files, ${bytes} bytes; checked, ${seconds} s`;
-    context.stdout.write(`${report}\n`);
-    return 0;
-  } finally {
-    progress.end();
-    for (const remove of removers) remove();
-  }
+  const started = systemClock.monotonic();
+  const { files, bytes } = await withProgress(['restore', 'bytes'], context, (long) =>
+    restoreBackup({ backup, dataDir, ...long }, store),
+  );
+  const seconds = Math.round(systemClock.monotonic() - started) / 1_000;
+  const text = `${dataDir}: backup ${backup} restored, ${files} files, ${bytes} bytes; checked, ${seconds} s`;
+  return printed(args, context, { backup, data_dir: dataDir, files, bytes, seconds }, text);
 }

@@ -51,7 +51,7 @@ export async function runCli(argv: readonly string[], caller: CliProcess): Promi
     const { command, rest } = await findCommand(named ? argv : [DEFAULT_COMMAND, ...argv]);
     name = command.spec.name;
     if (rest.includes('--help') || rest.includes('-h')) {
-      const spec = command.page?.(rest) ?? command.spec;
+      const spec = command.page?.(rest, command.spec) ?? command.spec;
       context.stdout.write(json ? commandJson(spec) : commandPage(spec));
       return 0;
     }

@@ -7,14 +7,12 @@ import { TesseraError } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
 import { NodeLogger } from '../observability/logger.js';
-import type { CliContext, Command, CommandSpec, Output, ParsedArgs } from './command.js';
+import type { CliContext, Output, OwnCommand, OwnSpec, ParsedArgs } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { errorFields, reportFailure, runUntilStopped } from './lifecycle.js';
 import { withTypedPassphrase } from './wallet/start-passphrase.js';
 
-const spec: CommandSpec = {
-  name: 'start',
-  summary: 'Runs a node (the default command)',
+const spec: OwnSpec = {
   description: [
     'Runs one node of the given role until SIGINT or SIGTERM, which stops it cleanly within five seconds; a second ' +
       'signal ends it at once. SIGHUP reads the configuration again, applies the log level and the API keys, and ' +
@@ -26,10 +24,8 @@ const spec: CommandSpec = {
     'A user or miner node needs the passphrase of its wallet, in wallet.passphrase_file or TESSERA_WALLET__PASSPHRASE. If ' +
       'neither is given, it asks for the passphrase on a terminal.',
   ],
-  flags: [
-    ...CONFIG_FLAGS,
-    { name: 'json', description: 'Writes the log as JSON lines, also on a terminal: --log-format json.' },
-  ],
+  flags: CONFIG_FLAGS,
+  json: 'Writes the log as JSON lines, also on a terminal: --log-format json.',
   examples: [
     { line: 'tessera --role storage', does: 'A storage node of the network on this machine.' },
     {
@@ -219,7 +215,7 @@ function several(group: StartedGroup): Started {
   };
 }
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec,
   run: (args, context) =>
     runNode(args, context, async () => {

@@ -1,52 +1,24 @@
 /** `tessera trade …`: trades of a node's wallet with other wallets, over its API. */
 
-import { type Command, type CommandEntry, UsageError } from './command.js';
+import { group, type OwnCommand } from './command.js';
 
-const COMMANDS: readonly CommandEntry[] = [
+export const command: OwnCommand = group(
+  'trade',
+  [
+    ['offer', 'Offers tokens or items in exchange for others', () => import('./trade/offer.js')],
+    ['accept', 'Accepts an offer', () => import('./trade/accept.js')],
+    ['complete', 'Continues a trade with the file of the other party', () => import('./trade/complete.js')],
+    ['list', 'Lists the trades of the wallet, and received offers', () => import('./trade/list.js')],
+    ['watch', 'Shows the progress of a trade, until its end', () => import('./trade/watch.js')],
+    ['cancel', 'Cancels a trade', () => import('./trade/cancel.js')],
+  ],
   {
-    name: 'offer',
-    summary: 'Offers tokens or items in exchange for others',
-    load: async () => (await import('./trade/offer.js')).command,
-  },
-  {
-    name: 'accept',
-    summary: 'Accepts an offer',
-    load: async () => (await import('./trade/accept.js')).command,
-  },
-  {
-    name: 'complete',
-    summary: 'Continues a trade with the file of the other party',
-    load: async () => (await import('./trade/complete.js')).command,
-  },
-  {
-    name: 'list',
-    summary: 'Lists the trades of the wallet, and received offers',
-    load: async () => (await import('./trade/list.js')).command,
-  },
-  {
-    name: 'watch',
-    summary: 'Shows the progress of a trade, until its end',
-    load: async () => (await import('./trade/watch.js')).command,
-  },
-  {
-    name: 'cancel',
-    summary: 'Cancels a trade',
-    load: async () => (await import('./trade/cancel.js')).command,
-  },
-];
-
-export const command: Command = {
-  spec: {
-    name: 'trade',
-    summary: 'Trades tokens and items with other wallets',
     description: [
       'Two wallets exchange tokens or items in one step: a block has both halves or neither. One wallet makes an ' +
         'offer, the other accepts it, the first confirms. Offer, acceptance and confirmation are files. Nodes that ' +
         'can reach each other exchange them over a link.',
       'Give or want an amount of tokens in display units, such as 1.5, or a number of items of a class: 3@GENESIS_HASH.',
     ],
-    commands: COMMANDS,
-    flags: [],
     examples: [
       {
         line: 'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json',
@@ -55,8 +27,4 @@ export const command: Command = {
       { line: 'tessera trade accept offer.json', does: 'Asks, then accepts it.' },
     ],
   },
-  commands: COMMANDS,
-  async run() {
-    throw new UsageError(`name a command: tessera trade ${COMMANDS.map(({ name }) => name).join('|')}`);
-  },
-};
+);

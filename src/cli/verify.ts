@@ -8,15 +8,13 @@ import { DataDir } from '../db/data-dir.js';
 import type { Kv } from '../db/kv.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
-import { stringifyExact } from '../lib/json.js';
 import { factsOf, hasWallet } from '../lib/roles.js';
 import type { RoleDefinition, VerifiedData } from '../node/roles/role.js';
-import { type Command, type CommandSpec, UsageError } from './command.js';
+import { type OwnCommand, type OwnSpec, printed, UsageError } from './command.js';
 import { TIMEOUT_FLAG } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
-import { startProgress } from './progress.js';
-import { JSON_FLAG } from './wallet/connection.js';
+import { interruptible, startProgress } from './progress.js';
 
 /** A journal in etcd is in no database. */
 function databasesOf({ node, journal }: Config): readonly string[] {
@@ -27,9 +25,7 @@ function databasesOf({ node, journal }: Config): readonly string[] {
 /** No key begins with this byte. */
 const END_OF_KEYS = Uint8Array.of(0xff);
 
-const spec: CommandSpec = {
-  name: 'verify',
-  summary: 'Checks the data of a stopped node',
+const spec: OwnSpec = {
   description: [
     'Reads every record of the node’s databases and checks its checksum. On a storage node, it also checks every ' +
       'block by the rules of the chain, every index entry against its data, and the index for explorers against a ' +
@@ -56,7 +52,6 @@ const spec: CommandSpec = {
     },
     CA_FILE_FLAG,
     TIMEOUT_FLAG,
-    JSON_FLAG,
   ],
   examples: [
     {
@@ -72,7 +67,7 @@ const spec: CommandSpec = {
   exits: { 1: 'a fault was found, or the data cannot be read' },
 };
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec,
   async run(args, context) {
     const { config } = loadConfig(configInput(args, context));
@@ -86,13 +81,10 @@ export const command: Command = {
       throw new UsageError('--archive is for mempool nodes and wallets');
     const node = args.value('node');
     if (node !== undefined && !hasWallet(role)) throw new UsageError('--node is for wallets');
-    const abort = new AbortController();
-    const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
     const directory = await DataDir.open(path, { role, networkName: config.network.name });
-    try {
+    return interruptible(context, async (signal) => {
       const databases = new Map<string, Kv>();
       const checks: { readonly database: string; readonly found: string }[] = [];
-      const { signal } = abort;
       const tools = {
         signal,
         progress: (task: string, unit: string) => startProgress(task, unit, context, systemClock),
@@ -116,12 +108,8 @@ export const command: Command = {
         data.note(await holdAgainstNode(client, data));
       }
       if (data !== undefined && archive !== undefined) data.note(await holdAgainst(archive, data, definition));
-      if (args.has('json')) context.stdout.write(`${stringifyExact({ data_dir: path, role, checks })}\n`);
-      return 0;
-    } finally {
-      for (const remove of removers) remove();
-      await directory.close();
-    }
+      return printed(args, context, { data_dir: path, role, checks }, '');
+    }).finally(() => directory.close());
   },
 };
 

@@ -4,14 +4,13 @@ import { followEvents, type ReceivedEvent } from '../client/events.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
 import { printable, printableJson } from '../lib/printable.js';
 import { NODE_ROLES, rolesWithTopics } from '../lib/roles.js';
-import type { CliContext, Command, CommandSpec, ParsedArgs } from './command.js';
+import type { CliContext, OwnCommand, OwnSpec, ParsedArgs } from './command.js';
 import { withAdvice } from './command-client.js';
 import { printFailure } from './lifecycle.js';
 import { accessNode, nodeFlags, type WantedNode } from './node-access.js';
+import { interruptible } from './progress.js';
 
-const spec: CommandSpec = {
-  name: 'watch',
-  summary: 'Prints the events of a node as they happen',
+const spec: OwnSpec = {
   description: [
     'Reads the event stream of a node (GET /v1/events) and prints a line for each event: blocks on any node, transactions on ' +
       'mempool nodes, payments and balance on nodes with a wallet, which needs an API key.',
@@ -31,8 +30,8 @@ const spec: CommandSpec = {
       completes: ['blocks', 'transactions', 'wallet'],
       description: 'Topics, separated by commas: blocks, transactions, wallet. Default: all topics of the node.',
     },
-    { name: 'json', description: 'Prints each event as a JSON object on a line: id, event, data.' },
   ],
+  json: 'Prints each event as a JSON object on a line: id, event, data.',
   examples: [
     { line: 'tessera watch', does: 'Prints blocks and transactions of the mempool node on this machine.' },
     { line: 'tessera watch -u http://127.0.0.1:3000 -t wallet', does: 'Prints payments and balance of the user node.' },
@@ -41,7 +40,7 @@ const spec: CommandSpec = {
   exits: { 1: 'the node refuses: a wrong topic, or no API key' },
 };
 
-export const command: Command = { spec, run: watch };
+export const command: OwnCommand = { spec, run: watch };
 
 async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
   const topics = args.value('topics');
@@ -49,18 +48,14 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
   const url = new URL('/v1/events', base);
   if (topics !== undefined) url.searchParams.set('topics', topics);
   const show = args.has('json') ? jsonLine : textLine;
-  const stop = new AbortController();
-  const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => stop.abort()));
   const onLost = (error: unknown): void => printFailure(error, context);
-  try {
-    const events = followEvents({ url: url.href, apiKey, fetch, signal: stop.signal }, onLost);
+  return interruptible(context, async (signal) => {
+    const events = followEvents({ url: url.href, apiKey, fetch, signal }, onLost);
     for await (const event of events) context.stdout.write(`${show(event)}\n`);
     return 0;
-  } catch (error) {
+  }).catch((error) => {
     throw withAdvice(error);
-  } finally {
-    for (const remove of removers) remove();
-  }
+  });
 }
 
 /** Any node has events; those of a wallet are looked for as `tessera wallet` does. */

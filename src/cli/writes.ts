@@ -3,7 +3,7 @@
 import { mayHaveActed, UnknownOutcome } from '../client/repeat.js';
 import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import { type CliProcess, ExitError, type WriteWatch } from './command.js';
+import { type CliProcess, ExitError, onStopSignal, type WriteWatch } from './command.js';
 
 /** Exit status when it is not known whether it was done. */
 export const UNKNOWN = 3;
@@ -26,7 +26,7 @@ export class Writes implements WriteWatch {
     const stop = (): void => {
       interrupted.reject(new UnknownOutcome(new TesseraError('aborted', 'interrupted while the request was out')));
     };
-    const removers = (['SIGINT', 'SIGTERM'] as const).map((signal) => this.#process.onSignal(signal, stop));
+    const remove = onStopSignal(this.#process, stop);
     try {
       const answer = await Promise.race([request, interrupted.promise]);
       this.#isOut = false;
@@ -35,7 +35,7 @@ export class Writes implements WriteWatch {
       this.#isOut = !isTesseraError(error) || error instanceof UnknownOutcome || mayHaveActed(error);
       throw error;
     } finally {
-      for (const remove of removers) remove();
+      remove();
     }
   }
 

@@ -6,14 +6,13 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
 import { OPERATIONS as KNOWN } from '../../src/api/operations.js';
-import { callCommand, command } from '../../src/cli/call.js';
-import { parseCommandLine } from '../../src/cli/command.js';
+import { callCommand } from '../../src/cli/call.js';
 import { runCli } from '../../src/cli/run.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, type AppSetup, openApp } from '../support/api/app.js';
 import { ADDRESS, type Calls, ODD_AMOUNT, OTHER_ADDRESS, PASSPHRASE, TX_HASH } from '../support/api/fakes.js';
-import { createContext } from '../support/cli-context.js';
+import { createContext, parseFor } from '../support/cli-context.js';
 
 const OPERATIONS: readonly Operation[] = KNOWN;
 
@@ -24,7 +23,7 @@ interface Ran {
 
 async function run(argv: readonly string[], files: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const context = createContext();
-  const args = parseCommandLine(command.spec, argv);
+  const args = await parseFor('call', ...argv);
   const status = await callCommand(args, context, async (name) => files[name] ?? '');
   return { status, stdout: context.out() };
 }

@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { devBanner, exampleRequests } from '../../src/cli/banner.js';
-import { type Command, parseCommandLine } from '../../src/cli/command.js';
-import { type DevOptions, command as devCommand, runDev } from '../../src/cli/dev.js';
-import { runNode, command as startCommand } from '../../src/cli/start.js';
+import { type DevOptions, runDev } from '../../src/cli/dev.js';
+import { runNode } from '../../src/cli/start.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import { devConfig } from '../../src/config/dev-config.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { createContext, noGroup } from '../support/cli-context.js';
+import { createContext, noGroup, parseFor } from '../support/cli-context.js';
 
 const urls = {
   mempool: 'http://127.0.0.1:3003',
@@ -19,7 +18,6 @@ const urls = {
   user: 'http://127.0.0.1:3000',
 };
 const never = new Promise<never>(() => undefined);
-const parse = ({ spec }: Command, ...args: string[]) => parseCommandLine(spec, args);
 
 /** The words that other dev chains print. */
 const WORDS = 'test test test test test test test test test test test junk';
@@ -49,7 +47,7 @@ describe('start', () => {
       config = given;
       return node;
     };
-    const args = parse(startCommand, '-r', 'user', '-d', '/data', '-p', '4000', '-l', 'silent');
+    const args = await parseFor('start', '-r', 'user', '-d', '/data', '-p', '4000', '-l', 'silent');
     const status = runNode(args, context, async () => ({ createNode, ...noGroup }));
     await started;
     context.raise('SIGTERM');
@@ -63,7 +61,7 @@ describe('start', () => {
     const { node, started } = fakeNode();
     const reloaded: Config[] = [];
     const createNode = async () => ({ ...node, reload: async (config: Config) => void reloaded.push(config) });
-    const status = runNode(parse(startCommand, '-r', 'user', '-l', 'silent'), context, async () => ({
+    const status = runNode(await parseFor('start', '-r', 'user', '-l', 'silent'), context, async () => ({
       createNode,
       ...noGroup,
     }));
@@ -79,7 +77,7 @@ describe('start', () => {
     const { node, started } = fakeNode();
     let reloads = 0;
     const createNode = async () => ({ ...node, reload: async () => void reloads++ });
-    const status = runNode(parse(startCommand, '-r', 'user', '-l', 'silent'), context, async () => {
+    const status = runNode(await parseFor('start', '-r', 'user', '-l', 'silent'), context, async () => {
       // Without a listener it would have ended the process.
       expect(context.listeners()).toBeGreaterThan(0);
       context.raise('SIGHUP');
@@ -94,7 +92,7 @@ describe('start', () => {
 
   it('says why a node cannot be made', async () => {
     const context = createContext();
-    const args = parse(startCommand, '-r', 'user', '-l', 'silent');
+    const args = await parseFor('start', '-r', 'user', '-l', 'silent');
     const createNode = () => Promise.reject(new Error('no wallet'));
     expect(await runNode(args, context, async () => ({ createNode, ...noGroup }))).toBe(1);
     expect(context.err()).toContain('no wallet');
@@ -110,7 +108,7 @@ describe('dev', () => {
       requests.push(request);
       return node;
     };
-    const status = runDev(parse(devCommand, ...flags), context, async () => ({ createDevNetwork }));
+    const status = runDev(await parseFor('dev', ...flags), context, async () => ({ createDevNetwork }));
     await started;
     const [request] = requests;
     const own = request?.dataDir.startsWith(tmpdir()) === true;
@@ -139,7 +137,7 @@ describe('dev', () => {
       const stop = () => Promise.reject(new Error('the disk is full'));
       return { ...node, stop, isUnsaved: true };
     };
-    const args = parse(devCommand, '--state', 'chain.state', '--log-level', 'silent');
+    const args = await parseFor('dev', '--state', 'chain.state', '--log-level', 'silent');
     const status = runDev(args, context, async () => ({ createDevNetwork }));
     await started;
     context.raise('SIGINT');
@@ -195,14 +193,14 @@ describe('dev', () => {
     [['--data', 'a', '--state', 'b'], 'give one'],
   ])('refuses %j', async (flags, message) => {
     const load = () => Promise.reject(new Error('must not be called'));
-    await expect(runDev(parse(devCommand, ...flags), createContext(), load)).rejects.toThrow(message);
+    await expect(runDev(await parseFor('dev', ...flags), createContext(), load)).rejects.toThrow(message);
   });
 
   it('moves the address of the whole network, or leaves it out', async () => {
     expect((await runNetwork('--port', '0')).request?.port).toBe(0);
     expect((await runNetwork('-p', 'off')).request?.port).toBe('off');
     expect((await runNetwork()).request?.port).toBeUndefined();
-    const wrong = runDev(parse(devCommand, '--port', '65536'), createContext(), () =>
+    const wrong = runDev(await parseFor('dev', '--port', '65536'), createContext(), () =>
       Promise.reject(new Error('called')),
     );
     await expect(wrong).rejects.toThrow('--port');
@@ -211,7 +209,7 @@ describe('dev', () => {
   it('refuses a wrong option before anything is made', async () => {
     const context = createContext();
     const load = () => Promise.reject(new Error('must not be called'));
-    await expect(runDev(parse(devCommand, '-s', 'mining.treads=2'), context, load)).rejects.toMatchObject({
+    await expect(runDev(await parseFor('dev', '-s', 'mining.treads=2'), context, load)).rejects.toMatchObject({
       code: 'invalid_config',
     });
   });

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { devJson } from '../../src/cli/banner.js';
-import { type Command, type CommandEntry, parseCommandLine } from '../../src/cli/command.js';
+import type { Command, CommandEntry } from '../../src/cli/command.js';
 import { COMMANDS } from '../../src/cli/commands.js';
 import { runCli } from '../../src/cli/run.js';
-import { runNode, command as startCommand } from '../../src/cli/start.js';
+import { runNode } from '../../src/cli/start.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import type { Config } from '../../src/config/schema.js';
-import { createContext, noGroup } from '../support/cli-context.js';
+import { createContext, noGroup, parseFor } from '../support/cli-context.js';
 
 const PAGE = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 
@@ -151,7 +151,7 @@ describe('--json', () => {
       config = given;
       throw new Error('enough');
     };
-    const args = parseCommandLine(startCommand.spec, ['--role', 'storage', '-l', 'silent', '--json']);
+    const args = await parseFor('start', '--role', 'storage', '-l', 'silent', '--json');
     await runNode(args, createContext(), async () => ({ createNode, ...noGroup }));
     expect(config?.log.format).toBe('json');
   });

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { parseCommandLine, UsageError } from '../../src/cli/command.js';
-import { COMMANDS, loadCommand } from '../../src/cli/commands.js';
+import { UsageError } from '../../src/cli/command.js';
+import { COMMANDS, findCommand } from '../../src/cli/commands.js';
 import { runCli } from '../../src/cli/run.js';
 import { OPTIONS } from '../../src/config/option-table.js';
 import { sampleConfig } from '../../src/config/sample.js';
-import { createContext } from '../support/cli-context.js';
+import { createContext, parseFor } from '../support/cli-context.js';
 
 async function run(args: readonly string[], env = {}) {
   const context = createContext(env);
@@ -65,15 +65,14 @@ describe('the command line', () => {
   });
 
   it('keeps the order of a repeated flag', async () => {
-    const { spec } = await loadCommand('start');
-    expect(parseCommandLine(spec, ['-s', 'a=1', '--set=b=2']).values('set')).toEqual(['a=1', 'b=2']);
-    expect(() => parseCommandLine(spec, ['-z'])).toThrow(UsageError);
+    expect((await parseFor('start', '-s', 'a=1', '--set=b=2')).values('set')).toEqual(['a=1', 'b=2']);
+    await expect(parseFor('start', '-z')).rejects.toThrow(UsageError);
   });
 });
 
 describe('help', () => {
   it.each(COMMANDS.map(({ name }) => name))('has a page with the same summary as the overview: %s', async (name) => {
-    const { spec } = await loadCommand(name);
+    const { spec } = (await findCommand([name])).command;
     expect(spec.name).toBe(name);
     expect(COMMANDS.find((entry) => entry.name === name)?.summary).toBe(spec.summary);
     const { out } = await run(['help', name]);

@@ -5,15 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseCommandLine } from '../../src/cli/command.js';
 import { accessNode, type WantedNode } from '../../src/cli/node-access.js';
 import { runCli } from '../../src/cli/run.js';
-import { type GroupOptions, runNode, command as startCommand } from '../../src/cli/start.js';
-import { command as walletCommand } from '../../src/cli/wallet/balance.js';
+import { type GroupOptions, runNode } from '../../src/cli/start.js';
 import { lockFolder } from '../../src/db/folder-lock.js';
 import { noteApi } from '../../src/db/running-node.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { createContext } from '../support/cli-context.js';
+import { createContext, parseFor } from '../support/cli-context.js';
 
 const ALL = 'mempool,storage,miner,user';
 const KEY = 'a'.repeat(64);
@@ -50,7 +48,7 @@ describe('start with several roles', () => {
       };
     };
     const createNode = () => Promise.reject(new Error('several nodes are wanted'));
-    const args = parseCommandLine(startCommand.spec, ['--config', file, '-l', 'silent']);
+    const args = await parseFor('start', '--config', file, '-l', 'silent');
     const status = runNode(args, context, async () => ({ createNode, createGroup }));
     await started.promise;
     expect(made?.joint.api.port).toBe(1);
@@ -70,7 +68,7 @@ describe('start with several roles', () => {
 
 describe('a command that asks a node of such a process', () => {
   const access = async (file: string, wanted: WantedNode, ...flags: string[]) => {
-    const args = parseCommandLine(walletCommand.spec, ['--config', file, ...flags]);
+    const args = await parseFor('wallet balance', '--config', file, ...flags);
     return accessNode(args, createContext(), wanted);
   };
 

@@ -6,13 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parseCommandLine } from '../../src/cli/command.js';
 import { runCli } from '../../src/cli/run.js';
-import { runNode, command as startCommand } from '../../src/cli/start.js';
+import { runNode } from '../../src/cli/start.js';
 import type { Config } from '../../src/config/schema.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { Keystore } from '../../src/wallet/keys/keystore.js';
-import { createContext, noGroup } from '../support/cli-context.js';
+import { createContext, noGroup, parseFor } from '../support/cli-context.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 const QUESTION = 'Passphrase of the wallet: ';
@@ -52,7 +51,7 @@ async function started(typed: string, ...flags: string[]) {
       throw new Error('enough');
     },
   });
-  const args = parseCommandLine(startCommand.spec, ['--role', 'user', '-l', 'silent', ...flags]);
+  const args = await parseFor('start', '--role', 'user', '-l', 'silent', ...flags);
   const failed = await runNode(args, context, load).catch((error: unknown) => error);
   return { passphrase: config?.wallet.passphrase, err: context.err(), failed };
 }

@@ -8,16 +8,15 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DISPLAY_UNIT } from '../../src/chain/constants.js';
-import { parseCommandLine } from '../../src/cli/command.js';
 import { runCli } from '../../src/cli/run.js';
-import { runNode, command as startCommand } from '../../src/cli/start.js';
+import { runNode } from '../../src/cli/start.js';
 import { parseAmount, showDisplay } from '../../src/cli/wallet/amounts.js';
 import { askSecret, confirm } from '../../src/cli/wallet/prompt.js';
 import { askNewPassphrase } from '../../src/cli/wallet/secrets.js';
 import { whileWaiting } from '../../src/cli/wallet/waiting.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { createContext, noGroup } from '../support/cli-context.js';
+import { createContext, noGroup, parseFor } from '../support/cli-context.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { fc, test } from '../support/property.js';
 
@@ -237,7 +236,7 @@ describe('the start of a node at a terminal', () => {
         throw new Error('enough');
       },
     });
-    const args = parseCommandLine(startCommand.spec, ['-l', 'silent', '-c', 'config/dev.toml', ...flags]);
+    const args = await parseFor('start', '-l', 'silent', '-c', 'config/dev.toml', ...flags);
     await runNode(args, context, load);
     return { passphrase: config?.wallet.passphrase, context };
   }

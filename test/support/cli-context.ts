@@ -1,7 +1,8 @@
 /** A process for commands to run in: collects what they print, raises signals on demand. */
 
 import { PassThrough } from 'node:stream';
-import type { CliContext } from '../../src/cli/command.js';
+import { type CliContext, type ParsedArgs, parseCommandLine } from '../../src/cli/command.js';
+import { findCommand } from '../../src/cli/commands.js';
 import { Writes } from '../../src/cli/writes.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 
@@ -40,6 +41,12 @@ export function createContext(env: Readonly<Record<string, string>> = {}): TestC
     listeners: () => signals.size,
     exited: exited.promise,
   };
+}
+
+/** The arguments as the command of that name reads them. */
+export async function parseFor(name: string, ...args: readonly string[]): Promise<ParsedArgs> {
+  const { command } = await findCommand(name.split(' '));
+  return parseCommandLine(command.spec, args);
 }
 
 /** For `start` with one role. */

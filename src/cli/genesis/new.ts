@@ -10,8 +10,7 @@ import { toHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
-import { type Command, type ParsedArgs, UsageError } from '../command.js';
-import { JSON_FLAG } from '../json-flag.js';
+import { type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { writeNewFile } from '../new-file.js';
 import { parseAmount } from '../wallet/amounts.js';
 import { checkGenesisText, factsJson, factsText } from './facts.js';
@@ -21,10 +20,8 @@ const GENESIS_MODE = 0o644;
 const KEYS_MODE = 0o600;
 const MAX_MESSAGE = 500;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'genesis new',
-    summary: 'Creates a genesis file, and keys for its owners',
     description: [
       'Writes FILE, which says who owns what in block 0. An owner is an existing address (--owner) or a new key pair ' +
         '(--new-owner), whose private key is written to the file of --keys, mode 0600, in the form that `tessera wallet import` ' +
@@ -78,7 +75,6 @@ export const command: Command = {
         description: 'A text that block 0 contains. Default: the current time.',
       },
       { name: 'raw', description: 'AMOUNT is in raw units, 72072000 to a display unit.' },
-      JSON_FLAG,
     ],
     examples: [
       {

@@ -1,19 +1,15 @@
 /** `tessera genesis show`: checks a genesis file as a node does and shows what it says. */
 
-import type { Command } from '../command.js';
-import { JSON_FLAG } from '../json-flag.js';
+import type { OwnCommand } from '../command.js';
 import { factsJson, factsText, readGenesisFile } from './facts.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'genesis show',
-    summary: 'Checks a genesis file and shows its contents',
     description: [
       'Reads the file as a node does when it starts, and prints its fingerprint, the outputs of block 0 and later ' +
         'issuances. Files with the same fingerprint start the same chain; nodes compare it when they link.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The genesis file.' }],
-    flags: [JSON_FLAG],
     examples: [
       { line: 'tessera genesis show /etc/tessera/genesis.json', does: 'Shows the fingerprint and the first owners.' },
     ],

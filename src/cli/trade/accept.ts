@@ -4,18 +4,16 @@ import { acceptTrade, getTrade } from '../../api/routes/wallet/trade-operations.
 import type { NodeClient } from '../../client/client.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
-import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
-import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
+import type { CliContext, OwnCommand, ParsedArgs } from '../command.js';
+import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
+import { ASKING_EXITS, askSecret, checkMayAsk, confirm } from '../wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
 import { type HandOver, OUT_FLAG, readDocumentFile, showTrade, withOut } from './shown.js';
 
 const TRADE_ID = /^[0-9a-f]{64}$/;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'trade accept',
-    summary: 'Accepts an offer',
     description: [
       'Accepts the offer in a file, or a received offer by its ID (`tessera trade list`), and reserves what it asks for. If the ' +
         'offer names the node of its maker, this node sends the acceptance there until the offer expires, and the trade ' +
@@ -30,13 +28,12 @@ export const command: Command = {
         description: 'File with the offer, or the ID of a received offer.',
       },
     ],
-    flags: [OUT_FLAG, ...NODE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG, JSON_FLAG],
+    flags: [OUT_FLAG, ...NODE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG],
     examples: [{ line: 'tessera trade accept offer.json --out acceptance.json', does: 'Asks, then accepts.' }],
     again: 'run the same command again: an offer is accepted only once',
     exits: {
       ...NODE_EXITS,
-      [DECLINED]: 'the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      ...ASKING_EXITS,
     },
   },
   run: (args, context) => withOut(args, context, (out) => accept(args, context, out)),
@@ -44,9 +41,7 @@ export const command: Command = {
 
 async function accept(args: ParsedArgs, context: CliContext, out: HandOver): Promise<number> {
   const [named = ''] = args.positionals;
-  if (!args.has('yes') && !isInteractive(context)) {
-    throw new UsageError('this command asks before it accepts, and there is no terminal to ask on: add --yes');
-  }
+  checkMayAsk(args, context, 'accepts');
   const given = givenSecret(PASSPHRASE, args, context);
   const client = connect(args, context);
   const offer = TRADE_ID.test(named) ? await received(named, client) : await readDocumentFile(named);

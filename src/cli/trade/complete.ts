@@ -2,14 +2,12 @@
 
 import { completeTrade } from '../../api/routes/wallet/trade-operations.js';
 import { stringifyExact } from '../../lib/json.js';
-import type { CliContext, Command, ParsedArgs } from '../command.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
+import type { CliContext, OwnCommand, ParsedArgs } from '../command.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
 import { type HandOver, OUT_FLAG, readDocumentFile, showTrade, withOut } from './shown.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'trade complete',
-    summary: 'Continues a trade with the file of the other party',
     description: [
       'For the maker of an offer, FILE is the acceptance. The command sends the maker’s half, and writes the confirmation for ' +
         'the taker to --out, or shows it. For the taker, FILE is the confirmation. The command sends the taker’s half, and a ' +
@@ -17,7 +15,7 @@ export const command: Command = {
         'changes nothing.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The acceptance or the confirmation.' }],
-    flags: [OUT_FLAG, ...NODE_FLAGS, JSON_FLAG],
+    flags: [OUT_FLAG, ...NODE_FLAGS],
     examples: [
       { line: 'tessera trade complete acceptance.json --out confirmation.json', does: 'The maker confirms.' },
       { line: 'tessera trade complete confirmation.json', does: 'The taker sends its half too.' },

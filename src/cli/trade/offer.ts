@@ -2,19 +2,17 @@
 
 import { offerTrade } from '../../api/routes/wallet/trade-operations.js';
 import { stringifyExact } from '../../lib/json.js';
-import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, integerFlag, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG } from '../once.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
-import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
+import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from '../wallet/connection.js';
+import { ASKING_EXITS, askSecret, checkMayAsk, confirm } from '../wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
 import { type HandOver, OUT_FLAG, parseAsset, RAW_FLAG, showAsset, showTrade, withOut } from './shown.js';
 
 const MAX_VALID_FOR = 30 * 86_400;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'trade offer',
-    summary: 'Offers tokens or items in exchange for others',
     description: [
       'Makes an offer, and reserves what it gives until the trade has ended. The offer is written to --out, or shown. Anyone ' +
         'who has it can accept it; the first acceptance counts. With --to it is sent to another node, which lists it.',
@@ -33,7 +31,6 @@ export const command: Command = {
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
       IDEMPOTENCY_KEY_FLAG,
       YES_FLAG,
-      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json', does: 'Writes offer.json.' },
@@ -45,8 +42,7 @@ export const command: Command = {
     again: 'the message says how to repeat it safely',
     exits: {
       ...NODE_EXITS,
-      [DECLINED]: 'the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      ...ASKING_EXITS,
     },
   },
   run: (args, context) => withOut(args, context, (out) => offer(args, context, out)),
@@ -58,9 +54,7 @@ async function offer(args: ParsedArgs, context: CliContext, out: HandOver): Prom
   const isRaw = args.has('raw');
   const assets = { give: parseAsset(give, isRaw), want: parseAsset(want, isRaw) };
   const validFor = integerFlag(args, 'valid-for', 1, MAX_VALID_FOR) ?? null;
-  if (!args.has('yes') && !isInteractive(context)) {
-    throw new UsageError('this command asks before it offers, and there is no terminal to ask on: add --yes');
-  }
+  checkMayAsk(args, context, 'offers');
   const given = givenSecret(PASSPHRASE, args, context);
   const client = connect(args, context);
   const question = `Give ${showAsset(assets.give)} for ${showAsset(assets.want)}?`;

@@ -4,24 +4,22 @@ import { getTrade } from '../../api/routes/wallet/trade-operations.js';
 import { errorMessage, isTesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
-import { type Command, ExitError } from '../command.js';
+import { ExitError, type OwnCommand } from '../command.js';
 import { lookUntil } from '../look-again.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from '../wallet/connection.js';
 import { UNKNOWN } from '../writes.js';
 import type { Trade } from './shown.js';
 
 const ENDS: ReadonlySet<string> = new Set(['done', 'cancelled', 'expired', 'failed']);
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'trade watch',
-    summary: 'Shows the progress of a trade, until its end',
     description: [
       'Prints each state of the trade until it ends. The status is 0 if it took place, and 1 if it was cancelled, ' +
         'expired or failed. If the node restarts meanwhile, the command asks it again.',
     ],
     arguments: [{ name: 'ID', required: true, description: 'Its ID, as `tessera trade list` shows it.' }],
-    flags: [...NODE_FLAGS, JSON_FLAG],
+    flags: [...NODE_FLAGS],
     examples: [{ line: 'tessera trade watch ID', does: 'Waits for the end of the trade.' }],
     exits: {
       ...NODE_EXITS,

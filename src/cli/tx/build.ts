@@ -7,10 +7,10 @@ import type { Asset, TxOut } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { chooseUnspent, type Unspent } from '../../wallet/coins/unspent.js';
-import { type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { integerFlag, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { addressOrDev } from '../dev-account.js';
 import { parseAmount, parseCount } from '../wallet/amounts.js';
-import { JSON_FLAG, NODE_EXITS } from '../wallet/connection.js';
+import { NODE_EXITS } from '../wallet/connection.js';
 import { type Draft, type DraftInput, draftFault, draftText, outPointName } from './draft.js';
 import { MEMPOOL_FLAGS } from './mempool-node.js';
 import { STORAGE_FLAG, UNPROVEN_FLAG, withProofs } from './previous.js';
@@ -18,10 +18,8 @@ import { GENESIS_FLAG } from './proven.js';
 import { summaryOf } from './summary.js';
 import { readUnspent } from './unspent.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'tx build',
-    summary: 'Builds an unsigned transaction',
     description: [
       'Asks a mempool node for the unspent outputs of the addresses of --from, chooses as few of them as --to and ' +
         '--burn need, and prints the unsigned transaction. Change goes back to the address of the first input, or to ' +
@@ -47,8 +45,8 @@ export const command: Command = {
       GENESIS_FLAG,
       UNPROVEN_FLAG,
       ...MEMPOOL_FLAGS,
-      { ...JSON_FLAG, description: 'Prints the transaction on one line.' },
     ],
+    json: 'Prints the transaction on one line.',
     examples: [
       {
         line: 'tessera tx build --from ADDRESS --to OTHER=1.5 > payment.json',

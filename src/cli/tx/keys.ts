@@ -18,8 +18,7 @@ import { type CliContext, type FlagSpec, integerFlag, type ParsedArgs, UsageErro
 import { devAccount } from '../dev-account.js';
 import { ROLE_FLAGS } from '../wallet/connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig } from '../wallet/own-folder.js';
-import { askSecret } from '../wallet/prompt.js';
-import { givenSecret, PASSPHRASE, secretFlag } from '../wallet/secrets.js';
+import { PASSPHRASE, passphraseOf, secretFlag } from '../wallet/secrets.js';
 
 const DEFAULT_DEPTH = 1_000;
 const MAX_DEPTH = 1_000_000;
@@ -85,7 +84,7 @@ async function wordsOf(args: ParsedArgs, context: CliContext): Promise<WalletWor
   if (file !== undefined) return parseWords(await readSecretText(file), await extraWord(args, context));
   if (!isFolder) return undefined;
   const { config } = folderConfig(args, context);
-  const passphrase = givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
+  const passphrase = await passphraseOf(args, context);
   const keystore = await Keystore.read(
     { file: join(config.node.dataDir, KEYSTORE_FILE), passphrase },
     { random: systemRandom, clock: systemClock },

@@ -5,10 +5,10 @@ import type { Transaction } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { stringifyExact } from '../../lib/json.js';
-import { type Command, ExitError, UsageError } from '../command.js';
+import { ExitError, type OwnCommand, UsageError } from '../command.js';
 import { stillUnknown } from '../look-again.js';
-import { JSON_FLAG, YES_FLAG } from '../wallet/connection.js';
-import { confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
+import { YES_FLAG } from '../wallet/connection.js';
+import { ASKING_EXITS, confirm, isInteractive } from '../wallet/prompt.js';
 import { whileWaiting } from '../wallet/waiting.js';
 import { type Draft, outPointName, parseDraft, signatureFault, transactionOf, unsigned } from './draft.js';
 import { nameOf, readInput, STDIN } from './input.js';
@@ -16,10 +16,8 @@ import { connectToMempool, MEMPOOL_FLAGS } from './mempool-node.js';
 import { statusesNow, submit, waitForBlock } from './submit.js';
 import { summaryOf } from './summary.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'tx send',
-    summary: 'Sends signed transactions to a mempool node',
     description: [
       'Reads files of `tessera tx sign`, shows on the error stream what they do, asks, and sends them to a mempool ' +
         'node. The node admits all of them or none; a transaction may spend outputs of an earlier one. Prints their ' +
@@ -36,8 +34,8 @@ export const command: Command = {
         description: 'Waits until blocks have confirmed them, or one was rejected (status 1).',
       },
       YES_FLAG,
-      { ...JSON_FLAG, description: 'Prints {transactions: [{tx_hash, status}]} on one line.' },
     ],
+    json: 'Prints {transactions: [{tx_hash, status}]} on one line.',
     examples: [
       { line: 'tessera tx send signed.json', does: 'Asks, then sends it to the mempool node on this machine.' },
       { line: 'tessera tx send signed.json --yes --wait', does: 'For a script: ends when a block has it.' },
@@ -45,8 +43,7 @@ export const command: Command = {
     again: 'send it again: it happens only once; or it was accepted, but whether a block has it is not known',
     exits: {
       1: 'a transaction is unsigned or wrong, or the node refused it',
-      [DECLINED]: 'the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      ...ASKING_EXITS,
     },
   },
   async run(args, context) {

@@ -2,18 +2,14 @@
 
 import { transactionHash } from '../../chain/hash.js';
 import { assertSound } from '../../lib/fault.js';
-import { stringifyExact } from '../../lib/json.js';
-import type { Command } from '../command.js';
-import { JSON_FLAG } from '../wallet/connection.js';
+import { type OwnCommand, printed } from '../command.js';
 import { outPointName, parseDraft, signatureFault, transactionOf, unsigned } from './draft.js';
 import { nameOf, readInput, STDIN } from './input.js';
 import { GENESIS_FLAG, unprovenInputs } from './proven.js';
 import { summaryOf } from './summary.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'tx show',
-    summary: 'Checks a transaction and shows what it does',
     description: [
       'Reads a file of `tessera tx build` or `tessera tx sign`, checks sums, addresses and signatures, and prints ' +
         'what it spends and pays. Needs no network: the file has the transactions that made the inputs, and their ' +
@@ -22,7 +18,8 @@ export const command: Command = {
       'It has no keys, so it cannot tell change from a payment; `tessera tx sign` can.',
     ],
     arguments: [{ name: 'FILE', description: 'The file. Default: standard input, also for -.' }],
-    flags: [GENESIS_FLAG, { ...JSON_FLAG, description: 'Prints {tx_hash, is_signed, to_sign, unproven} instead.' }],
+    flags: [GENESIS_FLAG],
+    json: 'Prints {tx_hash, is_signed, to_sign, unproven} instead.',
     examples: [{ line: 'tessera tx show payment.json', does: 'Shows what payment.json does.' }],
     exits: { 1: 'the file is not a transaction, or something in it is wrong' },
   },
@@ -38,7 +35,6 @@ export const command: Command = {
       to_sign: open.map(({ outPoint, address }) => ({ out_point: outPointName(outPoint), address })),
       unproven: unproven.map(({ outPoint }) => outPointName(outPoint)),
     };
-    context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : summaryOf(draft, { unproven }));
-    return 0;
+    return printed(args, context, report, summaryOf(draft, { unproven }));
   },
 };

@@ -6,9 +6,9 @@ import { outputsPreimage, signableOf } from '../../chain/signable.js';
 import { sign } from '../../crypto/ed25519.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
-import type { Command, FlagSpec } from '../command.js';
-import { JSON_FLAG, YES_FLAG } from '../wallet/connection.js';
-import { confirm, DECLINED, INTERRUPTED, isInteractive } from '../wallet/prompt.js';
+import type { FlagSpec, OwnCommand } from '../command.js';
+import { YES_FLAG } from '../wallet/connection.js';
+import { ASKING_EXITS, confirm, isInteractive } from '../wallet/prompt.js';
 import { warnOfTemporary } from '../wallet/temporary.js';
 import { type Draft, type DraftInput, draftText, outPointName, parseDraft, signatureFault, unsigned } from './draft.js';
 import { nameOf, readInput, STDIN } from './input.js';
@@ -23,10 +23,8 @@ const TRUST_FLAG: FlagSpec = {
     'the rest.',
 };
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'tx sign',
-    summary: 'Signs a transaction, without a network',
     description: [
       'Reads a file of `tessera tx build`, shows on the error stream what it does, asks, and prints the signed file. ' +
         'Opens no connection, so it can run on a machine without a network. In a pipe it signs without asking.',
@@ -40,14 +38,8 @@ export const command: Command = {
       'Imported keys of a wallet are not derived from its words: export them, and name the file.',
     ],
     arguments: [{ name: 'FILE', description: 'The file. Default: standard input, also for -.' }],
-    flags: [
-      ...KEY_FLAGS,
-      { name: 'partial', description: 'Signs what it can.' },
-      GENESIS_FLAG,
-      TRUST_FLAG,
-      YES_FLAG,
-      { ...JSON_FLAG, description: 'Prints the transaction on one line.' },
-    ],
+    flags: [...KEY_FLAGS, { name: 'partial', description: 'Signs what it can.' }, GENESIS_FLAG, TRUST_FLAG, YES_FLAG],
+    json: 'Prints the transaction on one line.',
     examples: [
       {
         line: 'tessera tx sign payment.json --data /var/lib/tessera/user > signed.json',
@@ -57,8 +49,7 @@ export const command: Command = {
     ],
     exits: {
       1: 'a key is missing, or something in the file is wrong or not proven',
-      [DECLINED]: 'the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      ...ASKING_EXITS,
     },
   },
   async run(args, context) {

@@ -1,14 +1,12 @@
 /** `tessera wallet abandon`: gives up a payment that no mempool node has admitted. */
 
 import { abandonPayment } from '../../api/routes/wallet/operations.js';
-import type { Command } from '../command.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
-import { confirm, DECLINED, INTERRUPTED } from './prompt.js';
+import { type OwnCommand, printed } from '../command.js';
+import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { ASKING_EXITS, confirm } from './prompt.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet abandon',
-    summary: 'Gives up a payment that was never admitted',
     description: [
       'Gives up a queued payment that no mempool node has admitted. It becomes rejected, and so do payments that ' +
         'spend its change; their funds are back in the wallet.',
@@ -16,13 +14,12 @@ export const command: Command = {
         'terminal it needs --yes.',
     ],
     arguments: [{ name: 'HASH', required: true, description: 'Hash of the payment, as the history shows it.' }],
-    flags: [...NODE_FLAGS, YES_FLAG, JSON_FLAG],
+    flags: [...NODE_FLAGS, YES_FLAG],
     examples: [{ line: 'tessera wallet abandon HASH', does: 'Asks, then gives the payment up.' }],
     again: 'look at tessera wallet history, or run the same command again',
     exits: {
       ...NODE_EXITS,
-      [DECLINED]: 'the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      ...ASKING_EXITS,
     },
   },
   async run(args, context) {
@@ -30,7 +27,6 @@ export const command: Command = {
     const client = connect(args, context);
     if (!args.has('yes')) await confirm(`Give up the payment ${hash}?`, context);
     await client.call(abandonPayment, { params: { tx_hash: hash } });
-    context.stdout.write(args.has('json') ? '{"abandoned":true}\n' : `${hash} abandoned\n`);
-    return 0;
+    return printed(args, context, { abandoned: true }, `${hash} abandoned`);
   },
 };

@@ -4,21 +4,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupWallet } from '../../api/routes/wallet/backup-operations.js';
 import { TesseraError } from '../../lib/errors.js';
-import { stringifyExact } from '../../lib/json.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
-import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { writeNewFile } from '../new-file.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { folderConfig, withFolder } from './own-folder.js';
-import { askSecret, INTERRUPTED } from './prompt.js';
-import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+import { INTERRUPTED } from './prompt.js';
+import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
 const FILE_MODE = 0o600;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet backup',
-    summary: 'Writes words, imported keys and labels to an encrypted file',
     description: [
       'Writes a new file with mode 0600. It holds the recovery words of the wallet, its other keys, and the labels, ' +
         'encrypted under the current passphrase. `tessera wallet restore --backup-file FILE` reads it. Later keys of ' +
@@ -31,7 +28,6 @@ export const command: Command = {
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
       { name: 'offline', description: 'Works on the folder of a stopped node.' },
-      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera wallet backup wallet.backup', does: 'Asks for the passphrase and writes wallet.backup.' },
@@ -47,8 +43,7 @@ export const command: Command = {
     if (existsSync(file)) throw new UsageError(`${file} exists; name another file`);
     const sealed = args.has('offline') ? offline(args, context) : online(args, context);
     await writeNewFile(file, await sealed, FILE_MODE);
-    context.stdout.write(args.has('json') ? `${stringifyExact({ file })}\n` : `the wallet is backed up in ${file}\n`);
-    return 0;
+    return printed(args, context, { file }, `the wallet is backed up in ${file}`);
   },
 };
 
@@ -66,8 +61,4 @@ async function offline(args: ParsedArgs, context: CliContext): Promise<string> {
     throw new TesseraError('invalid_request', `${keystore} is not there: name the data folder`);
   const passphrase = await passphraseOf(args, context);
   return withFolder(config, (withWallet) => withWallet({ passphrase }, (wallet) => wallet.coverage.backup(passphrase)));
-}
-
-async function passphraseOf(args: ParsedArgs, context: CliContext): Promise<string> {
-  return givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
 }

@@ -2,8 +2,7 @@
 
 import type { Result } from '../../api/operation.js';
 import { getWallet } from '../../api/routes/wallet/operations.js';
-import { stringifyExact } from '../../lib/json.js';
-import type { Command } from '../command.js';
+import { type OwnCommand, printed } from '../command.js';
 import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { balanceOfDev, DEV_ACCOUNT_FLAG } from './dev-funds.js';
@@ -12,23 +11,14 @@ import { warnOfTemporary } from './temporary.js';
 
 type WalletInfo = Result<typeof getWallet>;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet balance',
-    summary: 'Shows what the wallet holds',
     description: [
       'Available funds can be spent now, including the wallet’s own unconfirmed change. Locked funds are mining rewards of the ' +
         'last hundred blocks and outputs with a locktime. The total is both. Items are counted by their genesis hash.',
     ],
-    flags: [
-      ...NODE_FLAGS,
-      DEV_ACCOUNT_FLAG,
-      { name: 'addresses', description: 'Also shows what each address holds.' },
-      {
-        name: 'json',
-        description: 'Prints the answer of GET /v1/wallet instead, with outputs only if --addresses is given.',
-      },
-    ],
+    flags: [...NODE_FLAGS, DEV_ACCOUNT_FLAG, { name: 'addresses', description: 'Also shows what each address holds.' }],
+    json: 'Prints the answer of GET /v1/wallet instead, with outputs only if --addresses is given.',
     examples: [
       { line: 'tessera wallet balance --role miner', does: 'Shows the wallet of the miner on this machine.' },
       { line: 'tessera wallet balance --addresses --json', does: 'Everything, for a program.' },
@@ -44,9 +34,8 @@ export const command: Command = {
     const info = await client.call(getWallet, { query });
     warnOfTemporary(info.temporary_addresses, context);
     const shown = args.has('addresses') ? info : { ...info, addresses: undefined };
-    if (args.has('json')) context.stdout.write(`${stringifyExact(shown)}\n`);
-    else context.stdout.write(totals(info) + items(info) + (args.has('addresses') ? addresses(info) : ''));
-    return 0;
+    const text = totals(info) + items(info) + (args.has('addresses') ? addresses(info) : '');
+    return printed(args, context, shown, text);
   },
 };
 

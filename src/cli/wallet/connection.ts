@@ -25,8 +25,6 @@ export const NODE_FLAGS: readonly FlagSpec[] = [
   TIMEOUT_FLAG,
 ];
 
-export { JSON_FLAG } from '../json-flag.js';
-
 export const YES_FLAG: FlagSpec = { name: 'yes', short: 'y', description: 'Asks nothing.' };
 
 /** Exit status → when, of every command that calls a node. */

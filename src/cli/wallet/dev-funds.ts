@@ -6,8 +6,7 @@
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import { txOut } from '../../chain/builders.js';
 import { transactionHash } from '../../chain/hash.js';
-import { stringifyExact } from '../../lib/json.js';
-import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, type FlagSpec, type ParsedArgs, printed, UsageError } from '../command.js';
 import { devAccount } from '../dev-account.js';
 import { stillUnknown } from '../look-again.js';
 import { IDEMPOTENCY_KEY_FLAG } from '../once.js';
@@ -72,8 +71,7 @@ export async function payFromDev(
   }
   const report = { tx_hash: hash, to_address: address, amount, ...(isWaited ? { state: 'confirmed' } : {}) };
   const line = isWaited ? `${hash} confirmed` : hash;
-  context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : `${line}\n`);
-  return 0;
+  return printed(args, context, report, line);
 }
 
 /** Prints what the account of that number holds. */
@@ -87,13 +85,9 @@ export async function balanceOfDev(name: string, args: ParsedArgs, context: CliC
     if (value.kind === 'token') tokens += value.amount;
     else items[value.genesisHash ?? ''] = (items[value.genesisHash ?? ''] ?? 0n) + value.amount;
   }
-  if (args.has('json')) {
-    context.stdout.write(`${stringifyExact({ address, tokens, items })}\n`);
-    return 0;
-  }
   const right = 'right' as const;
   const columns = [{ title: address }, { title: 'DISPLAY UNITS', align: right }, { title: 'RAW UNITS', align: right }];
   const counted = Object.entries(items).map(([hash, count]) => [`items of ${hash}`, String(count), '']);
-  context.stdout.write(table(columns, [['tokens', showDisplay(tokens), String(tokens)], ...counted]));
-  return 0;
+  const rows = [['tokens', showDisplay(tokens), String(tokens)], ...counted];
+  return printed(args, context, { address, tokens, items }, table(columns, rows));
 }

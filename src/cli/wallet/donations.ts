@@ -1,19 +1,16 @@
 /** `tessera wallet donations`: whom the node has asked for a donation, and what they said. */
 
 import { getDonationRequests } from '../../api/routes/user/operations.js';
-import { stringifyExact } from '../../lib/json.js';
-import { type Command, integerFlag } from '../command.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { integerFlag, type OwnCommand, printed } from '../command.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { table } from './table.js';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1_000;
 const MS_PER_SECOND = 1_000;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet donations',
-    summary: 'Lists the answers of peers that were asked for a donation',
     description: [
       'A donation that is given is a payment, and the history shows it. Only this list shows a refusal, in the peer’s own ' +
         'words. A peer without an answer in time is unanswered, but may still pay. The last 1,000 requests are kept, newest ' +
@@ -22,7 +19,6 @@ export const command: Command = {
     flags: [
       ...NODE_FLAGS,
       { name: 'limit', short: 'n', value: 'N', description: `Shows only the last N. Default: ${DEFAULT_LIMIT}.` },
-      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera call requestDonation address=127.0.0.1:12361', does: 'Asks a node for a donation.' },
@@ -33,10 +29,6 @@ export const command: Command = {
   async run(args, context) {
     const limit = integerFlag(args, 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
     const { requests } = await connect(args, context).call(getDonationRequests, { query: { limit } });
-    if (args.has('json')) {
-      context.stdout.write(`${stringifyExact({ requests })}\n`);
-      return 0;
-    }
     const rows = requests.map(({ asked_at: at, peer, outcome, reason }) => [
       new Date(Number(at) * MS_PER_SECOND).toISOString(),
       peer,
@@ -44,7 +36,7 @@ export const command: Command = {
       reason ?? '',
     ]);
     const columns = ['TIME', 'PEER', 'OUTCOME', 'REASON'].map((title) => ({ title }));
-    context.stdout.write(rows.length === 0 ? 'nobody was asked for a donation yet\n' : table(columns, rows));
-    return 0;
+    const text = rows.length === 0 ? 'nobody was asked for a donation yet' : table(columns, rows);
+    return printed(args, context, { requests }, text);
   },
 };

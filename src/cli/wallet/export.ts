@@ -3,20 +3,18 @@
 import { existsSync } from 'node:fs';
 import { exportKeypairs } from '../../api/routes/wallet/operations.js';
 import { stringifyExact } from '../../lib/json.js';
-import { type Command, UsageError } from '../command.js';
+import { type OwnCommand, printed, UsageError } from '../command.js';
 import { writeNewFile } from '../new-file.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
-import { confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
+import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { ASKING_EXITS, checkMayAsk, confirm } from './prompt.js';
 import { warnOfTemporaryPairs } from './temporary.js';
 
 /** Readable by its owner only. */
 const FILE_MODE = 0o600;
 const STDOUT = '-';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet export',
-    summary: 'Writes the key pairs, private keys included, to a file',
     description: [
       'Writes a JSON file {"addresses": {ADDRESS: {public_key, secret_key, address_version}}} with mode 0600, which ' +
         '`tessera wallet import` and POST /v1/wallet/keypairs accept. The private keys in it are not encrypted: whoever ' +
@@ -24,21 +22,16 @@ export const command: Command = {
         'a terminal it needs --yes.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The file to create; - for standard output.' }],
-    flags: [...NODE_FLAGS, YES_FLAG, JSON_FLAG],
+    flags: [...NODE_FLAGS, YES_FLAG],
     examples: [{ line: 'tessera wallet export keys.json', does: 'Asks, then writes keys.json.' }],
     exits: {
       ...NODE_EXITS,
-      [DECLINED]: 'the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      ...ASKING_EXITS,
     },
   },
   async run(args, context) {
     const [file = STDOUT] = args.positionals;
-    if (!args.has('yes') && !isInteractive(context)) {
-      throw new UsageError(
-        'this command asks before it writes private keys, and there is no terminal to ask on: add --yes',
-      );
-    }
+    checkMayAsk(args, context, 'writes private keys');
     if (file !== STDOUT && existsSync(file)) throw new UsageError(`${file} exists; name another file`);
     const client = connect(args, context);
     const where = file === STDOUT ? 'the standard output' : file;
@@ -58,10 +51,6 @@ export const command: Command = {
       return 0;
     }
     await writeNewFile(file, text, FILE_MODE);
-    const report = args.has('json')
-      ? stringifyExact({ file, key_pairs: pairs.length })
-      : `${pairs.length} key pairs written to ${file}`;
-    context.stdout.write(`${report}\n`);
-    return 0;
+    return printed(args, context, { file, key_pairs: pairs.length }, `${pairs.length} key pairs written to ${file}`);
   },
 };

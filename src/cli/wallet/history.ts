@@ -4,13 +4,12 @@ import type { Result } from '../../api/operation.js';
 import { getWalletMovements } from '../../api/routes/wallet/history-operations.js';
 import { MAX_MOVEMENTS, type Movement } from '../../api/routes/wallet/history-schemas.js';
 import type { NodeClient } from '../../client/client.js';
-import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { MOVEMENT_DIRECTIONS, MOVEMENT_KINDS, PAYMENT_STATES } from '../../wallet/service.js';
-import { type CliContext, type Command, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, integerFlag, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { writeNewFile } from '../new-file.js';
 import { showDisplay } from './amounts.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { table } from './table.js';
 
 const DEFAULT_LIMIT = 20;
@@ -21,10 +20,8 @@ const STDOUT = '-';
 type Page = Result<typeof getWalletMovements>;
 type Query = Record<string, string | number>;
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet history',
-    summary: 'Lists the payments of the wallet, in and out',
     description: [
       'Lists the movements of the wallet, oldest first: payments in and out, to itself, donations, items, rewards, trades, and ' +
         'merges of its own outputs. A payment is queued until the mempool node has answered, then sent, and then confirmed by a ' +
@@ -61,7 +58,6 @@ export const command: Command = {
       { name: 'from-block', value: 'N', description: 'Only in blocks from this one on.' },
       { name: 'to-block', value: 'N', description: 'Only in blocks up to this one.' },
       { name: 'csv', value: 'FILE', description: 'Writes all movements to a new file, as CSV; - for standard output.' },
-      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera wallet history --limit 5', does: 'Lists the last five movements.' },
@@ -79,8 +75,7 @@ export const command: Command = {
     const limit = isWhole ? MAX_LIMIT : (integerFlag(args, 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT);
     const { movements, next } = await readAll(connect(args, context), filterOf(args), limit);
     if (file !== undefined) return writeCsv(movements, file, context);
-    context.stdout.write(args.has('json') ? `${stringifyExact({ movements, next })}\n` : page(movements));
-    return 0;
+    return printed(args, context, { movements, next }, page(movements));
   },
 };
 

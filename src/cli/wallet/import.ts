@@ -9,22 +9,20 @@ import type { NodeClient } from '../../client/client.js';
 import { fromHex, isHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
-import { parseExactJson, stringifyExact } from '../../lib/json.js';
+import { parseExactJson } from '../../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { checkPair } from '../../wallet/keys/key-ring.js';
-import type { CliContext, Command } from '../command.js';
+import { type CliContext, type OwnCommand, printed } from '../command.js';
 import { startProgress } from '../progress.js';
-import { connect, JSON_FLAG, NODE_FLAGS } from './connection.js';
+import { connect, NODE_FLAGS } from './connection.js';
 import { warnOfTemporaryPairs } from './temporary.js';
 
 const STDIN = '-';
 
 type Pairs = readonly (readonly [address: string, pair: Keypair])[];
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet import',
-    summary: 'Adds key pairs from a file',
     description: [
       'Reads a file of `tessera wallet export`; secret keys may also be 32-byte seeds or 64-byte secrets, in hex. ' +
         'All pairs are checked before the first is sent; if one is invalid, nothing is imported. Then the node asks ' +
@@ -33,7 +31,7 @@ export const command: Command = {
         'failure the same command continues.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The file with the key pairs; - for standard input.' }],
-    flags: [...NODE_FLAGS, JSON_FLAG],
+    flags: [...NODE_FLAGS],
     examples: [
       { line: 'tessera wallet import keys.json --role miner', does: 'Adds the keys to the wallet of the miner.' },
     ],
@@ -45,9 +43,7 @@ export const command: Command = {
     const pairs = readPairs(await readInput(file, context), file);
     warnOfTemporaryPairs(pairs, context);
     const imported = await send(pairs, connect(args, context), context);
-    const report = args.has('json') ? stringifyExact({ imported }) : `${imported.length} key pairs imported`;
-    context.stdout.write(`${report}\n`);
-    return 0;
+    return printed(args, context, { imported }, `${imported.length} key pairs imported`);
   },
 };
 

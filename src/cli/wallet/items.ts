@@ -4,18 +4,15 @@ import { getItem } from '../../api/routes/storage/operations.js';
 import { getWalletItems } from '../../api/routes/wallet/item-operations.js';
 import type { NodeClient } from '../../client/client.js';
 import { isTesseraError } from '../../lib/errors.js';
-import { stringifyExact } from '../../lib/json.js';
-import type { Command } from '../command.js';
+import { type OwnCommand, printed } from '../command.js';
 import { checkUrl, publicClient } from '../node-access.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { table } from './table.js';
 
 type Item = Awaited<ReturnType<typeof read>>[number];
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet items',
-    summary: 'Lists the items of the wallet, with their metadata',
     description: [
       'Items of a class share a genesis hash: the hash of the transaction that created them. Only that transaction ' +
         'has their metadata. The wallet knows the metadata if it created the items, or if their payer has shown it. ' +
@@ -24,7 +21,6 @@ export const command: Command = {
     flags: [
       ...NODE_FLAGS,
       { name: 'storage', value: 'URL', description: 'Base URL of a storage node, such as http://127.0.0.1:3001.' },
-      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera wallet items', does: 'Shows the items of the user node on this machine.' },
@@ -40,9 +36,7 @@ export const command: Command = {
     const named = args.value('storage');
     const storage = named === undefined ? undefined : publicClient(checkUrl(named, 'storage'), args, context);
     const items = await read(client, storage);
-    if (args.has('json')) context.stdout.write(`${stringifyExact({ items })}\n`);
-    else context.stdout.write(items.length === 0 ? 'no items\n' : shown(items));
-    return 0;
+    return printed(args, context, { items }, items.length === 0 ? 'no items' : shown(items));
   },
 };
 

@@ -2,15 +2,12 @@
 
 import { getWalletLabels, setWalletLabels } from '../../api/routes/wallet/history-operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
-import { stringifyExact } from '../../lib/json.js';
-import type { Command } from '../command.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { type OwnCommand, printed } from '../command.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { table } from './table.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet label',
-    summary: 'Shows the labels of addresses and transactions, or sets one',
     description: [
       'Without NAME it lists all labels. NAME is an address or the hash of a transaction; its label becomes TEXT, or ' +
         'is removed without TEXT. Labels are kept in the wallet, are not secret, and are part of `tessera wallet ' +
@@ -20,7 +17,7 @@ export const command: Command = {
       { name: 'NAME', required: false, description: 'An address, or the hash of a transaction.' },
       { name: 'TEXT', required: false, description: 'The label, up to 256 bytes.' },
     ],
-    flags: [...NODE_FLAGS, JSON_FLAG],
+    flags: [...NODE_FLAGS],
     examples: [
       { line: 'tessera wallet label', does: 'Lists all labels.' },
       { line: "tessera wallet label ADDRESS 'our landlord'", does: 'Labels an address.' },
@@ -34,14 +31,12 @@ export const command: Command = {
     if (name !== undefined) {
       const kind = hasValidAddressLength(name) && !/^g[0-9a-f]{31}$/.test(name) ? 'address' : 'transaction';
       await client.call(setWalletLabels, { body: { labels: [{ kind, name, label }] } });
-      if (args.has('json')) context.stdout.write(`${stringifyExact({ kind, name, label })}\n`);
-      return 0;
+      return printed(args, context, { kind, name, label }, '');
     }
     const { labels } = await client.call(getWalletLabels);
     const rows = labels.map((one) => [one.kind, one.name, one.label]);
     const list =
-      rows.length === 0 ? 'No labels yet.\n' : table([{ title: 'KIND' }, { title: 'NAME' }, { title: 'LABEL' }], rows);
-    context.stdout.write(args.has('json') ? `${stringifyExact({ labels })}\n` : list);
-    return 0;
+      rows.length === 0 ? 'No labels yet.' : table([{ title: 'KIND' }, { title: 'NAME' }, { title: 'LABEL' }], rows);
+    return printed(args, context, { labels }, list);
   },
 };

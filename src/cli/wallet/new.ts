@@ -3,22 +3,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
-import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { newWords, type WalletWords, WORD_COUNTS, type WordCount, wordsText } from '../../wallet/keys/words.js';
-import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
-import { JSON_FLAG, ROLE_FLAGS } from './connection.js';
+import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
+import { ROLE_FLAGS } from './connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
 import { INTERRUPTED, isShown } from './prompt.js';
 import { PASSPHRASE, secretFlag } from './secrets.js';
 import { showAndConfirm, wordTable } from './show-words.js';
 import { whileWaiting } from './waiting.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet new',
-    summary: 'Creates the wallet of a node before its first start',
     description: [
       'Creates the data folder of a user or miner node if needed, and a wallet in it: the file keystore.json, encrypted under a ' +
         'passphrase that you choose. Prints the first address. Needs no network. A folder that already has a wallet is not ' +
@@ -41,7 +38,6 @@ export const command: Command = {
       },
       ...EXTRA_WORD_FLAGS,
       { name: 'no-confirm', description: 'Does not ask for words after showing them.' },
-      JSON_FLAG,
     ],
     examples: [
       {
@@ -77,8 +73,7 @@ export const command: Command = {
     });
     context.stderr.write(`Created ${keystore}. The first address of the wallet:\n`);
     const report = { address, keystore, words: wordsText(words).split(' ') };
-    context.stdout.write(args.has('json') ? `${stringifyExact(report)}\n` : `${address}\n`);
-    return 0;
+    return printed(args, context, report, address);
   },
 };
 

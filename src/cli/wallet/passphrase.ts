@@ -1,15 +1,13 @@
 /** `tessera wallet passphrase`: changes the passphrase of the wallet. */
 
 import { changePassphrase } from '../../api/routes/wallet/operations.js';
-import { type Command, UsageError } from '../command.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS } from './connection.js';
+import { type OwnCommand, printed, UsageError } from '../command.js';
+import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { askSecret, INTERRUPTED } from './prompt.js';
 import { askNewPassphrase, givenSecret, NEW_PASSPHRASE, PASSPHRASE, secretFlag } from './secrets.js';
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet passphrase',
-    summary: 'Changes the passphrase',
     description: [
       'Afterwards only the new passphrase opens the wallet; keys and funds do not change. If the node is killed meanwhile, ' +
         'exactly one of the two passphrases is valid.',
@@ -20,7 +18,6 @@ export const command: Command = {
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the current passphrase'),
       secretFlag(NEW_PASSPHRASE, 'the new passphrase'),
-      JSON_FLAG,
     ],
     examples: [{ line: 'tessera wallet passphrase', does: 'Asks for the current one, then twice for the new one.' }],
     again: 'either of the two passphrases may be valid',
@@ -36,7 +33,6 @@ export const command: Command = {
     context.stderr.write(
       'The passphrase is changed. Give the node the new one for its next start (wallet.passphrase_file).\n',
     );
-    if (args.has('json')) context.stdout.write('{"changed":true}\n');
-    return 0;
+    return printed(args, context, { changed: true }, '');
   },
 };

@@ -13,9 +13,10 @@ import { parseAddress } from '../../peers/address.js';
 import {
   type CliContext,
   type CliProcess,
-  type Command,
   integerFlag,
+  type OwnCommand,
   type ParsedArgs,
+  printed,
   UsageError,
 } from '../command.js';
 import type { CommandClient } from '../command-client.js';
@@ -23,9 +24,9 @@ import { addressOrDev, devWarning } from '../dev-account.js';
 import { lookUntil, stillUnknown } from '../look-again.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG } from '../once.js';
 import { parseAmount, parseCount, showAmount } from './amounts.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { DEV_ACCOUNT_FLAG, payFromDev } from './dev-funds.js';
-import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
+import { ASKING_EXITS, askSecret, checkMayAsk, confirm } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 import { warnOfTemporary } from './temporary.js';
 import { whileWaiting } from './waiting.js';
@@ -40,10 +41,8 @@ interface Order {
   readonly item: string | undefined;
 }
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet pay',
-    summary: 'Pays an address or another node',
     description: [
       'Pays AMOUNT to TO and prints the hash of the payment. An accepted payment is durable: the node keeps sending ' +
         'it until the mempool node has answered, even after a restart. TO is an address, or the HOST:PORT of a node, ' +
@@ -72,7 +71,6 @@ export const command: Command = {
       DEV_ACCOUNT_FLAG,
       IDEMPOTENCY_KEY_FLAG,
       YES_FLAG,
-      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera wallet pay ADDRESS 1.5', does: 'Asks, then pays one and a half display units.' },
@@ -86,16 +84,13 @@ export const command: Command = {
     again: 'the message says how to repeat it safely; or it was made, but whether a block has it is not known',
     exits: {
       ...NODE_EXITS,
-      [DECLINED]: 'the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      ...ASKING_EXITS,
     },
   },
   async run(args, context) {
     const order = readOrder(args);
     if (args.has('wait') && order.kind === 'ip') throw new UsageError('--wait needs an address, not HOST:PORT');
-    if (!args.has('yes') && !isInteractive(context)) {
-      throw new UsageError('this command asks before it pays, and there is no terminal to ask on: add --yes');
-    }
+    checkMayAsk(args, context, 'pays');
     const dev = args.value(DEV_ACCOUNT_FLAG.name);
     if (dev !== undefined) {
       if (order.kind === 'ip') throw new UsageError(`--${DEV_ACCOUNT_FLAG.name} needs an address, not HOST:PORT`);
@@ -111,8 +106,7 @@ export const command: Command = {
     if (args.has('yes')) warnOfTemporary(answer.temporary_addresses, context);
     const hash = answer.tx_hash;
     if (!args.has('wait') || hash === null) {
-      context.stdout.write(args.has('json') ? `${stringifyExact(answer)}\n` : `${accepted(order, hash)}\n`);
-      return 0;
+      return printed(args, context, answer, accepted(order, hash));
     }
     // Printed now, so that it is not lost if waiting is interrupted.
     context.stderr.write(`accepted as ${printable(hash)}\n`);

@@ -2,12 +2,18 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import { printableLines } from '../../lib/printable.js';
-import { type CliContext, ExitError, UsageError } from '../command.js';
+import { type CliContext, ExitError, type ParsedArgs, UsageError } from '../command.js';
 
 /** Exit status after Ctrl-C at a question: 128 + SIGINT. */
 export const INTERRUPTED = 130;
 /** Exit status when the answer to a question was no. */
 export const DECLINED = 4;
+
+/** Both, of commands that ask before they act. */
+export const ASKING_EXITS: Readonly<Record<number, string>> = {
+  [DECLINED]: 'the answer to the question was no',
+  [INTERRUPTED]: 'interrupted at a question',
+};
 
 /** Maximum length of an answer, in characters. */
 const MAX_TYPED = 4_096;
@@ -32,13 +38,18 @@ export function isShown({ stdin, stderr }: Prompting): boolean {
   return isInteractive({ stdin }) && stderr.isTTY === true;
 }
 
+/** Throws `UsageError` when a question must come before what the command does, without --yes, and there is nobody to ask. */
+export function checkMayAsk(args: ParsedArgs | undefined, context: Pick<CliContext, 'stdin'>, what: string): void {
+  if (args?.has('yes') || isInteractive(context)) return;
+  throw new UsageError(`this command asks before it ${what}, and there is no terminal to ask on: add --yes`);
+}
+
 /**
  * Asks before something that cannot be undone. Returns when the answer is yes; throws `ExitError` with status 4 otherwise,
  * and `UsageError` when there is nobody to ask.
  */
 export async function confirm(question: string, context: Prompting): Promise<void> {
-  if (!isInteractive(context))
-    throw new UsageError('this command asks before it acts, and there is no terminal to ask on: add --yes');
+  checkMayAsk(undefined, context, 'acts');
   const answer = await readLine(`${question} [y/N] `, context, false);
   if (/^y(es)?$/i.test(answer.trim())) return;
   throw new ExitError(DECLINED, 'aborted', 'the answer was not yes: nothing was done');

@@ -9,7 +9,6 @@ import type { NodeClient } from '../../client/client.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
 import { systemRandom } from '../../lib/random.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
@@ -19,17 +18,26 @@ import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
-import { type CliContext, type Command, ExitError, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import {
+  type CliContext,
+  ExitError,
+  integerFlag,
+  type OwnCommand,
+  type ParsedArgs,
+  printed,
+  UsageError,
+} from '../command.js';
 import { TIMEOUT_FLAG } from '../command-client.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from '../node-access.js';
-import { startProgress } from '../progress.js';
+import { withProgress } from '../progress.js';
 import { showAmount } from './amounts.js';
 import { takeBlocks } from './chain-blocks.js';
 import { type ChainSearchModules, type ChainSearchResult, searchChain } from './chain-search.js';
-import { JSON_FLAG, ROLE_FLAGS, YES_FLAG } from './connection.js';
+import { ROLE_FLAGS, YES_FLAG } from './connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
+import type { Patience } from './patient-reader.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
-import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
 const STDIN = '-';
 const MAX_GAP = 10_000;
@@ -59,10 +67,8 @@ interface Backup extends Wanted {
   readonly content: WalletBackup;
 }
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet restore',
-    summary: 'Restores a wallet from its recovery words',
     description: [
       'Reads the chain from a storage node, asks a mempool node for unspent outputs, and creates the wallet of these ' +
         'recovery words in the data folder of a user or miner node, with every key that was ever paid, its funds and ' +
@@ -104,7 +110,6 @@ export const command: Command = {
         description: 'Searches even if a node is not ready: what it lacks is not found.',
       },
       { ...YES_FLAG, description: 'Creates the wallet even if nothing is found.' },
-      JSON_FLAG,
     ],
     examples: [
       {
@@ -199,10 +204,6 @@ async function readBackup(args: ParsedArgs, context: CliContext, network: string
   return { words: content.words, passphrase, content };
 }
 
-async function passphraseOf(args: ParsedArgs, context: CliContext): Promise<string> {
-  return givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context));
-}
-
 /** The words that are given, and the passphrase for a wallet of them. */
 async function wanted(args: ParsedArgs, context: CliContext, loaded: LoadedConfig): Promise<Wanted> {
   const given = args.value('words-file');
@@ -264,24 +265,17 @@ async function atWork<T>(
   context: CliContext,
   work: (modules: Omit<ChainSearchModules, 'storage' | 'mempool'>) => Promise<T>,
 ): Promise<T> {
-  const abort = new AbortController();
-  const removers = (['SIGINT', 'SIGTERM'] as const).map((name) => context.onSignal(name, () => abort.abort()));
-  const progress = startProgress(title, 'blocks', context, systemClock);
-  try {
-    return await work({
-      signal: abort.signal,
-      onProgress: (done, total) => progress.update(done, total),
+  return withProgress([title, 'blocks'], context, async (long) => {
+    const patience: Patience = {
       // Not with a `Clock`, whose timers do not keep the process alive.
-      pause: (ms) => setTimeout(ms, undefined, { signal: abort.signal }),
+      pause: (ms) => setTimeout(ms, undefined, { signal: long.signal }),
       onWait: ({ message }) => context.stderr.write(`${printable(message)}: asking again\n`),
+    };
+    return work({ ...long, ...patience }).catch((error) => {
+      if (!long.signal.aborted) throw error;
+      throw new ExitError(INTERRUPTED, 'aborted', `interrupted: ${left}`);
     });
-  } catch (error) {
-    if (!abort.signal.aborted) throw error;
-    throw new ExitError(INTERRUPTED, 'aborted', `interrupted: ${left}`);
-  } finally {
-    progress.end();
-    for (const remove of removers) remove();
-  }
+  });
 }
 
 /** Nothing is found of words that are not those of the wallet either, and the wallet of them would be taken for empty. */
@@ -325,15 +319,10 @@ function report({ search, found, file }: Restored, args: ParsedArgs, context: Cl
   const addresses = search.found.length;
   const { balance, height } = found;
   const { tokens, items, uncounted } = balance;
-  if (args.has('json')) {
-    const block_num = height < 0 ? null : height;
-    context.stdout.write(`${stringifyExact({ keystore: file, addresses, block_num, tokens, items, uncounted })}\n`);
-    return;
-  }
+  const block_num = height < 0 ? null : height;
   const kinds = items.size === 0 ? '' : `, and items of ${items.size} kinds`;
   const rest = uncounted === 0 ? '' : `, without ${uncounted} with more outputs than the node lists`;
   const end = height < 0 ? 'the chain has no block' : `the last block read is ${height}`;
-  context.stdout.write(
-    `${file}: ${addresses} addresses are known again; they hold ${showAmount(tokens)}${kinds}${rest}; ${end}\n`,
-  );
+  const text = `${file}: ${addresses} addresses are known again; they hold ${showAmount(tokens)}${kinds}${rest}; ${end}`;
+  printed(args, context, { keystore: file, addresses, block_num, tokens, items, uncounted }, text);
 }

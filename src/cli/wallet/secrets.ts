@@ -68,6 +68,11 @@ function readSecretFile(file: string, { flag }: SecretSource): string {
   }
 }
 
+/** The passphrase of the wallet: given, or else typed. */
+export async function passphraseOf(args: ParsedArgs, context: CliContext): Promise<string> {
+  return givenSecret(PASSPHRASE, args, context) ?? askSecret(PASSPHRASE.question, context);
+}
+
 /** Asks twice for a passphrase that is to be set. Throws `UsageError` after three attempts. */
 export async function askNewPassphrase(question: string, context: CliContext): Promise<string> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -7,12 +7,12 @@ import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import type { Wallet } from '../../wallet/wallet.js';
-import { type CliContext, type Command, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { showAmount } from './amounts.js';
-import { connect, JSON_FLAG, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { folderConfig, withFolder } from './own-folder.js';
-import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
-import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
+import { ASKING_EXITS, checkMayAsk, confirm } from './prompt.js';
+import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 import { needsPassphrase } from './start-passphrase.js';
 import { whileWaiting } from './waiting.js';
 
@@ -24,10 +24,8 @@ interface Swept {
   readonly left: bigint;
 }
 
-export const command: Command = {
+export const command: OwnCommand = {
   spec: {
-    name: 'wallet sweep',
-    summary: 'Moves funds to addresses that the words can restore',
     description: [
       'Works on the folder of a stopped node, or, with --online, on a running node. The recovery words cannot restore keys that ' +
         'were imported, or are older than the words. This command pays all tokens and items of such keys to new addresses of ' +
@@ -41,7 +39,6 @@ export const command: Command = {
       secretFlag(PASSPHRASE, 'the passphrase of the wallet; not needed with --online'),
       { name: 'online', description: 'Uses the running node, over its API.' },
       YES_FLAG,
-      JSON_FLAG,
     ],
     examples: [
       { line: 'tessera wallet sweep --data /var/lib/tessera/user', does: 'Asks, then makes the transactions.' },
@@ -49,14 +46,11 @@ export const command: Command = {
     again: 'run the same command again: nothing is moved twice',
     exits: {
       ...NODE_EXITS,
-      [DECLINED]: 'the answer to the question was no',
-      [INTERRUPTED]: 'interrupted at a question',
+      ...ASKING_EXITS,
     },
   },
   async run(args, context) {
-    if (!args.has('yes') && !isInteractive(context)) {
-      throw new UsageError('this command asks before it pays, and there is no terminal to ask on: add --yes');
-    }
+    checkMayAsk(args, context, 'pays');
     if (args.has('online')) return sweepOnline(args, context);
     if (args.value('url') !== undefined) throw new UsageError('--url is for a running node: add --online');
     const loaded = folderConfig(args, context);
@@ -65,9 +59,7 @@ export const command: Command = {
     if (!existsSync(keystore))
       throw new TesseraError('invalid_request', `${keystore} is not there: name the data folder`);
     const isConfigured = args.value(PASSPHRASE.flag) === undefined && !needsPassphrase(loaded);
-    const passphrase = isConfigured
-      ? config.wallet.passphrase
-      : (givenSecret(PASSPHRASE, args, context) ?? (await askSecret(PASSPHRASE.question, context)));
+    const passphrase = isConfigured ? config.wallet.passphrase : await passphraseOf(args, context);
     const sweep = async (wallet: Wallet): Promise<Swept> => {
       const before = wallet.coverage.uncovered();
       const question = `${showAmount(before)} and the items beside them cannot be restored by the words. Move them?`;
