@@ -1,0 +1,62 @@
+/**
+ * Puts a simulation and the program's sources into one file, as they are or with a guard taken out. What is imported later is in it too: loading
+ * a file is nothing that a world could repeat.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { build, type Plugin } from 'vite';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const FOLDER = join(ROOT, 'node_modules/.cache/simulation');
+
+/** A change of one file of the sources. */
+export interface Edit {
+  /** Below src. */
+  readonly file: string;
+  readonly find: string;
+  readonly put: string;
+}
+
+/** Builds the file; gives its path. Throws if an edit has nothing to change. */
+export async function bundle(name = 'whole', edits: readonly Edit[] = []): Promise<string> {
+  for (const { file, find } of edits) {
+    const text = await readFile(join(ROOT, 'src', file), 'utf8');
+    if (text.split(find).length !== 2) throw new Error(`${file} has not exactly one place with: ${find}`);
+  }
+  await build({
+    root: ROOT,
+    configFile: false,
+    publicDir: false,
+    logLevel: 'warn',
+    ssr: { target: 'node' },
+    build: {
+      ssr: true,
+      outDir: FOLDER,
+      emptyOutDir: false,
+      target: 'node20',
+      minify: false,
+      sourcemap: false,
+      rolldownOptions: {
+        input: { [name]: join(ROOT, 'test/simulation/main.ts') },
+        output: { entryFileNames: '[name].js', codeSplitting: false },
+      },
+    },
+    plugins: [edited(edits)],
+  });
+  return join(FOLDER, `${name}.js`);
+}
+
+function edited(edits: readonly Edit[]): Plugin {
+  return {
+    name: 'edited-sources',
+    enforce: 'pre',
+    transform(code, id) {
+      let changed = code;
+      for (const { file, find, put } of edits) {
+        if (id.split('?')[0] === join(ROOT, 'src', file)) changed = changed.replace(find, () => put);
+      }
+      return changed === code ? null : { code: changed, map: null };
+    },
+  };
+}

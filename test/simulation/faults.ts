@@ -1,0 +1,252 @@
+/** Makes the faults of a story happen to its world, and end. */
+
+import type { Stage } from './play.js';
+import { type Fault, textOf } from './story.js';
+import type { Machine } from './world/node.js';
+import type { Process } from './world/world.js';
+
+/** Milliseconds after which a supervisor starts again what has ended. */
+const SUPERVISOR_MS = 1_000;
+
+type Undo = () => void;
+
+export class Faults {
+  readonly #stage: Stage;
+  readonly #faults: readonly Fault[];
+  /** The world's own hand: it does what is done to others. */
+  readonly #hand: Process;
+  /** Machines that are to stay down, and by how many faults. */
+  readonly #down = new Map<Machine, number>();
+  readonly #running = new Set<Undo>();
+
+  constructor(stage: Stage, faults: readonly Fault[]) {
+    this.#stage = stage;
+    this.#faults = faults;
+    this.#hand = stage.world.process('fate');
+  }
+
+  schedule(): void {
+    const { world } = this.#stage;
+    for (const fault of this.#faults) {
+      world.later(this.#hand, fault.at, () => {
+        world.note(`-- ${textOf(fault)}`);
+        const undo = this.#begin(fault);
+        if (undo === undefined) return;
+        const end = (): void => {
+          if (this.#running.delete(end)) undo();
+        };
+        this.#running.add(end);
+        world.later(this.#hand, fault.ms, end);
+      });
+    }
+    const supervise = (): void => {
+      for (const machine of this.#stage.machines) {
+        if (machine.process === undefined && !this.#down.has(machine)) machine.start();
+      }
+      world.later(this.#hand, SUPERVISOR_MS, supervise);
+    };
+    world.later(this.#hand, SUPERVISOR_MS, supervise);
+  }
+
+  /** Everything that is still wrong ends. */
+  heal(): void {
+    for (const end of [...this.#running]) end();
+    this.#stage.wires.clearUp();
+    this.#stage.world.note('-- all is well from now on');
+  }
+
+  #begin(fault: Fault): Undo | undefined {
+    const { world, machines, wires, http } = this.#stage;
+    const machine = machines[fault.where % machines.length];
+    if (machine === undefined) return undefined;
+    switch (fault.kind) {
+      case 'kill':
+        machine.kill();
+        return this.#hold(machine);
+      case 'lose power':
+        world.note(`${machine.name} loses ${machine.losePower()} batches`);
+        return this.#hold(machine);
+      case 'stop':
+        machine.stop();
+        return this.#hold(machine);
+      case 'upgrade':
+        this.#upgrade(fault);
+        return undefined;
+      case 'suspend': {
+        const { process } = machine;
+        if (process === undefined) return undefined;
+        world.suspend(process);
+        return () => world.resume(process);
+      }
+      case 'lose answers':
+        http.losing = fault.much * 0.5;
+        return () => {
+          http.losing = 0;
+        };
+      case 'wrong clock':
+      case 'fast clock':
+        return this.#clock(fault, machine);
+      case 'full disk':
+      case 'failing disk':
+      case 'slow disk':
+      case 'flip':
+        return this.#disk(fault, machine);
+      case 'break': {
+        const all = [...wires.wires];
+        for (const wire of all) if (this.#hand.luck.chance(fault.much)) wire.end('the connection was reset');
+        return undefined;
+      }
+      case 'cut':
+      case 'cut one way':
+      case 'isolate':
+      case 'delay':
+      case 'loss':
+        return this.#weather(fault, machine);
+      default:
+        return this.#etcd(fault);
+    }
+  }
+
+  /** The machine stays down until the fault ends. */
+  #hold(machine: Machine): Undo {
+    this.#down.set(machine, (this.#down.get(machine) ?? 0) + 1);
+    return () => {
+      const left = (this.#down.get(machine) ?? 1) - 1;
+      if (left > 0) this.#down.set(machine, left);
+      else this.#down.delete(machine);
+    };
+  }
+
+  /** One machine after the other is stopped, and starts again. */
+  #upgrade({ ms }: Fault): void {
+    const { world, machines } = this.#stage;
+    for (const [i, machine] of machines.entries()) {
+      world.later(this.#hand, (i * ms) / machines.length, () => machine.stop());
+    }
+  }
+
+  #clock({ kind, much }: Fault, machine: Machine): Undo {
+    const { world } = this.#stage;
+    if (kind === 'fast clock') {
+      // The clock of a process goes on from where it is.
+      const rate = 0.97 + much * 0.06;
+      machine.rate = rate;
+      return () => {
+        machine.rate = 1;
+      };
+    }
+    const offset = Math.round((much - 0.5) * 30_000);
+    const set = (by: number): void => {
+      machine.offset += by;
+      if (machine.process !== undefined) machine.process.offset += by;
+    };
+    world.note(`the calendar of ${machine.name} is moved by ${offset} ms`);
+    set(offset);
+    return () => set(-offset);
+  }
+
+  #disk({ kind, much, other }: Fault, machine: Machine): Undo | undefined {
+    const { disk } = machine;
+    const { damaged, diskTrouble, storages, world } = this.#stage;
+    switch (kind) {
+      case 'full disk':
+        diskTrouble.add(machine.name);
+        disk.isFull = true;
+        return () => {
+          disk.isFull = false;
+        };
+      case 'failing disk':
+        diskTrouble.add(machine.name);
+        disk.failing = much * 0.5;
+        return () => {
+          disk.failing = 0;
+        };
+      case 'slow disk':
+        disk.slowness = 1 + much * 200;
+        return () => {
+          disk.slowness = 1;
+        };
+      default: {
+        // Only where somebody else has the same, and one at a time.
+        const victims = storages.length > 1 ? storages : [];
+        const victim = victims[other % Math.max(1, victims.length)];
+        if (victim === undefined || damaged.size > 0) return undefined;
+        const key = victim.disk.flip('archive');
+        if (key === undefined) return undefined;
+        world.note(`a bit turns over at ${victim.name}: ${Buffer.from(key).toString('latin1').slice(0, 40)}`);
+        damaged.set(victim.name, 'archive');
+        return undefined;
+      }
+    }
+  }
+
+  #weather({ kind, other, much }: Fault, machine: Machine): Undo | undefined {
+    const { wires, machines, etcd } = this.#stage;
+    const hosts = [...machines.map(({ host }) => host), ...(etcd?.members.map(({ host }) => host) ?? []), '10.0.3.1'];
+    const one = machine.host;
+    const others = hosts.filter((host) => host !== one);
+    const two = others[other % others.length] ?? one;
+    const pairs: (readonly [string, string])[] =
+      kind === 'isolate'
+        ? others.flatMap((host) => [
+            [one, host],
+            [host, one],
+          ])
+        : kind === 'cut one way'
+          ? [[one, two]]
+          : [
+              [one, two],
+              [two, one],
+            ];
+    for (const [from, to] of pairs) {
+      const weather = wires.weather(from, to);
+      if (kind === 'delay') weather.delay = 5 + much * 800;
+      else if (kind === 'loss') weather.loss = 0.05 + much * 0.5;
+      else weather.isCut = true;
+    }
+    return () => {
+      for (const [from, to] of pairs) Object.assign(wires.weather(from, to), { isCut: false, delay: 0, loss: 0 });
+      wires.changed();
+    };
+  }
+
+  #etcd({ kind, where, much }: Fault): Undo | undefined {
+    const { etcd, wires } = this.#stage;
+    if (etcd === undefined) return undefined;
+    const index = where % etcd.members.length;
+    const member = etcd.members[index];
+    if (member === undefined) return undefined;
+    switch (kind) {
+      case 'kill etcd':
+        etcd.kill(index);
+        return () => etcd.start(index);
+      case 'lose answers of etcd':
+        etcd.losing = much * 0.6;
+        return () => {
+          etcd.losing = 0;
+        };
+      case 'slow etcd':
+        member.slowness = much * 2_000;
+        return () => {
+          member.slowness = 0;
+        };
+      case 'compact etcd':
+        etcd.compact(Math.floor(much * 10));
+        return undefined;
+      case 'isolate etcd': {
+        const others = etcd.members.filter((one) => one !== member);
+        const set = (isCut: boolean): void => {
+          for (const { host } of others) {
+            wires.weather(member.host, host).isCut = isCut;
+            wires.weather(host, member.host).isCut = isCut;
+          }
+          wires.changed();
+        };
+        set(true);
+        return () => set(false);
+      }
+      default:
+        return undefined;
+    }
+  }
+}

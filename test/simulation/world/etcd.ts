@@ -1,0 +1,581 @@
+/**
+ * A cluster of etcd, below the calls of gRPC: one order of all writes, leases, watches, compaction. Its members can be away, slow, cut off, or
+ * without a majority; and an answer can be lost, of a request that was done or not.
+ */
+
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { Client, status } from '@grpc/grpc-js';
+import {
+  type Compare,
+  KV,
+  Lease,
+  type RangeRequest,
+  type RequestOp,
+  type TxnRequest,
+  Watch,
+  WatchResponseSchema,
+} from '../../../src/journal/etcd/generated/etcd-pb.js';
+import type { Timer } from '../../../src/lib/clock.js';
+import type { Wires } from './wires.js';
+import type { Process, World } from './world.js';
+
+/** Milliseconds until a majority has a write on disk. */
+const COMMIT_MS = 6;
+/** Milliseconds between two looks at whether a connection lives, and looks after which it does not. */
+const LOOK_MS = 3_000;
+const LOOKS = 3;
+const PUT = 0;
+const DELETION = 1;
+const NO_DELETIONS = 1;
+
+interface Kept {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+  readonly createRevision: bigint;
+  readonly modRevision: bigint;
+  readonly version: bigint;
+  readonly lease: bigint;
+}
+
+interface WatchEvent {
+  readonly type: number;
+  readonly kv: Partial<Kept> & Pick<Kept, 'key' | 'modRevision'>;
+}
+
+interface Granted {
+  readonly seconds: number;
+  timer: Timer;
+}
+
+/** What all members agree on. */
+class Agreed {
+  kept: ReadonlyMap<string, Kept> = new Map();
+  revision = 1n;
+  compacted = 0n;
+  /** Changes by their revisions, those that are compacted left out. */
+  events: { readonly revision: bigint; readonly events: readonly WatchEvent[] }[] = [];
+  readonly leases = new Map<bigint, Granted>();
+  nextLease = 7_001n;
+}
+
+interface Member {
+  process: Process;
+  readonly host: string;
+  readonly pending: Set<() => void>;
+  readonly streams: Set<Stream>;
+  /** Milliseconds that every answer takes longer. */
+  slowness: number;
+}
+
+export class Etcd {
+  readonly #world: World;
+  readonly #wires: Wires;
+  readonly members: readonly Member[];
+  /** So many of the answers are lost. */
+  losing = 0;
+  readonly #agreed = new Agreed();
+  readonly #watchers = new Set<Watcher>();
+  #clerk: Process | undefined;
+
+  constructor(world: World, wires: Wires, count = 3) {
+    this.#world = world;
+    this.#wires = wires;
+    this.members = Array.from({ length: count }, (_, i) => {
+      const member = {
+        host: `10.0.9.${i + 1}`,
+        pending: new Set<() => void>(),
+        streams: new Set<Stream>(),
+        slowness: 0,
+      };
+      return { ...member, process: this.#processOf(i) };
+    });
+  }
+
+  get endpoints(): readonly string[] {
+    return this.members.map(({ host }) => `http://${host}:2379`);
+  }
+
+  kill(index: number): void {
+    const member = this.members[index];
+    if (member === undefined || !member.process.isAlive) return;
+    member.process.kill();
+    for (const fail of [...member.pending]) fail();
+    for (const stream of [...member.streams]) stream.end(status.UNAVAILABLE, 'the member is gone');
+  }
+
+  start(index: number): void {
+    const member = this.members[index];
+    if (member === undefined || member.process.isAlive) return;
+    member.process = this.#processOf(index);
+  }
+
+  /** Forgets the history of all but the last changes; the keys stay. */
+  compact(spare: number): void {
+    const agreed = this.#agreed;
+    const to = agreed.revision - BigInt(spare);
+    if (to <= agreed.compacted) return;
+    agreed.compacted = to;
+    agreed.events = agreed.events.filter(({ revision }) => revision > to);
+  }
+
+  /** True when most members hear each other and this one. */
+  hasMajority(member: Member): boolean {
+    const heard = this.members.filter(
+      (other) =>
+        other.process.isAlive &&
+        other.process.held === undefined &&
+        (other === member ||
+          !(this.#wires.isCut(member.host, other.host) || this.#wires.isCut(other.host, member.host))),
+    );
+    return heard.includes(member) && heard.length * 2 > this.members.length;
+  }
+
+  /** A call of a process, which is answered once. */
+  unary(call: UnaryCall): void {
+    const caller = this.#world.current;
+    const member = this.members.find(({ host }) => call.target.includes(host));
+    if (caller === undefined || member === undefined) throw new Error('a call of etcd from outside of a world');
+    let isOver = false;
+    const finish = (run: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      member.pending.delete(fail);
+      deadline.cancel();
+      run();
+    };
+    const answer = (error: object | null, bytes?: Uint8Array): void => finish(() => call.answered(error, bytes));
+    const fail = (): void => {
+      this.#world.later(caller, this.#wires.delay(member.host, caller.host), () =>
+        answer({ code: status.UNAVAILABLE, message: 'the connection was lost' }),
+      );
+    };
+    const left = Math.max(0, call.deadline - caller.clock.now());
+    const deadline = this.#world.timer(caller, left, () =>
+      answer({ code: status.DEADLINE_EXCEEDED, message: 'Deadline exceeded' }),
+    );
+    if (!member.process.isAlive) {
+      fail();
+      return;
+    }
+    member.pending.add(fail);
+    if (this.#isCut(caller, member)) return;
+    const luck = this.#wires.luck;
+    const there = this.#wires.delay(caller.host, member.host) + member.slowness;
+    this.#world.later(member.process, there, () => {
+      if (luck.chance(this.losing / 2)) {
+        fail();
+        return;
+      }
+      const isRead = call.path.endsWith('/Range') && fromBinary(KV.method.range.input, call.request).serializable;
+      if (!isRead && !this.hasMajority(member)) return;
+      const commit = (): void => {
+        if (!isRead && !this.hasMajority(member)) return;
+        const done = this.#answer(call.path, call.request);
+        if (luck.chance(this.losing / 2)) {
+          fail();
+          return;
+        }
+        if (this.#isCut(caller, member)) return;
+        this.#world.later(caller, this.#wires.delay(member.host, caller.host) + member.slowness, () =>
+          'bytes' in done ? answer(null, done.bytes) : answer({ ...done }),
+        );
+      };
+      this.#world.later(member.process, luck.between(0.2, 1) * COMMIT_MS, commit);
+    });
+  }
+
+  /** A call that streams both ways. */
+  stream(target: string, path: string, deserialize: (bytes: Buffer) => unknown): Stream {
+    const caller = this.#world.current;
+    const member = this.members.find(({ host }) => target.includes(host));
+    if (caller === undefined || member === undefined) throw new Error('a call of etcd from outside of a world');
+    const world = this.#world;
+    const send = (bytes: Uint8Array): void => {
+      if (!member.process.isAlive) {
+        world.later(caller, 1, () => stream.end(status.UNAVAILABLE, 'the member is gone'));
+        return;
+      }
+      world.later(member.process, this.#wires.delay(caller.host, member.host) + member.slowness, () => {
+        if (this.#isCut(caller, member) || !this.hasMajority(member)) return;
+        this.#begin(path, bytes, stream, member);
+      });
+    };
+    const stream: Stream = new Stream({
+      deserialize,
+      send,
+      deliver: (run) => {
+        if (this.#isCut(caller, member) || member.process.held !== undefined) return false;
+        world.later(caller, this.#wires.delay(member.host, caller.host) + member.slowness, run);
+        return true;
+      },
+      later: (ms, run) => void world.later(caller, ms, run),
+      forget: () => member.streams.delete(stream),
+    });
+    member.streams.add(stream);
+    let looks = 0;
+    const look = (): void => {
+      if (stream.isOver) return;
+      looks = this.#isCut(caller, member) || member.process.held !== undefined ? looks + 1 : 0;
+      if (looks >= LOOKS) stream.end(status.UNAVAILABLE, 'the member does not answer pings');
+      else world.later(caller, LOOK_MS, look);
+    };
+    world.later(caller, LOOK_MS, look);
+    return stream;
+  }
+
+  #processOf(index: number): Process {
+    const process = this.#world.process(`etcd-${index + 1}`);
+    process.host = `10.0.9.${index + 1}`;
+    return process;
+  }
+
+  #isCut({ host }: Process, member: Member): boolean {
+    return this.#wires.isCut(host, member.host) || this.#wires.isCut(member.host, host);
+  }
+
+  #begin(path: string, bytes: Uint8Array, stream: Stream, member: Member): void {
+    if (path.endsWith('/LeaseKeepAlive')) {
+      const { ID: id } = fromBinary(Lease.method.leaseKeepAlive.input, bytes);
+      const seconds = this.#renew(id);
+      stream.push(answerOf(Lease.method.leaseKeepAlive.output, { ID: id, TTL: BigInt(seconds) }));
+      return;
+    }
+    const { requestUnion } = fromBinary(Watch.method.watch.input, bytes);
+    if (requestUnion.case !== 'createRequest') throw new Error('only watches are begun');
+    const { key, rangeEnd, startRevision, filters } = requestUnion.value;
+    const agreed = this.#agreed;
+    const header = this.#header();
+    if (startRevision > 0n && startRevision <= agreed.compacted) {
+      const gone = { header, created: true, canceled: true, compactRevision: agreed.compacted };
+      stream.push(answerOf(WatchResponseSchema, gone));
+      return;
+    }
+    stream.push(answerOf(WatchResponseSchema, { header, created: true }));
+    const watcher: Watcher = {
+      stream,
+      member,
+      from: nameOf(key),
+      to: rangeEnd.length === 0 ? undefined : nameOf(rangeEnd),
+      withDeletions: !filters.includes(NO_DELETIONS),
+    };
+    this.#watchers.add(watcher);
+    if (startRevision > 0n) {
+      for (const { revision, events } of agreed.events) if (revision >= startRevision) this.#tell(watcher, events);
+    }
+  }
+
+  /** The answer of what is done now. */
+  #answer(path: string, request: Uint8Array): Answer {
+    switch (path.split('/').at(-1)) {
+      case 'Range':
+        return { bytes: answerOf(KV.method.range.output, this.#range(fromBinary(KV.method.range.input, request))) };
+      case 'Txn':
+        return { bytes: answerOf(KV.method.txn.output, this.#transact(fromBinary(KV.method.txn.input, request))) };
+      case 'LeaseGrant': {
+        const { TTL: seconds } = fromBinary(Lease.method.leaseGrant.input, request);
+        const id = this.#agreed.nextLease++;
+        this.#agreed.leases.set(id, { seconds: Number(seconds), timer: this.#expiry(id, Number(seconds)) });
+        return { bytes: answerOf(Lease.method.leaseGrant.output, { header: this.#header(), ID: id, TTL: seconds }) };
+      }
+      case 'LeaseRevoke': {
+        const { ID: id } = fromBinary(Lease.method.leaseRevoke.input, request);
+        if (!this.#agreed.leases.has(id)) return { code: status.NOT_FOUND, message: 'requested lease not found' };
+        this.#drop(id);
+        return { bytes: answerOf(Lease.method.leaseRevoke.output, { header: this.#header() }) };
+      }
+      default:
+        throw new Error(`a world's etcd does not know ${path}`);
+    }
+  }
+
+  #header() {
+    return { clusterId: 11n, memberId: 1n, revision: this.#agreed.revision, raftTerm: 2n };
+  }
+
+  #range({ key, rangeEnd, limit, keysOnly }: RangeRequest) {
+    const all = this.#between(nameOf(key), rangeEnd.length === 0 ? undefined : nameOf(rangeEnd));
+    const kvs = limit === 0n ? all : all.slice(0, Number(limit));
+    const shown = keysOnly ? kvs.map((kv) => ({ ...kv, value: new Uint8Array() })) : kvs;
+    return { header: this.#header(), kvs: shown, more: kvs.length < all.length, count: BigInt(all.length) };
+  }
+
+  #between(from: string, to: string | undefined): Kept[] {
+    const { kept } = this.#agreed;
+    if (to === undefined) return [kept.get(from)].filter((one) => one !== undefined);
+    const names = [...kept.keys()].filter((name) => name >= from && name < to).sort();
+    return names.flatMap((name) => kept.get(name) ?? []);
+  }
+
+  #transact({ compare, success, failure }: TxnRequest) {
+    const succeeded = compare.every((one) => this.#holds(one));
+    const responses = this.#write(succeeded ? success : failure);
+    return { header: this.#header(), succeeded, responses };
+  }
+
+  #holds({ key, targetUnion }: Compare): boolean {
+    const found = this.#agreed.kept.get(nameOf(key));
+    if (targetUnion.case !== 'createRevision' && targetUnion.case !== 'modRevision') throw new Error('unknown compare');
+    return (found?.[targetUnion.case] ?? 0n) === targetUnion.value;
+  }
+
+  #write(ops: readonly RequestOp[]) {
+    const agreed = this.#agreed;
+    const kept = new Map(agreed.kept);
+    const revision = agreed.revision + 1n;
+    const events: WatchEvent[] = [];
+    const responses = ops.map(({ request }) => {
+      if (request.case === 'requestRange') {
+        return { response: { case: 'responseRange' as const, value: this.#range(request.value) } };
+      }
+      if (request.case === 'requestDeleteRange') {
+        const { key, rangeEnd } = request.value;
+        const gone = this.#between(nameOf(key), rangeEnd.length === 0 ? undefined : nameOf(rangeEnd));
+        for (const one of gone) {
+          if (kept.delete(nameOf(one.key)))
+            events.push({ type: DELETION, kv: { key: one.key, modRevision: revision } });
+        }
+        return { response: { case: undefined } };
+      }
+      if (request.case !== 'requestPut') throw new Error('unknown operation');
+      const { key, value, lease } = request.value;
+      const before = kept.get(nameOf(key));
+      const kv: Kept = {
+        key,
+        value,
+        lease,
+        createRevision: before?.createRevision ?? revision,
+        modRevision: revision,
+        version: (before?.version ?? 0n) + 1n,
+      };
+      kept.set(nameOf(key), kv);
+      events.push({ type: PUT, kv });
+      return { response: { case: undefined } };
+    });
+    if (events.length === 0) return responses;
+    agreed.kept = kept;
+    agreed.revision = revision;
+    agreed.events.push({ revision, events });
+    for (const watcher of this.#watchers) this.#tell(watcher, events);
+    return responses;
+  }
+
+  #tell(watcher: Watcher, events: readonly WatchEvent[]): void {
+    const { stream, from, to, withDeletions } = watcher;
+    if (stream.isOver) {
+      this.#watchers.delete(watcher);
+      return;
+    }
+    const seen = events.filter(({ type, kv }) => {
+      const name = nameOf(kv.key);
+      return (to === undefined ? name === from : name >= from && name < to) && (withDeletions || type !== DELETION);
+    });
+    if (seen.length === 0) return;
+    const shown = seen.map(({ type, kv }) => ({ type, kv: kv as MessageInitShape<DescMessage> & Kept }));
+    stream.push(answerOf(WatchResponseSchema, { header: this.#header(), events: shown as never }));
+  }
+
+  #expiry(id: bigint, seconds: number): Timer {
+    // Whoever leads the cluster counts; it is somebody else when that one is away.
+    return this.#world.later(this.#timekeeper(), seconds * 1_000, () => {
+      const granted = this.#agreed.leases.get(id);
+      if (granted === undefined) return;
+      if (this.members.some((member) => this.hasMajority(member))) this.#drop(id);
+      else granted.timer = this.#expiry(id, seconds);
+    });
+  }
+
+  /** A process that never ends. */
+  #timekeeper(): Process {
+    this.#clerk ??= this.#world.process('etcd');
+    return this.#clerk;
+  }
+
+  #renew(id: bigint): number {
+    const granted = this.#agreed.leases.get(id);
+    if (granted === undefined) return 0;
+    granted.timer.cancel();
+    granted.timer = this.#expiry(id, granted.seconds);
+    return granted.seconds;
+  }
+
+  #drop(id: bigint): void {
+    const granted = this.#agreed.leases.get(id);
+    granted?.timer.cancel();
+    this.#agreed.leases.delete(id);
+    const keys = [...this.#agreed.kept.values()].filter(({ lease }) => lease === id);
+    const deletions = keys.map(({ key }) => ({
+      request: { case: 'requestDeleteRange' as const, value: { key, rangeEnd: new Uint8Array() } },
+    }));
+    this.#write(deletions as never);
+  }
+}
+
+type Answer = { readonly bytes: Uint8Array } | { readonly code: number; readonly message: string };
+
+interface Watcher {
+  readonly stream: Stream;
+  readonly member: Member;
+  readonly from: string;
+  readonly to: string | undefined;
+  readonly withDeletions: boolean;
+}
+
+interface UnaryCall {
+  readonly target: string;
+  readonly path: string;
+  readonly request: Uint8Array;
+  /** By the calendar of the caller. */
+  readonly deadline: number;
+  readonly answered: (error: object | null, bytes?: Uint8Array) => void;
+}
+
+interface StreamModules {
+  readonly deserialize: (bytes: Buffer) => unknown;
+  readonly send: (bytes: Uint8Array) => void;
+  /** Runs something at the caller when what was sent arrives there; false while nothing does. */
+  readonly deliver: (run: () => void) => boolean;
+  readonly later: (ms: number, run: () => void) => void;
+  readonly forget: () => void;
+}
+
+/** The end of the caller of a stream, as much of gRPC's as the program uses. */
+class Stream {
+  readonly #modules: StreamModules;
+  #queue: Uint8Array[] = [];
+  #arrived: unknown[] = [];
+  #failure: object | undefined;
+  #isDelivering = false;
+  #wake: () => void = () => undefined;
+  serialize: (message: never) => Buffer = () => Buffer.alloc(0);
+
+  constructor(modules: StreamModules) {
+    this.#modules = modules;
+  }
+
+  get isOver(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  on(): this {
+    return this;
+  }
+
+  write(message: never): void {
+    this.#modules.send(this.serialize(message));
+  }
+
+  cancel(): void {
+    this.end(status.CANCELLED, 'Cancelled on client');
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#queue.push(bytes);
+    this.#pump();
+  }
+
+  end(code: number, message: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = Object.assign(new Error(message), { code, details: message });
+    this.#modules.forget();
+    this.#modules.later(0, () => this.#wake());
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
+    for (;;) {
+      const next = this.#arrived.shift();
+      if (next !== undefined) yield next;
+      else if (this.#failure !== undefined) throw this.#failure;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+
+  #pump(): void {
+    if (this.#isDelivering || this.isOver || this.#queue.length === 0) return;
+    const burst = this.#queue.length;
+    this.#isDelivering = true;
+    const arrive = (): void => {
+      this.#isDelivering = false;
+      for (const bytes of this.#queue.splice(0, burst))
+        this.#arrived.push(this.#modules.deserialize(Buffer.from(bytes)));
+      this.#wake();
+      this.#pump();
+    };
+    if (this.#modules.deliver(arrive)) return;
+    this.#modules.later(200, () => {
+      this.#isDelivering = false;
+      this.#pump();
+    });
+  }
+}
+
+function nameOf(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1');
+}
+
+function answerOf<T extends DescMessage>(schema: T, message: MessageInitShape<T>): Uint8Array {
+  return toBinary(schema, create(schema, message) as MessageShape<T>);
+}
+
+let cluster: Etcd | undefined;
+
+/** From now on the calls of gRPC of this process go to this cluster. */
+export function connectTo(entered: Etcd | undefined): void {
+  cluster = entered;
+}
+
+interface Prototype {
+  makeUnaryRequest: (
+    path: string,
+    serialize: (message: unknown) => Buffer,
+    deserialize: (bytes: Buffer) => unknown,
+    message: unknown,
+    metadata: unknown,
+    options: { readonly deadline: number },
+    callback: (error: object | null, answer?: unknown) => void,
+  ) => void;
+  makeBidiStreamRequest: (
+    path: string,
+    serialize: (message: never) => Buffer,
+    deserialize: (bytes: Buffer) => unknown,
+  ) => Stream;
+  getChannel(): { getTarget(): string };
+}
+
+const prototype = Client.prototype as unknown as Prototype;
+
+prototype.makeUnaryRequest = function (
+  this: Prototype,
+  path,
+  serialize,
+  deserialize,
+  message,
+  _metadata,
+  options,
+  callback,
+) {
+  cluster?.unary({
+    target: this.getChannel().getTarget(),
+    path,
+    request: serialize(message),
+    deadline: Number(options.deadline),
+    answered: (error, bytes) => callback(error, bytes && deserialize(Buffer.from(bytes))),
+  });
+};
+
+prototype.makeBidiStreamRequest = function (this: Prototype, path, serialize, deserialize) {
+  if (cluster === undefined) throw new Error('no cluster of etcd in this world');
+  const stream = cluster.stream(this.getChannel().getTarget(), path, deserialize);
+  stream.serialize = serialize;
+  return stream;
+};

@@ -1,0 +1,265 @@
+/**
+ * A machine of a world that runs a node: its role as `src/node` composes it, on the machine's disk, network and clock. The node can be
+ * killed, suspended, stopped, and lose its power; then it is started again on what is on the disk.
+ */
+
+import type { Genesis } from '../../../src/chain/genesis.js';
+import { createConfig } from '../../../src/config/load.js';
+import type { Config } from '../../../src/config/schema.js';
+import type { KeyPair } from '../../../src/crypto/ed25519.js';
+import { isDiskFull } from '../../../src/db/database-error.js';
+import { endlessRoom } from '../../../src/db/disk-room.js';
+import { isForgotten } from '../../../src/journal/journal.js';
+import { errorMessage } from '../../../src/lib/errors.js';
+import type { Logger } from '../../../src/lib/logger.js';
+import type { NodeRole } from '../../../src/lib/roles.js';
+import { networkRules } from '../../../src/node/network-rules.js';
+import { producersOf } from '../../../src/node/producers.js';
+import type { Role, RoleContext, RoleServices } from '../../../src/node/roles/role.js';
+import { DEFINITIONS } from '../../../src/node/roles/roles.js';
+import { noMetrics } from '../../../src/observability/metrics.js';
+import { Progress } from '../../../src/observability/progress.js';
+import { LinkNetwork } from '../../../src/peers/link-network.js';
+import { keyOf } from '../../support/peers.js';
+import { Disk } from './disk.js';
+import { Luck } from './luck.js';
+import type { Wires } from './wires.js';
+import type { Process, World } from './world.js';
+
+/** Milliseconds that a node has for its stop, before it is killed. */
+const STOP_MS = 10_000;
+const PEER_PORT = 12_000;
+
+export interface MachineOptions {
+  readonly name: string;
+  readonly role: NodeRole;
+  readonly host: string;
+  readonly genesis: Genesis;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+export interface MachineModules {
+  readonly world: World;
+  readonly wires: Wires;
+  /** Told why a node has ended by itself. */
+  readonly onFailed: (machine: Machine, error: unknown) => void;
+}
+
+export class Machine {
+  readonly name: string;
+  readonly role: NodeRole;
+  readonly host: string;
+  readonly disk: Disk;
+  readonly key: KeyPair;
+  readonly config: Config;
+  readonly #options: MachineOptions;
+  readonly #modules: MachineModules;
+  #process: Process | undefined;
+  #running: Role | undefined;
+  #stopping = new AbortController();
+  #network: LinkNetwork | undefined;
+  #isUp = false;
+  /** Number of starts so far. */
+  starts = 0;
+  /** What its clock is wrong by, over restarts. */
+  offset = 0;
+  rate = 1;
+
+  constructor(options: MachineOptions, modules: MachineModules) {
+    const { name, role, host, settings } = options;
+    this.name = name;
+    this.role = role;
+    this.host = host;
+    this.#options = options;
+    this.#modules = modules;
+    this.key = keyOf(name);
+    this.disk = new Disk(modules.world, new Luck(`${modules.world.seed}/disk of ${name}`));
+    this.config = createConfig(role, {
+      'node.data_dir': `/world/${name}`,
+      'node.name': name,
+      'peers.host': host,
+      'peers.port': PEER_PORT,
+      'metrics.enabled': false,
+      ...settings,
+    });
+  }
+
+  static addressOf(host: string): string {
+    return `${host}:${PEER_PORT}`;
+  }
+
+  get process(): Process | undefined {
+    return this.#process?.isAlive ? this.#process : undefined;
+  }
+
+  /** Undefined while it does not serve. */
+  get services(): RoleServices | undefined {
+    return this.#isUp && this.process !== undefined ? this.#running?.services : undefined;
+  }
+
+  /** The same as soon as they are there: the API is served while a node starts. */
+  get anyServices(): RoleServices | undefined {
+    return this.process === undefined ? undefined : this.#running?.services;
+  }
+
+  get isSuspended(): boolean {
+    return this.process?.held !== undefined;
+  }
+
+  /** Why it is not ready; empty when it is. */
+  get problems(): readonly string[] {
+    if (this.process === undefined) return ['it does not run'];
+    if (!this.#isUp) return ['it is starting', ...(this.#running?.readiness() ?? [])];
+    return this.#running?.readiness() ?? [];
+  }
+
+  /** Starts the node, if it does not run. */
+  start(): void {
+    if (this.process !== undefined) return;
+    const { world } = this.#modules;
+    this.starts++;
+    const process = world.process(this.name);
+    process.host = this.host;
+    process.offset = this.offset;
+    process.rate = this.rate;
+    this.#process = process;
+    this.#isUp = false;
+    this.#running = undefined;
+    process.onDeath(() => {
+      this.#isUp = false;
+      this.disk.processEnded();
+    });
+    world.later(process, 0, () => {
+      this.#open(process).catch((error: unknown) => this.#end(process, error));
+    });
+  }
+
+  /** The process ends at once, as by kill -9. */
+  kill(): void {
+    this.process?.kill();
+  }
+
+  /** The machine ends at once: what is not on its disk is gone, and nobody is told. */
+  losePower(): number {
+    const { wires } = this.#modules;
+    for (const wire of wires.wires) {
+      if (wire.dialerOwner === this.#process) wire.dialer.vanish();
+      if (wire.listenerOwner === this.#process) wire.listener.vanish();
+    }
+    this.process?.kill();
+    return this.disk.powerLost();
+  }
+
+  /** Ends it as an operator does, or its supervisor. */
+  stop(): void {
+    const { process } = this;
+    const role = this.#running;
+    if (process === undefined) return;
+    const { world } = this.#modules;
+    world.later(process, STOP_MS, () => process.kill());
+    world.later(process, 0, () => {
+      this.#isUp = false;
+      this.#stopping.abort();
+      const stopped = Promise.resolve(role?.stop()).then(() => this.#network?.stop());
+      stopped.catch(() => undefined).finally(() => world.later(process, 0, () => process.kill()));
+    });
+  }
+
+  async #open(process: Process): Promise<void> {
+    this.#stopping = new AbortController();
+    const context = this.#contextFor(process);
+    const role = await DEFINITIONS[this.role].open(context);
+    this.#running = role;
+    role.failed.catch((error: unknown) => this.#end(process, error));
+    context.network.failed.catch((error: unknown) => this.#end(process, error));
+    await role.load();
+    await context.network.start();
+    await role.start();
+    this.#isUp = true;
+    this.#modules.world.note(`${this.name} is up`);
+  }
+
+  /** The node ends by itself: its process is gone, and its supervisor starts another. */
+  #end(process: Process, error: unknown): void {
+    if (!process.isAlive) return;
+    const { world, onFailed } = this.#modules;
+    world.note(`${this.name} ends: ${errorMessage(error)}`);
+    // As a node does that opens anew.
+    if (!isForgotten(error) && !isDiskFull(error)) onFailed(this, error);
+    // After this step, whose promises are still running.
+    world.later(process, 0, () => process.kill());
+  }
+
+  #contextFor(process: Process): RoleContext {
+    const { wires } = this.#modules;
+    const { config } = this;
+    const { genesis, host } = this.#options;
+    const logger = this.#logger(process);
+    const network = new LinkNetwork(
+      {
+        network: config.network.name,
+        role: this.role,
+        rules: networkRules(config, genesis),
+        version: '0',
+        nodeKey: this.key,
+        listen: { host, port: PEER_PORT },
+        peers: [...config.peers.mempool, ...config.peers.storage],
+        ...(config.network.secret === undefined ? {} : { secret: config.network.secret }),
+        limits: {
+          maxLinks: config.peers.maxLinks,
+          maxLinksPerAddress: config.peers.maxLinksPerAddress,
+          dialTimeoutMs: config.peers.dialTimeoutMs,
+          heartbeatMs: config.peers.heartbeatMs,
+          reconnectMaxMs: config.peers.reconnectMaxMs,
+        },
+      },
+      {
+        transport: wires.transport(process, host),
+        clock: process.clock,
+        random: process.luck,
+        logger,
+        metrics: noMetrics,
+      },
+    );
+    this.#network = network;
+    const { disk } = this;
+    const dataDir = {
+      path: config.node.dataDir,
+      open: async (name: string) => disk.open(name, process),
+      putAside: async (name: string) => disk.remove(name),
+      problems: [],
+      recover: async () => undefined,
+      close: async () => undefined,
+    };
+    return {
+      config,
+      genesis,
+      // As much of it as roles use.
+      dataDir: dataDir as unknown as RoleContext['dataDir'],
+      nodeKey: this.key,
+      producers: producersOf(config, genesis),
+      network,
+      room: endlessRoom,
+      clock: process.clock,
+      random: process.luck,
+      stopping: this.#stopping.signal,
+      keepsPassphrase: true,
+      logger: () => logger,
+      metrics: noMetrics,
+      progress: (_name, options) => new Progress(options, { clock: process.clock }),
+    };
+  }
+
+  /** Warnings and errors are in the trace. */
+  #logger(process: Process): Logger {
+    const { world } = this.#modules;
+    const line = (fields: object, message: string): void => {
+      const { err } = fields as { readonly err?: unknown };
+      const why = err === undefined || message.includes(errorMessage(err)) ? '' : ` (${errorMessage(err)})`;
+      if (process.isAlive) world.note(`${this.name}: ${message}${why}`);
+    };
+    return { debug: () => undefined, info: verbose ? line : () => undefined, warn: line, error: line };
+  }
+}
+
+const verbose = process.env.SIMULATION_LOG === 'info';
