@@ -30,6 +30,8 @@ export class WalletRole implements Role {
     this.#refreshing = context.progress('wallet_refresh', { task: 'refreshing the wallet', unit: 'addresses' });
     this.#reading = context.progress('wallet_blocks', { task: 'reading the blocks that were missed', unit: 'blocks' });
     const user = wallet && createUser(context, wallet, { refreshing: this.#refreshing, reading: this.#reading });
+    // Mempool nodes tell every miner and user of each block; a message that nobody takes ends its link.
+    if (user === undefined) context.network.handle('block.mined', () => undefined);
     for (const service of [user, miner]) if (service) this.#failure.follow(service);
     this.services = { ...(wallet && { wallet }), ...(user && { user }), ...(miner && { miner }) };
   }
