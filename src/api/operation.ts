@@ -79,9 +79,21 @@ export interface Operation {
   readonly errors: readonly ErrorCode[];
 }
 
-/** Preserves the exact type, from which handlers and client derive theirs. */
-export function defineOperation<const O extends Operation>(operation: O): O {
-  return operation;
+/** An operation without what says where it is. A permission implies that it asks for a key. */
+type Definition = Omit<Operation, 'id' | 'family' | 'method' | 'path' | 'tag'>;
+
+/**
+ * Makes the operations of a section of the OpenAPI document: `get('getBlock', '/v1/blocks/{num}', …)`. Exact types are kept, from
+ * which handlers and client derive theirs.
+ */
+export function section(tag: string, family: Family = 'v1') {
+  const definer =
+    <const M extends HttpMethod>(method: M) =>
+    <const I extends string, const P extends string, const D extends Definition>(id: I, path: P, definition: D) => {
+      const needsKey: Pick<Operation, 'apiKey'> = definition.permission === undefined ? {} : { apiKey: true };
+      return { id, family, method, path, tag, ...needsKey, ...definition };
+    };
+  return { get: definer('GET'), post: definer('POST'), put: definer('PUT') };
 }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;

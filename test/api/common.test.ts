@@ -3,8 +3,8 @@
 import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { OverloadGuard } from '../../src/api/http/access.js';
 import { limitConnections } from '../../src/api/http/connections.js';
+import { OverloadGuard } from '../../src/api/http/overload-guard.js';
 import { RequestLog } from '../../src/api/http/request-log.js';
 import { operationsOf } from '../../src/api/operations.js';
 import type { Logger } from '../../src/lib/logger.js';

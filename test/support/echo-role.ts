@@ -3,9 +3,11 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { addRoutes } from '../../src/api/http/route.js';
-import { defineOperation } from '../../src/api/operation.js';
+import { section } from '../../src/api/operation.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import type { Role } from '../../src/node/roles/role.js';
+
+const common = section('Common');
 
 export const PORTS = { api: 3105, peers: 12_305, metrics: 9305 };
 export const facts = {
@@ -21,12 +23,7 @@ export const facts = {
   peers: 'Nodes that echo.',
 } as const;
 
-const getEcho = defineOperation({
-  id: 'getEcho',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/echo/{text}',
-  tag: 'Common',
+const getEcho = common.get('getEcho', '/v1/echo/{text}', {
   summary: 'The same text',
   params: Type.Object({ text: Type.String() }),
   success: { 200: { description: 'The text.', schema: Type.Object({ text: Type.String() }) } },

@@ -1,6 +1,5 @@
 /** The operations on addresses and items in the index of the chain, for explorers. Extensions of the contract. */
 
-import { defineOperation } from '../../operation.js';
 import {
   AddressItemsResponse,
   AddressOutputsResponse,
@@ -12,13 +11,10 @@ import {
   ItemHoldersResponse,
   ItemTransfersResponse,
 } from './holding-schemas.js';
-import { AS_OF, common, OFF } from './operations.js';
+import { AS_OF, explorer, OFF } from './operations.js';
 import { PageQuery } from './parts.js';
 
-const getChainAddress = defineOperation({
-  ...common,
-  id: 'getChainAddress',
-  path: '/v1/chain/addresses/{address}',
+const getChainAddress = explorer.get('getChainAddress', '/v1/chain/addresses/{address}', {
   summary: 'What an address has',
   description: `${AS_OF} An address that the chain has not seen has nothing.`,
   params: AddressParams,
@@ -26,10 +22,7 @@ const getChainAddress = defineOperation({
   errors: OFF,
 });
 
-const getAddressItems = defineOperation({
-  ...common,
-  id: 'getAddressItems',
-  path: '/v1/chain/addresses/{address}/items',
+const getAddressItems = explorer.get('getAddressItems', '/v1/chain/addresses/{address}/items', {
   summary: 'The items of an address',
   description: AS_OF,
   params: AddressParams,
@@ -38,10 +31,7 @@ const getAddressItems = defineOperation({
   errors: OFF,
 });
 
-const getAddressOutputs = defineOperation({
-  ...common,
-  id: 'getAddressOutputs',
-  path: '/v1/chain/addresses/{address}/outputs',
+const getAddressOutputs = explorer.get('getAddressOutputs', '/v1/chain/addresses/{address}/outputs', {
   summary: 'The unspent outputs of an address, newest first',
   description: AS_OF,
   params: AddressParams,
@@ -50,10 +40,7 @@ const getAddressOutputs = defineOperation({
   errors: OFF,
 });
 
-const getAddressTransactions = defineOperation({
-  ...common,
-  id: 'getAddressTransactions',
-  path: '/v1/chain/addresses/{address}/transactions',
+const getAddressTransactions = explorer.get('getAddressTransactions', '/v1/chain/addresses/{address}/transactions', {
   summary: 'The history of an address, newest first',
   description: AS_OF,
   params: AddressParams,
@@ -62,10 +49,7 @@ const getAddressTransactions = defineOperation({
   errors: OFF,
 });
 
-const getChainItem = defineOperation({
-  ...common,
-  id: 'getChainItem',
-  path: '/v1/chain/items/{genesis_hash}',
+const getChainItem = explorer.get('getChainItem', '/v1/chain/items/{genesis_hash}', {
   summary: 'An item, and how many have it',
   description: AS_OF,
   params: ChainItemParams,
@@ -73,10 +57,7 @@ const getChainItem = defineOperation({
   errors: [...OFF, 'item_not_found'],
 });
 
-const getItemHolders = defineOperation({
-  ...common,
-  id: 'getItemHolders',
-  path: '/v1/chain/items/{genesis_hash}/holders',
+const getItemHolders = explorer.get('getItemHolders', '/v1/chain/items/{genesis_hash}/holders', {
   summary: 'The holders of an item, the largest amount first',
   description: `${AS_OF} Who gets more or less between two pages may be on both or on neither.`,
   params: ChainItemParams,
@@ -85,10 +66,7 @@ const getItemHolders = defineOperation({
   errors: [...OFF, 'item_not_found'],
 });
 
-const getItemTransfers = defineOperation({
-  ...common,
-  id: 'getItemTransfers',
-  path: '/v1/chain/items/{genesis_hash}/transfers',
+const getItemTransfers = explorer.get('getItemTransfers', '/v1/chain/items/{genesis_hash}/transfers', {
   summary: 'The transfers of an item, newest first',
   description: AS_OF,
   params: ChainItemParams,

@@ -1,6 +1,6 @@
 /** The operations on blocks and transactions in the index of the chain, for explorers. Extensions of the contract. */
 
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { PageQuery } from './parts.js';
 import {
   BlockTransactionsResponse,
@@ -18,25 +18,20 @@ import {
   SearchResponse,
 } from './schemas.js';
 
-export const common = { family: 'v1', method: 'GET', tag: 'Explorer' } as const;
+export const explorer = section('Explorer');
+
 export const OFF = ['index_off', 'index_incomplete'] as const;
 export const AS_OF =
   'An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each block.';
 
-const getChainIndex = defineOperation({
-  ...common,
-  id: 'getChainIndex',
-  path: '/v1/chain/index',
+const getChainIndex = explorer.get('getChainIndex', '/v1/chain/index', {
   summary: 'How far the index of the chain is',
   description: 'An extension of the contract. Answers whether there is an index or not.',
   success: { 200: { description: 'How far it is.', schema: ChainIndexResponse } },
   errors: [],
 });
 
-const getChainBlocks = defineOperation({
-  ...common,
-  id: 'getChainBlocks',
-  path: '/v1/chain/blocks',
+const getChainBlocks = explorer.get('getChainBlocks', '/v1/chain/blocks', {
   summary: 'Blocks, newest first',
   description: AS_OF,
   query: ChainBlocksQuery,
@@ -44,10 +39,7 @@ const getChainBlocks = defineOperation({
   errors: OFF,
 });
 
-const getChainBlock = defineOperation({
-  ...common,
-  id: 'getChainBlock',
-  path: '/v1/chain/blocks/{block}',
+const getChainBlock = explorer.get('getChainBlock', '/v1/chain/blocks/{block}', {
   summary: 'What a list of blocks says of one',
   description: 'An extension of the contract. By number or hash; it never changes.',
   params: ChainBlockParams,
@@ -55,10 +47,7 @@ const getChainBlock = defineOperation({
   errors: [...OFF, 'block_not_found'],
 });
 
-const getBlockTransactions = defineOperation({
-  ...common,
-  id: 'getBlockTransactions',
-  path: '/v1/chain/blocks/{block}/transactions',
+const getBlockTransactions = explorer.get('getBlockTransactions', '/v1/chain/blocks/{block}/transactions', {
   summary: 'The transactions of a block, in order',
   description: 'An extension of the contract. A page never changes.',
   params: ChainBlockParams,
@@ -67,10 +56,7 @@ const getBlockTransactions = defineOperation({
   errors: [...OFF, 'block_not_found'],
 });
 
-const getChainTransaction = defineOperation({
-  ...common,
-  id: 'getChainTransaction',
-  path: '/v1/chain/transactions/{tx_hash}',
+const getChainTransaction = explorer.get('getChainTransaction', '/v1/chain/transactions/{tx_hash}', {
   summary: 'A transaction, the outputs it spends, and what spends its own',
   description: AS_OF,
   params: ChainTransactionParams,
@@ -79,10 +65,7 @@ const getChainTransaction = defineOperation({
   errors: [...OFF, 'entry_not_found'],
 });
 
-const getChainOutput = defineOperation({
-  ...common,
-  id: 'getChainOutput',
-  path: '/v1/chain/outputs/{tx_hash}/{n}',
+const getChainOutput = explorer.get('getChainOutput', '/v1/chain/outputs/{tx_hash}/{n}', {
   summary: 'An output, and the transaction that spends it',
   description: AS_OF,
   params: OutputParams,
@@ -90,10 +73,7 @@ const getChainOutput = defineOperation({
   errors: [...OFF, 'entry_not_found'],
 });
 
-const searchChain = defineOperation({
-  ...common,
-  id: 'searchChain',
-  path: '/v1/chain/search',
+const searchChain = explorer.get('searchChain', '/v1/chain/search', {
   summary: 'What a number, hash or address names',
   description: 'An extension of the contract. Nothing found is an empty list.',
   query: SearchQuery,

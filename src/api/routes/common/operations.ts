@@ -1,26 +1,19 @@
 /** The operations that every node serves. */
 
 import { Type } from '@sinclair/typebox';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { DebugData, HealthResponse } from './schemas.js';
 
-export const getDebug = defineOperation({
-  id: 'getDebug',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/debug',
-  tag: 'Common',
+const common = section('Common');
+const health = section('Health', 'node');
+
+export const getDebug = common.get('getDebug', '/v1/debug', {
   summary: 'What this node is, what it serves, and its peers',
   success: { 200: { description: 'Facts about the node.', schema: DebugData } },
   errors: [],
 });
 
-export const getOpenApi = defineOperation({
-  id: 'getOpenApi',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/openapi.json',
-  tag: 'Common',
+export const getOpenApi = common.get('getOpenApi', '/v1/openapi.json', {
   summary: 'The OpenAPI description of this node’s routes',
   success: {
     200: {
@@ -32,12 +25,7 @@ export const getOpenApi = defineOperation({
   errors: [],
 });
 
-export const getDocs = defineOperation({
-  id: 'getDocs',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/docs',
-  tag: 'Common',
+export const getDocs = common.get('getDocs', '/v1/docs', {
   summary: 'A page to read about the routes of this node and to try them',
   success: {
     200: {
@@ -50,23 +38,13 @@ export const getDocs = defineOperation({
   errors: [],
 });
 
-export const getLiveness = defineOperation({
-  id: 'getLiveness',
-  family: 'node',
-  method: 'GET',
-  path: '/livez',
-  tag: 'Health',
+export const getLiveness = health.get('getLiveness', '/livez', {
   summary: 'Whether the process answers',
   success: { 200: { description: 'It does.', schema: HealthResponse } },
   errors: [],
 });
 
-export const getReadiness = defineOperation({
-  id: 'getReadiness',
-  family: 'node',
-  method: 'GET',
-  path: '/readyz',
-  tag: 'Health',
+export const getReadiness = health.get('getReadiness', '/readyz', {
   summary: 'Whether the node can do its work',
   description: 'For load balancers: a node that answers 503 should get no traffic. The reasons are listed.',
   success: {

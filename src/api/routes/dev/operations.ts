@@ -3,7 +3,7 @@
  * other network has them, so they are in no document but that of dev.
  */
 
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import {
   AutomineRequest,
   AutomineResponse,
@@ -21,26 +21,17 @@ import {
   TimeResponse,
 } from './schemas.js';
 
-/** Parts that all of them share. */
-const dev = { family: 'v1', tag: 'Dev' } as const;
-/** Operations that change the network: open where dev networks are, on loopback; elsewhere they ask for a key. */
-const change = { ...dev, method: 'POST', apiKey: true, permission: 'admin' } as const;
+/** Those that change the network are open where dev networks are, on loopback; elsewhere they ask for a key. */
+const dev = section('Dev');
 
-export const getDevFacts = defineOperation({
-  ...dev,
-  id: 'getDevFacts',
-  method: 'GET',
-  path: '/v1/dev',
+export const getDevFacts = dev.get('getDevFacts', '/v1/dev', {
   summary: 'The accounts, addresses and clock of this dev network',
   success: { 200: { description: 'Facts about the network.', schema: DevFactsResponse } },
   errors: [],
 });
 
-export const payFromFaucet = defineOperation({
-  ...change,
+export const payFromFaucet = dev.post('payFromFaucet', '/v1/dev/faucet', {
   permission: 'pay',
-  id: 'payFromFaucet',
-  path: '/v1/dev/faucet',
   summary: 'Pays tokens to any address',
   description:
     'From the wallet of the miner. Where blocks are made on demand the answer comes when the payment is in a block; where ' +
@@ -50,10 +41,8 @@ export const payFromFaucet = defineOperation({
   errors: ['insufficient_funds', 'payment_refused', 'wrong_passphrase', 'wallet_write_failed', 'shutting_down'],
 });
 
-export const makeBlocks = defineOperation({
-  ...change,
-  id: 'makeBlocks',
-  path: '/v1/dev/blocks',
+export const makeBlocks = dev.post('makeBlocks', '/v1/dev/blocks', {
+  permission: 'admin',
   summary: 'Makes blocks now, even if they are empty',
   description: 'What waits for a block is in the first of them. The answer comes when all are stored.',
   body: { schema: MakeBlocksRequest, optional: true },
@@ -61,10 +50,8 @@ export const makeBlocks = defineOperation({
   errors: ['mempool_unreachable', 'shutting_down'],
 });
 
-export const setAutomine = defineOperation({
-  ...change,
-  id: 'setAutomine',
-  path: '/v1/dev/automine',
+export const setAutomine = dev.post('setAutomine', '/v1/dev/automine', {
+  permission: 'admin',
   summary: 'Holds mining, or lets it go on',
   description:
     'While mining is held, admitted transactions wait, and only `POST /v1/dev/blocks` makes a block, even where blocks are made at ' +
@@ -74,20 +61,14 @@ export const setAutomine = defineOperation({
   errors: ['mempool_unreachable', 'shutting_down'],
 });
 
-export const getDevTime = defineOperation({
-  ...dev,
-  id: 'getDevTime',
-  method: 'GET',
-  path: '/v1/dev/time',
+export const getDevTime = dev.get('getDevTime', '/v1/dev/time', {
   summary: 'The clock of the chain',
   success: { 200: { description: 'Its time.', schema: TimeResponse } },
   errors: [],
 });
 
-export const setDevTime = defineOperation({
-  ...change,
-  id: 'setDevTime',
-  path: '/v1/dev/time',
+export const setDevTime = dev.post('setDevTime', '/v1/dev/time', {
+  permission: 'admin',
   summary: 'Sets the clock of the chain, or moves it on',
   description:
     'All nodes go by it: the times of blocks, the expiry of trades, the times in histories. It goes on from there, and is ' +
@@ -97,20 +78,14 @@ export const setDevTime = defineOperation({
   errors: ['shutting_down'],
 });
 
-export const getSnapshots = defineOperation({
-  ...dev,
-  id: 'getSnapshots',
-  method: 'GET',
-  path: '/v1/dev/snapshots',
+export const getSnapshots = dev.get('getSnapshots', '/v1/dev/snapshots', {
   summary: 'The snapshots that are kept',
   success: { 200: { description: 'Oldest first.', schema: SnapshotsResponse } },
   errors: [],
 });
 
-export const takeSnapshot = defineOperation({
-  ...change,
-  id: 'takeSnapshot',
-  path: '/v1/dev/snapshots',
+export const takeSnapshot = dev.post('takeSnapshot', '/v1/dev/snapshots', {
+  permission: 'admin',
   summary: 'Takes a snapshot of the chain, the wallets and the clock',
   description: 'The nodes are stopped for it and started again, on the same ports. The last 16 snapshots are kept.',
   body: { schema: EmptyRequest, optional: true },
@@ -118,10 +93,8 @@ export const takeSnapshot = defineOperation({
   errors: ['shutting_down'],
 });
 
-export const revertToSnapshot = defineOperation({
-  ...change,
-  id: 'revertToSnapshot',
-  path: '/v1/dev/snapshots/{id}/revert',
+export const revertToSnapshot = dev.post('revertToSnapshot', '/v1/dev/snapshots/{id}/revert', {
+  permission: 'admin',
   summary: 'Goes back to a snapshot',
   description:
     'The nodes stop and start again on the same ports. Event streams end; a reader that resumes gets the event `reset`, and ' +
@@ -132,10 +105,8 @@ export const revertToSnapshot = defineOperation({
   errors: ['not_found', 'shutting_down'],
 });
 
-export const saveState = defineOperation({
-  ...change,
-  id: 'saveState',
-  path: '/v1/dev/state',
+export const saveState = dev.post('saveState', '/v1/dev/state', {
+  permission: 'admin',
   summary: 'Writes the state file now',
   description:
     'The file that --state names, which is also written when the network stops. The nodes are away for a moment.',

@@ -1,7 +1,7 @@
 /** The older routes at the root of a node. Their answers satisfy both the contract and the existing clients. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { OutpointEntry } from '../../schemas/asset.js';
 import {
   Address,
@@ -17,7 +17,7 @@ import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transactio
 import { GENESIS_HASH_SPEC } from '../mempool/schemas.js';
 import { BlockHeader } from '../storage/schemas.js';
 
-const tag = 'Envelope';
+const older = section('Envelope', 'envelope');
 
 /** Any value: its form depends on the request. */
 const Any = Type.Unsafe<unknown>({});
@@ -49,12 +49,7 @@ export const ErrorEnvelope = Type.Object(
 
 const CreatedTransaction = Type.Object({ tx_hash: TransactionHash(), hex: Type.String() });
 
-export const postCreateTransactions = defineOperation({
-  id: 'envelopeCreateTransactions',
-  family: 'envelope',
-  method: 'POST',
-  path: '/create_transactions',
-  tag,
+export const postCreateTransactions = older.post('envelopeCreateTransactions', '/create_transactions', {
   summary: 'Submit signed transactions',
   description: 'One transaction or a list; all are admitted or none. The last members of the content are the hashes.',
   body: {
@@ -83,13 +78,8 @@ export const postCreateTransactions = defineOperation({
   ],
 });
 
-export const postBlockchainEntry = defineOperation({
-  id: 'envelopeBlockchainEntry',
-  family: 'envelope',
-  method: 'POST',
+export const postBlockchainEntry = older.post('envelopeBlockchainEntry', '/blockchain_entry', {
   reads: true,
-  path: '/blockchain_entry',
-  tag,
   summary: 'A stored block or transaction, or several',
   description:
     'A JSON string gives one entry. A list gives [key, data, meta] for each key, or ["", "", ""] where there is no entry.',
@@ -103,13 +93,8 @@ export const postBlockchainEntry = defineOperation({
   errors: ['entry_not_found', 'archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],
 });
 
-export const postFetchBalance = defineOperation({
-  id: 'envelopeFetchBalance',
-  family: 'envelope',
-  method: 'POST',
+export const postFetchBalance = older.post('envelopeFetchBalance', '/fetch_balance', {
   reads: true,
-  path: '/fetch_balance',
-  tag,
   summary: 'The balances of addresses',
   body: {
     schema: Type.Union(
@@ -150,12 +135,7 @@ const Specification = (description: string) =>
     description,
   });
 
-export const postCreateItemAsset = defineOperation({
-  id: 'envelopeCreateItemAsset',
-  family: 'envelope',
-  method: 'POST',
-  path: '/create_item_asset',
-  tag,
+export const postCreateItemAsset = older.post('envelopeCreateItemAsset', '/create_item_asset', {
   summary: 'Create items, signed by the client',
   body: {
     schema: Type.Object(
@@ -239,27 +219,17 @@ const BlockPairs = Type.Array(Any, {
   examples: [[]],
 });
 
-export const postLatestBlock = defineOperation({
-  id: 'envelopeLatestBlock',
-  family: 'envelope',
-  method: 'POST',
+export const postLatestBlock = older.post('envelopeLatestBlock', '/latest_block', {
   reads: true,
   aliases: ['GET'],
-  path: '/latest_block',
-  tag,
   summary: 'The latest stored block',
   long: true,
   success: { 200: { description: 'The block.', schema: envelope(BlockContent) } },
   errors: ['no_blocks', 'archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],
 });
 
-export const postBlockByNum = defineOperation({
-  id: 'envelopeBlockByNum',
-  family: 'envelope',
-  method: 'POST',
+export const postBlockByNum = older.post('envelopeBlockByNum', '/block_by_num', {
   reads: true,
-  path: '/block_by_num',
-  tag,
   summary: 'Blocks by number',
   description: 'Numbers without a block are left out.',
   body: { schema: Type.Array(Int64(), { minItems: 1, examples: [[0, 1]] }) },
@@ -273,39 +243,24 @@ export const postBlockByNum = defineOperation({
   errors: ['archive_incomplete', 'storage_unreachable', 'idempotency_conflict'],
 });
 
-export const postIssuedSupply = defineOperation({
-  id: 'envelopeIssuedSupply',
-  family: 'envelope',
-  method: 'POST',
+export const postIssuedSupply = older.post('envelopeIssuedSupply', '/issued_supply', {
   reads: true,
   aliases: ['GET'],
-  path: '/issued_supply',
-  tag,
   summary: 'Issued supply in raw token units',
   success: { 200: { description: 'An integer.', schema: envelope(Int64()) } },
   errors: ['mempool_unreachable', 'idempotency_conflict'],
 });
 
-export const postTotalSupply = defineOperation({
-  id: 'envelopeTotalSupply',
-  family: 'envelope',
-  method: 'POST',
+export const postTotalSupply = older.post('envelopeTotalSupply', '/total_supply', {
   reads: true,
   aliases: ['GET'],
-  path: '/total_supply',
-  tag,
   summary: 'Total supply in raw token units',
   success: { 200: { description: 'An integer.', schema: envelope(Int64()) } },
   errors: ['mempool_unreachable', 'idempotency_conflict'],
 });
 
-export const getDebugData = defineOperation({
-  id: 'envelopeDebugData',
-  family: 'envelope',
-  method: 'GET',
+export const getDebugData = older.get('envelopeDebugData', '/debug_data', {
   aliases: ['POST'],
-  path: '/debug_data',
-  tag,
   summary: 'What this node is and serves, in the older form',
   description: 'Wallets ask for it when they start (decision E8).',
   success: {

@@ -3,8 +3,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { perRole, TOPICS, type Topic } from '../../../lib/roles.js';
 import { PAYMENT_KINDS } from '../../../wallet/service.js';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { Amount, Enum, Int64, Nullable, TransactionHash } from '../../schemas/scalars.js';
+
+const events = section('Events');
 
 const BlockEvent = Type.Object(
   {
@@ -65,12 +67,7 @@ const TOPIC_LISTS = {
   'x-document-of': perRole(({ topics }) => topicList(topics)),
 };
 
-export const streamEvents = defineOperation({
-  id: 'streamEvents',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/events',
-  tag: 'Events',
+export const streamEvents = events.get('streamEvents', '/v1/events', {
   apiKey: 'optional',
   permission: 'read',
   summary: 'Events of this node as they happen',

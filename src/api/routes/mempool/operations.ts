@@ -1,6 +1,6 @@
 /** The operations of mempool nodes. Item creation is also served by nodes with a wallet. */
 
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { CreateTransactionsResponse } from '../../schemas/transaction.js';
 import {
   BalancesQuery,
@@ -16,14 +16,9 @@ import {
   TxStatusQueryRequest,
 } from './schemas.js';
 
-const tag = 'Mempool';
+const mempool = section('Mempool');
 
-export const getBalances = defineOperation({
-  id: 'getBalances',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/balances',
-  tag,
+export const getBalances = mempool.get('getBalances', '/v1/balances', {
   summary: 'The balances of addresses',
   description:
     'Addresses that hold nothing are absent from the list; that is not an error. Outputs are in the order of their hashes. ' +
@@ -34,13 +29,8 @@ export const getBalances = defineOperation({
   errors: ['too_many_outputs', 'mempool_unreachable'],
 });
 
-export const queryBalances = defineOperation({
-  id: 'queryBalances',
-  family: 'v1',
-  method: 'POST',
+export const queryBalances = mempool.post('queryBalances', '/v1/balances/query', {
   reads: true,
-  path: '/v1/balances/query',
-  tag,
   summary: 'The balances of many addresses',
   body: { schema: BalancesQueryRequest },
   long: true,
@@ -48,23 +38,13 @@ export const queryBalances = defineOperation({
   errors: ['too_many_outputs', 'mempool_unreachable'],
 });
 
-export const getSupply = defineOperation({
-  id: 'getSupply',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/supply',
-  tag,
+export const getSupply = mempool.get('getSupply', '/v1/supply', {
   summary: 'Total and issued token supply',
   success: { 200: { description: 'Raw units.', schema: SupplyResponse } },
   errors: ['mempool_unreachable'],
 });
 
-export const createTransactions = defineOperation({
-  id: 'createTransactions',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/transactions',
-  tag,
+export const createTransactions = mempool.post('createTransactions', '/v1/transactions', {
   summary: 'Submit signed transactions',
   description:
     'All are admitted or none. 201 means that they survive a restart of the node. The answer is the same for transactions ' +
@@ -86,12 +66,7 @@ export const createTransactions = defineOperation({
   ],
 });
 
-export const getTransactionStatus = defineOperation({
-  id: 'getTransactionStatus',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/transactions/status',
-  tag,
+export const getTransactionStatus = mempool.get('getTransactionStatus', '/v1/transactions/status', {
   summary: 'The status of transactions',
   query: TxStatusQuery,
   long: true,
@@ -99,13 +74,8 @@ export const getTransactionStatus = defineOperation({
   errors: ['mempool_unreachable'],
 });
 
-export const queryTransactionStatus = defineOperation({
-  id: 'queryTransactionStatus',
-  family: 'v1',
-  method: 'POST',
+export const queryTransactionStatus = mempool.post('queryTransactionStatus', '/v1/transactions/status:query', {
   reads: true,
-  path: '/v1/transactions/status:query',
-  tag,
   summary: 'The status of many transactions',
   body: { schema: TxStatusQueryRequest },
   long: true,
@@ -113,13 +83,7 @@ export const queryTransactionStatus = defineOperation({
   errors: ['mempool_unreachable'],
 });
 
-export const createItem = defineOperation({
-  id: 'createItem',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/items',
-  tag,
-  apiKey: true,
+export const createItem = mempool.post('createItem', '/v1/items', {
   permission: 'pay',
   idempotencyKey: true,
   summary: 'Create items',

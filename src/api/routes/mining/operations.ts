@@ -1,9 +1,11 @@
 /** The operations of nodes that mine. */
 
 import { Type } from '@sinclair/typebox';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { Int64, Nullable } from '../../schemas/scalars.js';
 import { BlockHeader, EXAMPLE_HEADER } from '../storage/schemas.js';
+
+const mining = section('Mining');
 
 /** The current block of a miner: its header and reward. */
 const CurrentBlockResponse = Type.Object(
@@ -26,12 +28,7 @@ const CurrentBlockResponse = Type.Object(
   },
 );
 
-export const getCurrentBlock = defineOperation({
-  id: 'getCurrentBlock',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/mining/current-block',
-  tag: 'Mining',
+export const getCurrentBlock = mining.get('getCurrentBlock', '/v1/mining/current-block', {
   summary: 'The block being mined',
   success: { 200: { description: 'The block; null before the first.', schema: CurrentBlockResponse } },
   errors: ['not_mining'],

@@ -1,7 +1,7 @@
 /** The operations of storage nodes. */
 
 import { Type } from '@sinclair/typebox';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import {
   BlockchainEntryResponse,
   BlockParams,
@@ -13,14 +13,9 @@ import {
   LatestBlockResponse,
 } from './schemas.js';
 
-const tag = 'Storage';
+const storage = section('Storage');
 
-export const getBlockchainEntry = defineOperation({
-  id: 'getBlockchainEntry',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/blockchain-entries/{key}',
-  tag,
+export const getBlockchainEntry = storage.get('getBlockchainEntry', '/v1/blockchain-entries/{key}', {
   summary: 'A stored block or transaction',
   params: EntryParams,
   success: {
@@ -39,13 +34,8 @@ export const getBlockchainEntry = defineOperation({
   errors: ['entry_not_found', 'archive_incomplete', 'storage_unreachable'],
 });
 
-export const queryBlockchainEntries = defineOperation({
-  id: 'queryBlockchainEntries',
-  family: 'v1',
-  method: 'POST',
+export const queryBlockchainEntries = storage.post('queryBlockchainEntries', '/v1/blockchain-entries/query', {
   reads: true,
-  path: '/v1/blockchain-entries/query',
-  tag,
   summary: 'Many stored blocks or transactions',
   description: 'In the order of the keys; keys without an entry are left out.',
   body: { schema: EntriesQueryRequest },
@@ -55,12 +45,7 @@ export const queryBlockchainEntries = defineOperation({
   errors: ['archive_incomplete', 'storage_unreachable'],
 });
 
-export const getBlocks = defineOperation({
-  id: 'getBlocks',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/blocks',
-  tag,
+export const getBlocks = storage.get('getBlocks', '/v1/blocks', {
   summary: 'Blocks by number',
   description: 'In the order of the numbers; numbers without a stored block are left out.',
   query: BlocksQuery,
@@ -70,12 +55,7 @@ export const getBlocks = defineOperation({
   errors: ['archive_incomplete', 'storage_unreachable'],
 });
 
-export const getLatestBlock = defineOperation({
-  id: 'getLatestBlock',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/blocks/latest',
-  tag,
+export const getLatestBlock = storage.get('getLatestBlock', '/v1/blocks/latest', {
   summary: 'The latest stored block',
   success: {
     200: {
@@ -97,12 +77,7 @@ export const getLatestBlock = defineOperation({
   errors: ['no_blocks', 'archive_incomplete', 'storage_unreachable'],
 });
 
-export const getBlock = defineOperation({
-  id: 'getBlock',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/blocks/{num}',
-  tag,
+export const getBlock = storage.get('getBlock', '/v1/blocks/{num}', {
   summary: 'A block by number',
   params: BlockParams,
   success: {
@@ -118,12 +93,7 @@ export const getBlock = defineOperation({
   errors: ['block_not_found', 'archive_incomplete', 'storage_unreachable'],
 });
 
-export const getItem = defineOperation({
-  id: 'getItem',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/items/{genesis_hash}',
-  tag,
+export const getItem = storage.get('getItem', '/v1/items/{genesis_hash}', {
   summary: 'How an item was created',
   description: 'An extension of the contract that several clients call.',
   params: ItemParams,

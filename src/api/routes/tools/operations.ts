@@ -1,9 +1,11 @@
 /** The stateless tools for transactions: of user nodes, and of every node with `api.tooling_everywhere` (decision V23). */
 
 import { Type } from '@sinclair/typebox';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { Batch } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION, JsonSerializedTransaction } from '../../schemas/transaction.js';
+
+const tools = section('Tools');
 
 const SerializeTransactionsRequest = Type.Object(
   { transactions: Batch(CreateTransaction) },
@@ -46,13 +48,8 @@ const DeserializeTransactionsResponse = Type.Object(
   },
 );
 
-export const serializeTransactions = defineOperation({
-  id: 'serializeTransactions',
-  family: 'v1',
-  method: 'POST',
+export const serializeTransactions = tools.post('serializeTransactions', '/v1/transactions:serialize', {
   reads: true,
-  path: '/v1/transactions:serialize',
-  tag: 'Tools',
   tooling: true,
   summary: 'Encode transactions',
   description: 'Touches no mempool and no wallet.',
@@ -62,13 +59,8 @@ export const serializeTransactions = defineOperation({
   errors: ['malformed_transaction'],
 });
 
-export const deserializeTransactions = defineOperation({
-  id: 'deserializeTransactions',
-  family: 'v1',
-  method: 'POST',
+export const deserializeTransactions = tools.post('deserializeTransactions', '/v1/transactions:deserialize', {
   reads: true,
-  path: '/v1/transactions:deserialize',
-  tag: 'Tools',
   tooling: true,
   summary: 'Decode transactions',
   description: 'Scripts of the pay-to-public-key-hash shape come back as Pay2PkH.',

@@ -2,8 +2,10 @@
 
 import { Type } from '@sinclair/typebox';
 import { DONATION_OUTCOMES } from '../../../wallet/service.js';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { Enum, Int64, Nullable } from '../../schemas/scalars.js';
+
+const payments = section('Payments');
 
 /** Number of requests that a wallet keeps. */
 const MAX_DONATION_REQUESTS = 1_000;
@@ -67,13 +69,7 @@ export const DonationRequestsResponse = Type.Object(
   },
 );
 
-export const requestDonation = defineOperation({
-  id: 'requestDonation',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/donation-requests',
-  tag: 'Payments',
-  apiKey: true,
+export const requestDonation = payments.post('requestDonation', '/v1/donation-requests', {
   permission: 'pay',
   idempotencyKey: true,
   summary: 'Ask a peer for a donation',
@@ -90,13 +86,7 @@ export const requestDonation = defineOperation({
   ],
 });
 
-export const getDonationRequests = defineOperation({
-  id: 'getDonationRequests',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/donation-requests',
-  tag: 'Payments',
-  apiKey: true,
+export const getDonationRequests = payments.get('getDonationRequests', '/v1/donation-requests', {
   permission: 'read',
   summary: 'What peers said that were asked for a donation',
   description: 'An extension of the contract: the last 1,000 requests, newest first, with those that were declined.',

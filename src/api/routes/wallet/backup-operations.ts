@@ -1,10 +1,10 @@
 /** The backup file of a wallet, and moving funds under its words. Extensions of the contract. */
 
 import { Type } from '@sinclair/typebox';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { Amount, EXAMPLE_TX_HASH } from '../../schemas/scalars.js';
 
-const tag = 'Wallet';
+const wallet = section('Wallet');
 
 const PassphraseRequest = Type.Object(
   {
@@ -35,14 +35,8 @@ const SweepResponse = Type.Object(
   },
 );
 
-export const backupWallet = defineOperation({
-  id: 'backupWallet',
-  family: 'v1',
-  method: 'POST',
+export const backupWallet = wallet.post('backupWallet', '/v1/wallet/backup', {
   reads: true,
-  path: '/v1/wallet/backup',
-  tag,
-  apiKey: true,
   permission: 'export',
   secret: true,
   summary: 'The backup file of the wallet',
@@ -53,13 +47,7 @@ export const backupWallet = defineOperation({
   errors: ['wrong_passphrase', 'no_wallet', 'wallet_unreadable'],
 });
 
-export const sweepWallet = defineOperation({
-  id: 'sweepWallet',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/wallet/sweep',
-  tag,
-  apiKey: true,
+export const sweepWallet = wallet.post('sweepWallet', '/v1/wallet/sweep', {
   permission: 'pay',
   summary: 'Move funds to addresses that the words cover',
   description:

@@ -1,17 +1,11 @@
 /** The operations on the history of a wallet, and on labels. */
 
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { LabelsRequest, LabelsResponse, MovementsQuery, MovementsResponse } from './history-schemas.js';
 
-const tag = 'Wallet';
+const wallet = section('Wallet');
 
-export const getWalletMovements = defineOperation({
-  id: 'getWalletMovements',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/wallet/movements',
-  tag,
-  apiKey: true,
+export const getWalletMovements = wallet.get('getWalletMovements', '/v1/wallet/movements', {
   permission: 'read',
   summary: 'The history of the wallet, in and out',
   description:
@@ -30,13 +24,7 @@ export const getWalletMovements = defineOperation({
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 
-export const getWalletLabels = defineOperation({
-  id: 'getWalletLabels',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/wallet/labels',
-  tag,
-  apiKey: true,
+export const getWalletLabels = wallet.get('getWalletLabels', '/v1/wallet/labels', {
   permission: 'read',
   summary: 'The labels of addresses and transactions',
   description: 'An extension of the contract.',
@@ -45,13 +33,7 @@ export const getWalletLabels = defineOperation({
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 
-export const setWalletLabels = defineOperation({
-  id: 'setWalletLabels',
-  family: 'v1',
-  method: 'PUT',
-  path: '/v1/wallet/labels',
-  tag,
-  apiKey: true,
+export const setWalletLabels = wallet.put('setWalletLabels', '/v1/wallet/labels', {
   permission: 'pay',
   summary: 'Label addresses and transactions',
   description: 'An extension of the contract. All are set or none; others stay. A wallet has at most 10,000.',

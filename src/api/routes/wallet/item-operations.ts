@@ -1,10 +1,13 @@
 /** The operations on items that a wallet holds: listing them, and paying with them. */
 
 import { Type } from '@sinclair/typebox';
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import { Enum, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, Nullable } from '../../schemas/scalars.js';
 import { AFTER_PAYMENT, createPayment } from './operations.js';
 import { Passphrase, PaymentAcceptedResponse } from './schemas.js';
+
+const wallet = section('Wallet');
+const payments = section('Payments');
 
 const GenesisHash = Type.String({
   minLength: 1,
@@ -61,13 +64,7 @@ const ItemPaymentRequest = Type.Object(
   },
 );
 
-export const getWalletItems = defineOperation({
-  id: 'getWalletItems',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/wallet/items',
-  tag: 'Wallet',
-  apiKey: true,
+export const getWalletItems = wallet.get('getWalletItems', '/v1/wallet/items', {
   permission: 'read',
   summary: 'Items of the wallet, with their metadata',
   description: 'An extension of the contract.',
@@ -77,13 +74,7 @@ export const getWalletItems = defineOperation({
 });
 
 /** A route of its own: a node that does not know it answers 404, and never pays tokens instead. */
-export const createItemPayment = defineOperation({
-  id: 'createItemPayment',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/item-payments',
-  tag: 'Payments',
-  apiKey: true,
+export const createItemPayment = payments.post('createItemPayment', '/v1/item-payments', {
   permission: 'pay',
   idempotencyKey: true,
   summary: 'Pay with items from the wallet of this node',

@@ -1,6 +1,6 @@
 /** The operations of nodes with a wallet: users, and miners, which are users coupled with mining. */
 
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import {
   ChangePassphraseRequest,
   ImportKeypairsRequest,
@@ -19,7 +19,8 @@ import {
   WalletInfoResponse,
 } from './schemas.js';
 
-const tag = 'Wallet';
+const wallet = section('Wallet');
+const payments = section('Payments');
 
 /** Links to what can be asked of a payment that was accepted. */
 export const AFTER_PAYMENT = {
@@ -31,12 +32,7 @@ export const AFTER_PAYMENT = {
   },
 } as const;
 
-export const getOutgoingTransactions = defineOperation({
-  id: 'getOutgoingTransactions',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/transactions/outgoing',
-  tag,
+export const getOutgoingTransactions = wallet.get('getOutgoingTransactions', '/v1/transactions/outgoing', {
   summary: 'Payments of the wallet',
   query: OutgoingQuery,
   long: true,
@@ -44,13 +40,7 @@ export const getOutgoingTransactions = defineOperation({
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 
-export const getWalletHistory = defineOperation({
-  id: 'getWalletHistory',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/wallet/history',
-  tag,
-  apiKey: true,
+export const getWalletHistory = wallet.get('getWalletHistory', '/v1/wallet/history', {
   permission: 'read',
   summary: 'Payments of the wallet with their states',
   description: 'An extension of the contract: the state of each payment of this node, with the reason of a rejection.',
@@ -60,12 +50,7 @@ export const getWalletHistory = defineOperation({
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 
-export const getWallet = defineOperation({
-  id: 'getWallet',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/wallet',
-  tag,
+export const getWallet = wallet.get('getWallet', '/v1/wallet', {
   summary: 'The balance of the wallet',
   query: WalletInfoQuery,
   long: true,
@@ -73,13 +58,7 @@ export const getWallet = defineOperation({
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 
-export const createWalletAddress = defineOperation({
-  id: 'createWalletAddress',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/wallet/addresses',
-  tag,
-  apiKey: true,
+export const createWalletAddress = wallet.post('createWalletAddress', '/v1/wallet/addresses', {
   permission: 'pay',
   summary: 'Make a new payment address',
   success: {
@@ -95,13 +74,7 @@ export const createWalletAddress = defineOperation({
   errors: ['no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
 });
 
-export const exportKeypairs = defineOperation({
-  id: 'exportKeypairs',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/wallet/keypairs',
-  tag,
-  apiKey: true,
+export const exportKeypairs = wallet.get('exportKeypairs', '/v1/wallet/keypairs', {
   permission: 'export',
   secret: true,
   summary: 'Export the key pairs, private keys included',
@@ -111,13 +84,7 @@ export const exportKeypairs = defineOperation({
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 
-export const importKeypairs = defineOperation({
-  id: 'importKeypairs',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/wallet/keypairs',
-  tag,
-  apiKey: true,
+export const importKeypairs = wallet.post('importKeypairs', '/v1/wallet/keypairs', {
   permission: 'admin',
   summary: 'Import key pairs',
   description: 'All are imported or none. Afterwards the balance of the imported addresses is refreshed.',
@@ -126,13 +93,7 @@ export const importKeypairs = defineOperation({
   errors: ['malformed_key_pair', 'no_wallet', 'wallet_unreadable', 'wallet_write_failed', 'refresh_failed'],
 });
 
-export const changePassphrase = defineOperation({
-  id: 'changePassphrase',
-  family: 'v1',
-  method: 'PUT',
-  path: '/v1/wallet/passphrase',
-  tag,
-  apiKey: true,
+export const changePassphrase = wallet.put('changePassphrase', '/v1/wallet/passphrase', {
   permission: 'admin',
   summary: 'Change the passphrase of the wallet',
   body: { schema: ChangePassphraseRequest },
@@ -140,13 +101,7 @@ export const changePassphrase = defineOperation({
   errors: ['blank_passphrase', 'wrong_passphrase', 'no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
 });
 
-export const refreshRunningTotal = defineOperation({
-  id: 'refreshRunningTotal',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/wallet/running-total:refresh',
-  tag,
-  apiKey: true,
+export const refreshRunningTotal = wallet.post('refreshRunningTotal', '/v1/wallet/running-total:refresh', {
   permission: 'read',
   summary: 'Refresh the balance of addresses from the mempool',
   body: { schema: RefreshRequest, optional: true },
@@ -154,13 +109,7 @@ export const refreshRunningTotal = defineOperation({
   errors: ['no_addresses', 'no_wallet', 'wallet_unreadable', 'refresh_failed', 'mempool_unreachable'],
 });
 
-export const createPayment = defineOperation({
-  id: 'createPayment',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/payments',
-  tag: 'Payments',
-  apiKey: true,
+export const createPayment = payments.post('createPayment', '/v1/payments', {
   permission: 'pay',
   idempotencyKey: true,
   summary: 'Pay from the wallet of this node',
@@ -183,13 +132,7 @@ export const createPayment = defineOperation({
   ],
 });
 
-export const abandonPayment = defineOperation({
-  id: 'abandonPayment',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/payments/{tx_hash}/abandon',
-  tag: 'Payments',
-  apiKey: true,
+export const abandonPayment = payments.post('abandonPayment', '/v1/payments/{tx_hash}/abandon', {
   permission: 'pay',
   summary: 'Give up a payment that was never admitted',
   description:

@@ -1,6 +1,6 @@
 /** The operations on trades of a wallet. */
 
-import { defineOperation } from '../../operation.js';
+import { section } from '../../operation.js';
 import {
   TradeAcceptRequest,
   TradeCompleteRequest,
@@ -10,7 +10,8 @@ import {
   TradesResponse,
 } from './trade-schemas.js';
 
-const tag = 'Trades';
+const trades = section('Trades');
+
 const reading = ['no_wallet', 'cannot_pay', 'wallet_unreadable'] as const;
 const paying = [
   'wrong_passphrase',
@@ -28,13 +29,7 @@ const OF_TRADE = {
   cancelTrade: { description: 'Gives it up.', parameters: { trade_id: '$response.body#/trade_id' } },
 } as const;
 
-export const offerTrade = defineOperation({
-  id: 'offerTrade',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/trades',
-  tag,
-  apiKey: true,
+export const offerTrade = trades.post('offerTrade', '/v1/trades', {
   permission: 'pay',
   idempotencyKey: true,
   summary: 'Offer a trade',
@@ -46,13 +41,7 @@ export const offerTrade = defineOperation({
   errors: ['invalid_socket_address', 'peer_unreachable', ...paying],
 });
 
-export const acceptTrade = defineOperation({
-  id: 'acceptTrade',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/trades/accept',
-  tag,
-  apiKey: true,
+export const acceptTrade = trades.post('acceptTrade', '/v1/trades/accept', {
   permission: 'pay',
   summary: 'Accept the offer of a trade',
   description:
@@ -63,13 +52,7 @@ export const acceptTrade = defineOperation({
   errors: paying,
 });
 
-export const completeTrade = defineOperation({
-  id: 'completeTrade',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/trades/complete',
-  tag,
-  apiKey: true,
+export const completeTrade = trades.post('completeTrade', '/v1/trades/complete', {
   permission: 'pay',
   summary: 'Go on with a trade by the document of the other party',
   description:
@@ -80,13 +63,7 @@ export const completeTrade = defineOperation({
   errors: going,
 });
 
-export const getTrades = defineOperation({
-  id: 'getTrades',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/trades',
-  tag,
-  apiKey: true,
+export const getTrades = trades.get('getTrades', '/v1/trades', {
   permission: 'read',
   summary: 'Trades of the wallet',
   description: 'An extension of the contract.',
@@ -100,13 +77,7 @@ export const getTrades = defineOperation({
   errors: reading,
 });
 
-export const getTrade = defineOperation({
-  id: 'getTrade',
-  family: 'v1',
-  method: 'GET',
-  path: '/v1/trades/{trade_id}',
-  tag,
-  apiKey: true,
+export const getTrade = trades.get('getTrade', '/v1/trades/{trade_id}', {
   permission: 'read',
   summary: 'A trade of the wallet',
   description: 'An extension of the contract.',
@@ -115,13 +86,7 @@ export const getTrade = defineOperation({
   errors: ['trade_not_found', ...reading],
 });
 
-export const cancelTrade = defineOperation({
-  id: 'cancelTrade',
-  family: 'v1',
-  method: 'POST',
-  path: '/v1/trades/{trade_id}/cancel',
-  tag,
-  apiKey: true,
+export const cancelTrade = trades.post('cancelTrade', '/v1/trades/{trade_id}/cancel', {
   permission: 'pay',
   summary: 'Cancel a trade',
   description:
