@@ -1,14 +1,14 @@
 /** Assets and outpoints as the API shows them. */
 
 import { type Static, Type } from '@sinclair/typebox';
-import { Amount, EXAMPLE_TX_HASH, Int32, Int64, Nullable, TransactionHash, Uint64 } from './scalars.js';
+import { Amount, EXAMPLE_TX_HASH, Int32, Int64, Nullable, named, TransactionHash, Uint64 } from './scalars.js';
 
-const TokenApiAsset = Type.Object(
+const TokenApiAsset = named('TokenApiAsset', 'Tokens.').object(
   { kind: Type.Literal('token'), amount: Amount() },
-  { $id: 'TokenApiAsset', description: 'Tokens.', examples: [{ kind: 'token', amount: 1000 }] },
+  { kind: 'token', amount: 1000 },
 );
 
-const ItemApiAsset = Type.Object(
+const ItemApiAsset = named('ItemApiAsset', 'Items of one class.').object(
   {
     kind: Type.Literal('item'),
     amount: Int64({ description: 'Number of items.', examples: [1] }),
@@ -20,11 +20,7 @@ const ItemApiAsset = Type.Object(
     ),
     metadata: Type.Optional(Nullable(Type.String(), { description: 'Free text from the creator.' })),
   },
-  {
-    $id: 'ItemApiAsset',
-    description: 'Items of one class.',
-    examples: [{ kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null }],
-  },
+  { kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null },
 );
 
 export const ApiAsset = Type.Union([TokenApiAsset, ItemApiAsset], {
@@ -38,12 +34,12 @@ export const ApiAsset = Type.Union([TokenApiAsset, ItemApiAsset], {
 });
 export type ApiAsset = Static<typeof ApiAsset>;
 
-const TokenValue = Type.Object(
+const TokenValue = named('TokenValue', 'Tokens, in the form of the chain.').object(
   { Token: Uint64({ description: 'Raw token units.', examples: [1000] }) },
-  { $id: 'TokenValue', description: 'Tokens, in the form of the chain.', examples: [{ Token: 1000 }] },
+  { Token: 1000 },
 );
 
-const ItemValue = Type.Object(
+const ItemValue = named('ItemValue', 'Items of one class, in the form of the chain.').object(
   {
     Item: Type.Object({
       amount: Uint64({ description: 'Number of items.' }),
@@ -51,11 +47,7 @@ const ItemValue = Type.Object(
       metadata: Type.Optional(Nullable(Type.String())),
     }),
   },
-  {
-    $id: 'ItemValue',
-    description: 'Items of one class, in the form of the chain.',
-    examples: [{ Item: { amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null } }],
-  },
+  { Item: { amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null } },
 );
 
 export const AssetValue = Type.Union([TokenValue, ItemValue], {
@@ -65,21 +57,17 @@ export const AssetValue = Type.Union([TokenValue, ItemValue], {
 });
 export type AssetValue = Static<typeof AssetValue>;
 
-export const OutPoint = Type.Object(
+export const OutPoint = named('OutPoint', 'One output of one transaction.').object(
   {
     t_hash: TransactionHash({ description: 'Hash of the transaction.' }),
     n: Int32({ description: 'Index of the output.', examples: [0] }),
   },
-  { $id: 'OutPoint', description: 'One output of one transaction.', examples: [{ t_hash: EXAMPLE_TX_HASH, n: 0 }] },
+  { t_hash: EXAMPLE_TX_HASH, n: 0 },
 );
 export type OutPoint = Static<typeof OutPoint>;
 
-export const OutpointEntry = Type.Object(
+export const OutpointEntry = named('OutpointEntry', 'An output and what it holds.').object(
   { out_point: OutPoint, value: AssetValue },
-  {
-    $id: 'OutpointEntry',
-    description: 'An output and what it holds.',
-    examples: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, value: { Token: 1000 } }],
-  },
+  { out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, value: { Token: 1000 } },
 );
 export type OutpointEntry = Static<typeof OutpointEntry>;

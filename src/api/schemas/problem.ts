@@ -1,9 +1,9 @@
 /** The problem document of RFC 9457: every error of the /v1 family has this body. */
 
 import { type Static, Type } from '@sinclair/typebox';
-import { Int32, Nullable } from './scalars.js';
+import { Int32, Nullable, named } from './scalars.js';
 
-export const ApiProblem = Type.Object(
+export const ApiProblem = named('ApiProblem', 'An error of a /v1 route (RFC 9457).').object(
   {
     type: Type.String({ description: 'URI of the problem type; about:blank when none is defined.' }),
     title: Type.String({ description: 'The reason phrase of the status.' }),
@@ -16,17 +16,11 @@ export const ApiProblem = Type.Object(
     ),
   },
   {
-    $id: 'ApiProblem',
-    description: 'An error of a /v1 route (RFC 9457).',
-    examples: [
-      {
-        type: 'about:blank',
-        title: 'Not Found',
-        status: 404,
-        detail: 'No block is stored at number 12.',
-        code: 'block_not_found',
-      },
-    ],
+    type: 'about:blank',
+    title: 'Not Found',
+    status: 404,
+    detail: 'No block is stored at number 12.',
+    code: 'block_not_found',
   },
 );
 export type ApiProblem = Static<typeof ApiProblem>;

@@ -3,13 +3,29 @@
  * `$id` becomes a named schema of the OpenAPI document; inside the node it is used by value.
  */
 
-import { type SchemaOptions, type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox';
+import {
+  type SchemaOptions,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type,
+} from '@sinclair/typebox';
 
 /** An integer from exact JSON: a number up to 2^53 - 1, a bigint beyond. */
 export type ExactInteger = number | bigint;
 
 export const INT64_MAX = 2n ** 63n - 1n;
 export const UINT64_MAX = 2n ** 64n - 1n;
+
+/** An object that has a name in the OpenAPI document: `named('DonationRequest', 'Whom to ask.').object(members, example)`. */
+export function named($id: string, description: string) {
+  return {
+    object: <P extends TProperties>(members: P, example: unknown): TObject<P> =>
+      Type.Object(members, { $id, description, examples: [example] }),
+  };
+}
 
 /** A non-negative 64-bit integer. The validators know the pair `integer` and `int64`, and accept bigints for it. */
 export function Int64(options: SchemaOptions = {}): TUnsafe<ExactInteger> {

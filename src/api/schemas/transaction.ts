@@ -5,7 +5,16 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { ApiAsset, AssetValue, OutPoint } from './asset.js';
-import { Address, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, MapOf, Nullable, TransactionHash, Uint64 } from './scalars.js';
+import {
+  Address,
+  EXAMPLE_ADDRESS,
+  EXAMPLE_TX_HASH,
+  MapOf,
+  Nullable,
+  named,
+  TransactionHash,
+  Uint64,
+} from './scalars.js';
 
 const EXAMPLE_SCRIPT = {
   Pay2PkH: {
@@ -48,7 +57,7 @@ const PrettyStackEntry = Type.Union(
   { $id: 'PrettyStackEntry', description: 'One entry of a script.', examples: [{ Op: 'OP_DUP' }] },
 );
 
-const Pay2PkH = Type.Object(
+const Pay2PkH = named('Pay2PkH', 'A signature, and the key that it is made with.').object(
   {
     signable_data: Type.Optional(
       Nullable(Type.String(), {
@@ -67,21 +76,17 @@ const Pay2PkH = Type.Object(
       }),
     ),
   },
-  {
-    $id: 'Pay2PkH',
-    description: 'A signature, and the key that it is made with.',
-    examples: [EXAMPLE_SCRIPT.Pay2PkH],
-  },
+  EXAMPLE_SCRIPT.Pay2PkH,
 );
 
-const Pay2PkHScript = Type.Object(
+const Pay2PkHScript = named('Pay2PkHScript', 'The short form of pay-to-public-key-hash.').object(
   { Pay2PkH },
-  { $id: 'Pay2PkHScript', description: 'The short form of pay-to-public-key-hash.', examples: [EXAMPLE_SCRIPT] },
+  EXAMPLE_SCRIPT,
 );
 
-const StackScript = Type.Object(
+const StackScript = named('StackScript', 'A whole script.').object(
   { stack: Type.Array(PrettyStackEntry) },
-  { $id: 'StackScript', description: 'A whole script.', examples: [{ stack: [{ Num: 12 }] }] },
+  { stack: [{ Num: 12 }] },
 );
 
 const CreateTxInScript = Type.Union([Pay2PkHScript, StackScript], {
@@ -90,40 +95,38 @@ const CreateTxInScript = Type.Union([Pay2PkHScript, StackScript], {
   examples: [EXAMPLE_SCRIPT],
 });
 
-const CreateTxIn = Type.Object(
+const CreateTxIn = named(
+  'CreateTxIn',
+  'An output to spend, and the script that spends it. In effect a script_signature is required.',
+).object(
   {
     previous_out: Nullable(OutPoint, {
       description: 'The output to spend. Null only in answers, for a coinbase.',
     }),
     script_signature: Type.Optional(Nullable(CreateTxInScript)),
   },
-  {
-    $id: 'CreateTxIn',
-    description: 'An output to spend, and the script that spends it. In effect a script_signature is required.',
-    examples: [{ previous_out: { t_hash: EXAMPLE_TX_HASH, n: 0 }, script_signature: EXAMPLE_SCRIPT }],
-  },
+  { previous_out: { t_hash: EXAMPLE_TX_HASH, n: 0 }, script_signature: EXAMPLE_SCRIPT },
 );
 
-const CreateTxOut = Type.Object(
+const CreateTxOut = named('CreateTxOut', 'An output.').object(
   {
     value: AssetValue,
     locktime: Uint64({ description: 'Number of the first block in which it can be spent; 0 is at once.' }),
     script_public_key: Type.Optional(Nullable(Address(), { description: 'Address that is paid.' })),
   },
-  { $id: 'CreateTxOut', description: 'An output.', examples: [EXAMPLE_OUTPUT] },
+  EXAMPLE_OUTPUT,
 );
 
-const DruidExpectation = Type.Object(
+const DruidExpectation = named(
+  'DruidExpectation',
+  'A payment that another transaction of the same trade must make.',
+).object(
   {
     from: Type.String({ description: 'Digest of the inputs of the paying party.' }),
     to: Type.String({ description: 'Address that must be paid.' }),
     asset: AssetValue,
   },
-  {
-    $id: 'DruidExpectation',
-    description: 'A payment that another transaction of the same trade must make.',
-    examples: [{ from: EXAMPLE_ADDRESS, to: EXAMPLE_ADDRESS, asset: { Token: 1000 } }],
-  },
+  { from: EXAMPLE_ADDRESS, to: EXAMPLE_ADDRESS, asset: { Token: 1000 } },
 );
 
 const EXAMPLE_EXPECTATION = { from: EXAMPLE_ADDRESS, to: EXAMPLE_ADDRESS, asset: { Token: 1000 } };
@@ -141,7 +144,7 @@ const EXAMPLE_DRUID = {
   genesis_hash: null,
 };
 
-const DruidInfo = Type.Object(
+const DruidInfo = named('DruidInfo', 'Ties transactions together: all of them enter a block, or none.').object(
   {
     druid: Type.String({ minLength: 1, description: 'Name of the trade.' }),
     participants: Uint64({ description: 'Number of transactions that belong together.' }),
@@ -150,14 +153,10 @@ const DruidInfo = Type.Object(
     }),
     genesis_hash: Type.Optional(Nullable(Type.String())),
   },
-  {
-    $id: 'DruidInfo',
-    description: 'Ties transactions together: all of them enter a block, or none.',
-    examples: [EXAMPLE_DRUID],
-  },
+  EXAMPLE_DRUID,
 );
 
-export const CreateTransaction = Type.Object(
+export const CreateTransaction = named('CreateTransaction', 'A signed transaction.').object(
   {
     inputs: Type.Array(CreateTxIn),
     outputs: Type.Array(CreateTxOut),
@@ -165,43 +164,35 @@ export const CreateTransaction = Type.Object(
     fees: Type.Optional(Nullable(Type.Array(CreateTxOut), { description: 'Outputs that pay fees.' })),
     druid_info: Type.Optional(Nullable(DruidInfo)),
   },
-  { $id: 'CreateTransaction', description: 'A signed transaction.', examples: [EXAMPLE_TRANSACTION] },
+  EXAMPLE_TRANSACTION,
 );
 export type CreateTransaction = Static<typeof CreateTransaction>;
 
-export const JsonSerializedTransaction = Type.Object(
+export const JsonSerializedTransaction = named(
+  'JsonSerializedTransaction',
+  'The bytes of a transaction and their hash.',
+).object(
   {
     txn_hash_hex: TransactionHash(),
     txn_hex: Type.String({ description: 'The bytes of the transaction (bincode) in hex.' }),
   },
-  {
-    $id: 'JsonSerializedTransaction',
-    description: 'The bytes of a transaction and their hash.',
-    examples: [{ txn_hash_hex: 'g1b4a9035171a3dd4758197ce8907f07', txn_hex: `${'00'.repeat(16)}06${'00'.repeat(16)}` }],
-  },
+  { txn_hash_hex: 'g1b4a9035171a3dd4758197ce8907f07', txn_hex: `${'00'.repeat(16)}06${'00'.repeat(16)}` },
 );
 export type JsonSerializedTransaction = Static<typeof JsonSerializedTransaction>;
 
-const TxOutputSummary = Type.Object(
+const TxOutputSummary = named('TxOutputSummary', 'The first output of a transaction.').object(
   {
     address: Type.String({ description: 'Address of the first output; empty when it has none.' }),
     asset: ApiAsset,
   },
-  {
-    $id: 'TxOutputSummary',
-    description: 'The first output of a transaction.',
-    examples: [{ address: EXAMPLE_ADDRESS, asset: { kind: 'token', amount: 1000 } }],
-  },
+  { address: EXAMPLE_ADDRESS, asset: { kind: 'token', amount: 1000 } },
 );
 
-export const CreateTransactionsResponse = Type.Object(
+export const CreateTransactionsResponse = named(
+  'CreateTransactionsResponse',
+  'What was admitted to the mempool.',
+).object(
   { transactions: MapOf(TxOutputSummary, { description: 'The admitted transactions by hash.' }) },
-  {
-    $id: 'CreateTransactionsResponse',
-    description: 'What was admitted to the mempool.',
-    examples: [
-      { transactions: { [EXAMPLE_TX_HASH]: { address: EXAMPLE_ADDRESS, asset: { kind: 'token', amount: 1000 } } } },
-    ],
-  },
+  { transactions: { [EXAMPLE_TX_HASH]: { address: EXAMPLE_ADDRESS, asset: { kind: 'token', amount: 1000 } } } },
 );
 export type CreateTransactionsResponse = Static<typeof CreateTransactionsResponse>;

@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { MAX_ITEM_MOVEMENTS, MAX_PARTIES } from '../../../storage/chain-index/service.js';
 import { OutPoint } from '../../schemas/asset.js';
-import { Address, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Nullable } from '../../schemas/scalars.js';
+import { Address, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Nullable, named } from '../../schemas/scalars.js';
 import {
   ASSET,
   AsOfBlock,
@@ -22,7 +22,7 @@ import {
 
 export const AddressParams = Type.Object({ address: Address() });
 const ITEM_AMOUNT = { genesis_hash: GenesisHash(), amount: Raw('Number of items, at most 2^63-1.') };
-export const ChainAddress = Type.Object(
+export const ChainAddress = named('ChainAddress', 'What an address has, and how much has happened to it.').object(
   {
     address: Address(),
     tokens: Raw('Raw units in its unspent outputs, locked ones included.'),
@@ -39,50 +39,40 @@ export const ChainAddress = Type.Object(
     as_of_block: AsOfBlock,
   },
   {
-    $id: 'ChainAddress',
-    description: 'What an address has, and how much has happened to it.',
-    examples: [
-      {
-        address: EXAMPLE_ADDRESS,
-        tokens: 1000,
-        received: '1000',
-        sent: '0',
-        transaction_count: 1,
-        unspent_count: 1,
-        item_count: 0,
-        first_seen: EXAMPLE_PLACE,
-        last_seen: EXAMPLE_PLACE,
-        as_of_block: 12,
-      },
-    ],
+    address: EXAMPLE_ADDRESS,
+    tokens: 1000,
+    received: '1000',
+    sent: '0',
+    transaction_count: 1,
+    unspent_count: 1,
+    item_count: 0,
+    first_seen: EXAMPLE_PLACE,
+    last_seen: EXAMPLE_PLACE,
+    as_of_block: 12,
   },
 );
 
-export const AddressItemsResponse = Type.Object(
+export const AddressItemsResponse = named(
+  'AddressItemsResponse',
+  'Items of an address, the kinds in the order in which the chain learned of them.',
+).object(
   { items: Type.Array(Type.Object(ITEM_AMOUNT)), next: Next, as_of_block: AsOfBlock },
-  {
-    $id: 'AddressItemsResponse',
-    description: 'Items of an address, the kinds in the order in which the chain learned of them.',
-    examples: [{ items: [{ genesis_hash: EXAMPLE_TX_HASH, amount: 1 }], next: null, as_of_block: 12 }],
-  },
+  { items: [{ genesis_hash: EXAMPLE_TX_HASH, amount: 1 }], next: null, as_of_block: 12 },
 );
 
-export const AddressOutputsResponse = Type.Object(
+export const AddressOutputsResponse = named(
+  'AddressOutputsResponse',
+  'Unspent outputs of an address, newest first.',
+).object(
   {
     outputs: Type.Array(Type.Object({ out_point: OutPoint, ...ASSET, locktime: LOCKED, ...PLACE })),
     next: Next,
     as_of_block: AsOfBlock,
   },
   {
-    $id: 'AddressOutputsResponse',
-    description: 'Unspent outputs of an address, newest first.',
-    examples: [
-      {
-        outputs: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, ...EXAMPLE_TOKENS, locktime: 0, ...EXAMPLE_PLACE }],
-        next: null,
-        as_of_block: 12,
-      },
-    ],
+    outputs: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, ...EXAMPLE_TOKENS, locktime: 0, ...EXAMPLE_PLACE }],
+    next: null,
+    as_of_block: 12,
   },
 );
 
@@ -101,18 +91,15 @@ const Movement = Type.Object({
   ),
   item_count: Count('Kinds of items in all.'),
 });
-export const AddressTransactionsResponse = Type.Object(
+export const AddressTransactionsResponse = named(
+  'AddressTransactionsResponse',
+  'Transactions of an address, newest first. A page behind a cursor has the same entries for ever.',
+).object(
   { transactions: Type.Array(Movement), next: Next, as_of_block: AsOfBlock },
   {
-    $id: 'AddressTransactionsResponse',
-    description: 'Transactions of an address, newest first. A page behind a cursor has the same entries for ever.',
-    examples: [
-      {
-        transactions: [{ ...EXAMPLE_PLACE, kind: 'payment', received: 1000, sent: 0, items: [], item_count: 0 }],
-        next: null,
-        as_of_block: 12,
-      },
-    ],
+    transactions: [{ ...EXAMPLE_PLACE, kind: 'payment', received: 1000, sent: 0, items: [], item_count: 0 }],
+    next: null,
+    as_of_block: 12,
   },
 );
 
@@ -124,7 +111,7 @@ export const ChainItemParams = Type.Object({
     examples: [EXAMPLE_TX_HASH],
   }),
 });
-export const ChainItem = Type.Object(
+export const ChainItem = named('ChainItem', 'An item, and how many have it.').object(
   {
     genesis_hash: GenesisHash(),
     metadata: Nullable(Type.String(), { description: 'Free text from its creator: show it as text and nothing else.' }),
@@ -136,32 +123,22 @@ export const ChainItem = Type.Object(
     as_of_block: AsOfBlock,
   },
   {
-    $id: 'ChainItem',
-    description: 'An item, and how many have it.',
-    examples: [
-      {
-        genesis_hash: EXAMPLE_TX_HASH,
-        metadata: null,
-        creator: EXAMPLE_ADDRESS,
-        issued: '1',
-        created: EXAMPLE_PLACE,
-        holder_count: 1,
-        transfer_count: 1,
-        as_of_block: 12,
-      },
-    ],
+    genesis_hash: EXAMPLE_TX_HASH,
+    metadata: null,
+    creator: EXAMPLE_ADDRESS,
+    issued: '1',
+    created: EXAMPLE_PLACE,
+    holder_count: 1,
+    transfer_count: 1,
+    as_of_block: 12,
   },
 );
 
 const HOLDING = { address: Type.String(), amount: Raw('Number of items, at most 2^63-1.') };
 const EXAMPLE_HOLDING = { address: EXAMPLE_ADDRESS, amount: 1 };
-export const ItemHoldersResponse = Type.Object(
+export const ItemHoldersResponse = named('ItemHoldersResponse', 'Holders of an item, the largest amount first.').object(
   { holders: Type.Array(Type.Object(HOLDING)), next: Next, as_of_block: AsOfBlock },
-  {
-    $id: 'ItemHoldersResponse',
-    description: 'Holders of an item, the largest amount first.',
-    examples: [{ holders: [EXAMPLE_HOLDING], next: null, as_of_block: 12 }],
-  },
+  { holders: [EXAMPLE_HOLDING], next: null, as_of_block: 12 },
 );
 
 const Transfer = Type.Object({
@@ -173,27 +150,24 @@ const Transfer = Type.Object({
   to: Type.Array(Type.Object(HOLDING), { description: `Whose they are then; at most ${MAX_PARTIES}.` }),
   to_count: Count('Addresses that they go to, in all.'),
 });
-export const ItemTransfersResponse = Type.Object(
+export const ItemTransfersResponse = named(
+  'ItemTransfersResponse',
+  'Transactions with items of one kind, newest first.',
+).object(
   { transfers: Type.Array(Transfer), next: Next, as_of_block: AsOfBlock },
   {
-    $id: 'ItemTransfersResponse',
-    description: 'Transactions with items of one kind, newest first.',
-    examples: [
+    transfers: [
       {
-        transfers: [
-          {
-            ...EXAMPLE_PLACE,
-            kind: 'creation',
-            amount: 1,
-            from: [],
-            from_count: 0,
-            to: [EXAMPLE_HOLDING],
-            to_count: 1,
-          },
-        ],
-        next: null,
-        as_of_block: 12,
+        ...EXAMPLE_PLACE,
+        kind: 'creation',
+        amount: 1,
+        from: [],
+        from_count: 0,
+        to: [EXAMPLE_HOLDING],
+        to_count: 1,
       },
     ],
+    next: null,
+    as_of_block: 12,
   },
 );

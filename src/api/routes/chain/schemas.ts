@@ -11,6 +11,7 @@ import {
   Int32,
   Int64,
   Nullable,
+  named,
   TransactionHash,
   Uint64,
 } from '../../schemas/scalars.js';
@@ -35,7 +36,7 @@ import {
 export const DEFAULT_BLOCKS = 20;
 const MAX_BLOCKS = 500;
 
-export const ChainIndexResponse = Type.Object(
+export const ChainIndexResponse = named('ChainIndexResponse', 'How far the index of the chain is.').object(
   {
     state: Enum(INDEX_STATES, {
       description: 'off: storage.index is false. building: blocks are missing in it. waiting: it cannot go on now.',
@@ -44,11 +45,7 @@ export const ChainIndexResponse = Type.Object(
     blocks: Count('Blocks that this node stores.'),
     problem: Nullable(Type.String(), { description: 'Why it cannot go on now.' }),
   },
-  {
-    $id: 'ChainIndexResponse',
-    description: 'How far the index of the chain is.',
-    examples: [{ state: 'ready', block_num: 12, blocks: 13, problem: null }],
-  },
+  { state: 'ready', block_num: 12, blocks: 13, problem: null },
 );
 
 const EXAMPLE_BLOCK = {
@@ -65,7 +62,7 @@ const EXAMPLE_BLOCK = {
   coinbase: EXAMPLE_TX_HASH,
 };
 
-export const ChainBlock = Type.Object(
+export const ChainBlock = named('ChainBlock', 'What a list of blocks says of one.').object(
   {
     block_num: Height(),
     hash: Type.String({ description: 'Its hash.' }),
@@ -82,14 +79,14 @@ export const ChainBlock = Type.Object(
     miner: Nullable(Address(), { description: 'The address that its coinbase pays.' }),
     coinbase: TransactionHash({ description: 'Hash of its coinbase.' }),
   },
-  { $id: 'ChainBlock', description: 'What a list of blocks says of one.', examples: [EXAMPLE_BLOCK] },
+  EXAMPLE_BLOCK,
 );
 
 export const ChainBlocksQuery = Type.Object({
   limit: limitOf(MAX_BLOCKS, DEFAULT_BLOCKS),
   before: Type.Optional(Int64({ description: 'Only blocks with smaller numbers.', examples: [13] })),
 });
-export const ChainBlocksResponse = Type.Object(
+export const ChainBlocksResponse = named('ChainBlocksResponse', 'Blocks, newest first.').object(
   {
     blocks: Type.Array(ChainBlock),
     next: Nullable(Int64(), {
@@ -98,11 +95,7 @@ export const ChainBlocksResponse = Type.Object(
     }),
     as_of_block: AsOfBlock,
   },
-  {
-    $id: 'ChainBlocksResponse',
-    description: 'Blocks, newest first.',
-    examples: [{ blocks: [EXAMPLE_BLOCK], next: 12, as_of_block: 12 }],
-  },
+  { blocks: [EXAMPLE_BLOCK], next: 12, as_of_block: 12 },
 );
 
 export const ChainBlockParams = Type.Object({
@@ -136,13 +129,12 @@ const EXAMPLE_SUMMARY = {
   paid: 1500,
 };
 
-export const BlockTransactionsResponse = Type.Object(
+export const BlockTransactionsResponse = named(
+  'BlockTransactionsResponse',
+  'Transactions of a block, in order.',
+).object(
   { transactions: Type.Array(Type.Object(SUMMARY)), next: Next },
-  {
-    $id: 'BlockTransactionsResponse',
-    description: 'Transactions of a block, in order.',
-    examples: [{ transactions: [EXAMPLE_SUMMARY], next: null }],
-  },
+  { transactions: [EXAMPLE_SUMMARY], next: null },
 );
 
 const ScriptEntry = Type.Object({
@@ -190,7 +182,10 @@ const Trade = Type.Object({
     description: `What it asks of the others; at most ${MAX_LISTED}. \`from\` names inputs, \`to\` is an address.`,
   }),
 });
-export const ChainTransaction = Type.Object(
+export const ChainTransaction = named(
+  'ChainTransaction',
+  'A transaction, the outputs it spends, and the transactions that spend its own.',
+).object(
   {
     ...SUMMARY,
     block_hash: Type.String({ description: 'Hash of its block.' }),
@@ -208,27 +203,21 @@ export const ChainTransaction = Type.Object(
     as_of_block: AsOfBlock,
   },
   {
-    $id: 'ChainTransaction',
-    description: 'A transaction, the outputs it spends, and the transactions that spend its own.',
-    examples: [
+    ...EXAMPLE_SUMMARY,
+    block_hash: EXAMPLE_BLOCK_HASH,
+    confirmations: 1,
+    version: 6,
+    first_input: 0,
+    inputs: [
       {
-        ...EXAMPLE_SUMMARY,
-        block_hash: EXAMPLE_BLOCK_HASH,
-        confirmations: 1,
-        version: 6,
-        first_input: 0,
-        inputs: [
-          {
-            source: { tx_hash: EXAMPLE_TX_HASH, ...EXAMPLE_OUTPUT, block_num: 3 },
-            script: [{ kind: 'op', value: 'OP_DUP' }],
-          },
-        ],
-        first_output: 0,
-        outputs: [{ ...EXAMPLE_OUTPUT, spent_by: null }],
-        trade: null,
-        as_of_block: 12,
+        source: { tx_hash: EXAMPLE_TX_HASH, ...EXAMPLE_OUTPUT, block_num: 3 },
+        script: [{ kind: 'op', value: 'OP_DUP' }],
       },
     ],
+    first_output: 0,
+    outputs: [{ ...EXAMPLE_OUTPUT, spent_by: null }],
+    trade: null,
+    as_of_block: 12,
   },
 );
 
@@ -236,7 +225,7 @@ export const OutputParams = Type.Object({
   tx_hash: TransactionHash(),
   n: Int64({ maximum: 0x7fff_ffff, description: 'Index of the output; fees come after the outputs.', examples: [0] }),
 });
-export const ChainOutput = Type.Object(
+export const ChainOutput = named('ChainOutput', 'An output, and the transaction that spends it.').object(
   {
     tx_hash: TransactionHash(),
     ...OUTPUT,
@@ -244,11 +233,7 @@ export const ChainOutput = Type.Object(
     spent_by: SpentBy,
     as_of_block: AsOfBlock,
   },
-  {
-    $id: 'ChainOutput',
-    description: 'An output, and the transaction that spends it.',
-    examples: [{ tx_hash: EXAMPLE_TX_HASH, ...EXAMPLE_OUTPUT, block_num: 12, spent_by: null, as_of_block: 12 }],
-  },
+  { tx_hash: EXAMPLE_TX_HASH, ...EXAMPLE_OUTPUT, block_num: 12, spent_by: null, as_of_block: 12 },
 );
 
 export const SearchQuery = Type.Object({
@@ -262,7 +247,7 @@ export const SearchQuery = Type.Object({
   }),
 });
 const SEARCH_KINDS = ['block', 'transaction', 'item', 'address'] as const;
-export const SearchResponse = Type.Object(
+export const SearchResponse = named('SearchResponse', 'What was found.').object(
   {
     found: Type.Array(
       Type.Object({
@@ -273,9 +258,5 @@ export const SearchResponse = Type.Object(
       { description: 'What the text names, at most 8 of a kind.' },
     ),
   },
-  {
-    $id: 'SearchResponse',
-    description: 'What was found.',
-    examples: [{ found: [{ kind: 'transaction', name: EXAMPLE_TX_HASH, block_num: 12 }] }],
-  },
+  { found: [{ kind: 'transaction', name: EXAMPLE_TX_HASH, block_num: 12 }] },
 );

@@ -10,6 +10,7 @@ import {
   Int64,
   MapOf,
   Nullable,
+  named,
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { MAX_BLOCKS_PER_REQUEST, MAX_TIME } from './service.js';
@@ -21,20 +22,19 @@ const BlockNumber = () => Int64({ description: 'Number of a block.', examples: [
 const UnixTime = (description: string) =>
   Type.Integer({ minimum: 0, maximum: MAX_TIME, description, examples: [1_800_000_000] });
 
-const DevAccountView = Type.Object(
+const DevAccountView = named(
+  'DevAccount',
+  'An account that is funded in block 0 and whose keys everyone knows.',
+).object(
   {
     account: Type.String({ description: 'The number of the account, or `user` or `miner`.', examples: ['1'] }),
     address: Address(),
     tokens: Amount({ description: 'Raw units that it has in block 0.' }),
   },
-  {
-    $id: 'DevAccount',
-    description: 'An account that is funded in block 0 and whose keys everyone knows.',
-    examples: [{ account: '1', address: EXAMPLE_ADDRESS, tokens: 7_207_200_000_000_000 }],
-  },
+  { account: '1', address: EXAMPLE_ADDRESS, tokens: 7_207_200_000_000_000 },
 );
 
-export const DevFactsResponse = Type.Object(
+export const DevFactsResponse = named('DevFactsResponse', 'What this dev network is.').object(
   {
     accounts: Type.Array(DevAccountView),
     urls: MapOf(Type.String(), { description: 'Base URL of the API of each node, by role.' }),
@@ -43,17 +43,11 @@ export const DevFactsResponse = Type.Object(
     time: UnixTime('Unix seconds on the clock of the chain.'),
   },
   {
-    $id: 'DevFactsResponse',
-    description: 'What this dev network is.',
-    examples: [
-      {
-        accounts: [{ account: '1', address: EXAMPLE_ADDRESS, tokens: 7_207_200_000_000_000 }],
-        urls: { mempool: 'http://127.0.0.1:3003' },
-        interval_ms: null,
-        automine: true,
-        time: 1_800_000_000,
-      },
-    ],
+    accounts: [{ account: '1', address: EXAMPLE_ADDRESS, tokens: 7_207_200_000_000_000 }],
+    urls: { mempool: 'http://127.0.0.1:3003' },
+    interval_ms: null,
+    automine: true,
+    time: 1_800_000_000,
   },
 );
 
@@ -72,7 +66,7 @@ export const FaucetRequest = Type.Object(
   },
 );
 
-export const FaucetResponse = Type.Object(
+export const FaucetResponse = named('FaucetResponse', 'The payment of the faucet.').object(
   {
     tx_hash: TransactionHash(),
     to_address: Address(),
@@ -82,11 +76,7 @@ export const FaucetResponse = Type.Object(
         'The block that the payment is in; null when the network makes its blocks at an interval, or only for who asks for them.',
     }),
   },
-  {
-    $id: 'FaucetResponse',
-    description: 'The payment of the faucet.',
-    examples: [{ tx_hash: EXAMPLE_TX_HASH, to_address: EXAMPLE_ADDRESS, amount: 72_072_000, block_num: 7 }],
-  },
+  { tx_hash: EXAMPLE_TX_HASH, to_address: EXAMPLE_ADDRESS, amount: 72_072_000, block_num: 7 },
 );
 
 export const MakeBlocksRequest = Type.Object(
@@ -103,9 +93,9 @@ export const MakeBlocksRequest = Type.Object(
   },
 );
 
-export const MakeBlocksResponse = Type.Object(
+export const MakeBlocksResponse = named('MakeBlocksResponse', 'The blocks that were made.').object(
   { block_nums: Type.Array(BlockNumber(), { description: 'Numbers of the blocks, in order.' }) },
-  { $id: 'MakeBlocksResponse', description: 'The blocks that were made.', examples: [{ block_nums: [7, 8, 9] }] },
+  { block_nums: [7, 8, 9] },
 );
 
 const Automine = () =>
@@ -121,9 +111,9 @@ export const AutomineRequest = Type.Object(
   },
 );
 
-export const AutomineResponse = Type.Object(
+export const AutomineResponse = named('AutomineResponse', 'What holds now.').object(
   { automine: Automine() },
-  { $id: 'AutomineResponse', description: 'What holds now.', examples: [{ automine: false }] },
+  { automine: false },
 );
 
 export const TimeRequest = Type.Object(
@@ -143,9 +133,9 @@ export const TimeRequest = Type.Object(
   },
 );
 
-export const TimeResponse = Type.Object(
+export const TimeResponse = named('DevTimeResponse', 'The clock of the chain.').object(
   { time: UnixTime('Unix seconds on the clock of the chain.') },
-  { $id: 'DevTimeResponse', description: 'The clock of the chain.', examples: [{ time: 1_800_000_000 }] },
+  { time: 1_800_000_000 },
 );
 
 export const EmptyRequest = Type.Object(
@@ -158,38 +148,29 @@ const SnapshotId = () =>
 
 export const SnapshotParams = Type.Object({ id: SnapshotId() });
 
-export const SnapshotResponse = Type.Object(
+export const SnapshotResponse = named(
+  'SnapshotResponse',
+  'The chain, the wallets and the clock as they were at a moment.',
+).object(
   {
     id: SnapshotId(),
     block_num: Int64({ description: 'Number of the last block in it.' }),
     time: UnixTime('Unix seconds on the clock of the chain.'),
   },
-  {
-    $id: 'SnapshotResponse',
-    description: 'The chain, the wallets and the clock as they were at a moment.',
-    examples: [{ id: 1, block_num: 7, time: 1_800_000_000 }],
-  },
+  { id: 1, block_num: 7, time: 1_800_000_000 },
 );
 export type SnapshotResponse = Static<typeof SnapshotResponse>;
 
-export const SnapshotsResponse = Type.Object(
+export const SnapshotsResponse = named('SnapshotsResponse', 'The snapshots that are kept.').object(
   { snapshots: Type.Array(SnapshotResponse, { description: 'Oldest first.' }) },
-  {
-    $id: 'SnapshotsResponse',
-    description: 'The snapshots that are kept.',
-    examples: [{ snapshots: [{ id: 1, block_num: 7, time: 1_800_000_000 }] }],
-  },
+  { snapshots: [{ id: 1, block_num: 7, time: 1_800_000_000 }] },
 );
 
-export const SavedStateResponse = Type.Object(
+export const SavedStateResponse = named('SavedStateResponse', 'The state file that was written.').object(
   {
     file: Type.String({ description: 'Path of the file on the machine of the network.' }),
     bytes: Int64({ description: 'Its size.' }),
     block_num: Int64({ description: 'Number of the last block in it.' }),
   },
-  {
-    $id: 'SavedStateResponse',
-    description: 'The state file that was written.',
-    examples: [{ file: '/home/me/chain.state', bytes: 40_960, block_num: 7 }],
-  },
+  { file: '/home/me/chain.state', bytes: 40_960, block_num: 7 },
 );

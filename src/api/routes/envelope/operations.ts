@@ -11,6 +11,7 @@ import {
   Int64,
   MapOf,
   Nullable,
+  named,
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
@@ -32,7 +33,7 @@ function envelope(content: TSchema) {
   });
 }
 
-export const ErrorEnvelope = Type.Object(
+export const ErrorEnvelope = named('ErrorEnvelope', 'An error of an envelope route.').object(
   {
     id: Type.Null(),
     status: Type.Literal('Error'),
@@ -40,11 +41,7 @@ export const ErrorEnvelope = Type.Object(
     route: Type.Null(),
     content: Type.Null(),
   },
-  {
-    $id: 'ErrorEnvelope',
-    description: 'An error of an envelope route.',
-    examples: [{ id: null, status: 'Error', reason: 'Bad Request: no such entry.', route: null, content: null }],
-  },
+  { id: null, status: 'Error', reason: 'Bad Request: no such entry.', route: null, content: null },
 );
 
 const CreatedTransaction = Type.Object({ tx_hash: TransactionHash(), hex: Type.String() });
@@ -209,9 +206,9 @@ const BlockContent = Type.Object({
   block: Type.Object({ header: BlockHeader, transactions: Type.Array(TransactionHash()) }),
 });
 
-const BlocksContent = Type.Object(
+const BlocksContent = named('BlocksContent', 'Blocks, as nodes give them by default.').object(
   { blocks: Type.Array(BlockContent) },
-  { $id: 'BlocksContent', description: 'Blocks, as nodes give them by default.', examples: [{ blocks: [] }] },
+  { blocks: [] },
 );
 const BlockPairs = Type.Array(Any, {
   $id: 'BlockPairs',

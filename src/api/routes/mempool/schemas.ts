@@ -12,12 +12,16 @@ import {
   Int64,
   MapOf,
   Nullable,
+  named,
   QueryList,
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
 
-export const BalancesResponse = Type.Object(
+export const BalancesResponse = named(
+  'BalancesResponse',
+  'What the given addresses hold, including outputs of the block being mined and locked ones.',
+).object(
   {
     balance: Type.Object({
       address_list: MapOf(Type.Array(OutpointEntry), {
@@ -30,18 +34,12 @@ export const BalancesResponse = Type.Object(
     }),
   },
   {
-    $id: 'BalancesResponse',
-    description: 'What the given addresses hold, including outputs of the block being mined and locked ones.',
-    examples: [
-      {
-        balance: {
-          address_list: {
-            [EXAMPLE_ADDRESS]: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, value: { Token: 1000 } }],
-          },
-          total: { tokens: 1000, items: {} },
-        },
+    balance: {
+      address_list: {
+        [EXAMPLE_ADDRESS]: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, value: { Token: 1000 } }],
       },
-    ],
+      total: { tokens: 1000, items: {} },
+    },
   },
 );
 export type BalancesResponse = Static<typeof BalancesResponse>;
@@ -50,21 +48,17 @@ export const BalancesQuery = Type.Object({
   address: QueryList(Address(), { description: 'An address; repeat it for several.' }),
 });
 
-export const BalancesQueryRequest = Type.Object(
+export const BalancesQueryRequest = named('BalancesQueryRequest', 'Addresses to look up.').object(
   { addresses: Batch(Address()) },
-  { $id: 'BalancesQueryRequest', description: 'Addresses to look up.', examples: [{ addresses: [EXAMPLE_ADDRESS] }] },
+  { addresses: [EXAMPLE_ADDRESS] },
 );
 
-export const SupplyResponse = Type.Object(
+export const SupplyResponse = named('SupplyResponse', 'Token supply in raw units.').object(
   {
     total: Amount({ description: 'Fixed total supply, in raw units.' }),
     issued: Amount({ description: 'Issued supply, in raw units.', examples: [90_090_000_000_000_000n] }),
   },
-  {
-    $id: 'SupplyResponse',
-    description: 'Token supply in raw units.',
-    examples: [{ total: 360_360_000_000_000_000n, issued: 90_090_000_000_000_000n }],
-  },
+  { total: 360_360_000_000_000_000n, issued: 90_090_000_000_000_000n },
 );
 export type SupplyResponse = Static<typeof SupplyResponse>;
 
@@ -74,7 +68,7 @@ const TxStatusTypeResponse = Enum(['Pending', 'Confirmed', 'Rejected'], {
   examples: ['Confirmed'],
 });
 
-const TxStatusResponse = Type.Object(
+const TxStatusResponse = named('TxStatusResponse', 'The status of a transaction.').object(
   {
     status: TxStatusTypeResponse,
     timestamp: Int64({ description: 'When it was first seen, in Unix seconds.', examples: [1700000000] }),
@@ -82,11 +76,7 @@ const TxStatusResponse = Type.Object(
       description: 'The block that holds it, what it waits for, or the rule that failed.',
     }),
   },
-  {
-    $id: 'TxStatusResponse',
-    description: 'The status of a transaction.',
-    examples: [{ status: 'Confirmed', timestamp: 1700000000, additional_info: 'In block 12' }],
-  },
+  { status: 'Confirmed', timestamp: 1700000000, additional_info: 'In block 12' },
 );
 
 export const TxStatusMap = MapOf(TxStatusResponse, {
@@ -104,18 +94,14 @@ export const TxStatusQuery = Type.Object({
   ),
 });
 
-export const TxStatusQueryRequest = Type.Object(
+export const TxStatusQueryRequest = named('TxStatusQueryRequest', 'Transactions to look up.').object(
   { hashes: Batch(TransactionHash()) },
-  { $id: 'TxStatusQueryRequest', description: 'Transactions to look up.', examples: [{ hashes: [EXAMPLE_TX_HASH] }] },
+  { hashes: [EXAMPLE_TX_HASH] },
 );
 
-export const CreateTransactionsRequest = Type.Object(
+export const CreateTransactionsRequest = named('CreateTransactionsRequest', 'Transactions to submit.').object(
   { transactions: Batch(CreateTransaction, { description: 'Admitted together or not at all.' }) },
-  {
-    $id: 'CreateTransactionsRequest',
-    description: 'Transactions to submit.',
-    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
-  },
+  { transactions: [EXAMPLE_TRANSACTION] },
 );
 
 /** Create or Default, in upper or lower case (decision V16). */
@@ -179,26 +165,20 @@ export const CreateItemRequest = Type.Object(
 );
 export type CreateItemRequest = Static<typeof CreateItemRequest>;
 
-export const ItemCreatedResponse = Type.Object(
+export const ItemCreatedResponse = named('ItemCreatedResponse', 'The created items.').object(
   {
     asset: ApiAsset,
     to_address: Type.String({ description: 'Address the items were created for.' }),
     tx_hash: TransactionHash({ description: 'Hash of the creating transaction.' }),
   },
   {
-    $id: 'ItemCreatedResponse',
-    description: 'The created items.',
-    examples: [
-      {
-        asset: { kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null },
-        to_address: EXAMPLE_ADDRESS,
-        tx_hash: EXAMPLE_TX_HASH,
-      },
-    ],
+    asset: { kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null },
+    to_address: EXAMPLE_ADDRESS,
+    tx_hash: EXAMPLE_TX_HASH,
   },
 );
 
-export const ItemAcceptedResponse = Type.Object(
+export const ItemAcceptedResponse = named('ItemAcceptedResponse', 'The node will create the items.').object(
   { item_amount: Int64({ description: 'Number of items requested.' }) },
-  { $id: 'ItemAcceptedResponse', description: 'The node will create the items.', examples: [{ item_amount: 1 }] },
+  { item_amount: 1 },
 );

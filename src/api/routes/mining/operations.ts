@@ -1,31 +1,22 @@
 /** The operations of nodes that mine. */
 
-import { Type } from '@sinclair/typebox';
 import { section } from '../../operation.js';
-import { Int64, Nullable } from '../../schemas/scalars.js';
+import { Int64, Nullable, named } from '../../schemas/scalars.js';
 import { BlockHeader, EXAMPLE_HEADER } from '../storage/schemas.js';
 
 const mining = section('Mining');
 
 /** The current block of a miner: its header and reward. */
-const CurrentBlockResponse = Type.Object(
+const CurrentBlockResponse = named('CurrentBlockResponse', 'The block being mined; null before the first.').object(
   {
     block: Nullable(
-      Type.Object(
+      named('CurrentBlock', 'A header to find a nonce for, and its reward.').object(
         { block: BlockHeader, reward: Int64({ description: 'Block reward in raw token units.' }) },
-        {
-          $id: 'CurrentBlock',
-          description: 'A header to find a nonce for, and its reward.',
-          examples: [{ block: EXAMPLE_HEADER, reward: 3261259526 }],
-        },
+        { block: EXAMPLE_HEADER, reward: 3261259526 },
       ),
     ),
   },
-  {
-    $id: 'CurrentBlockResponse',
-    description: 'The block being mined; null before the first.',
-    examples: [{ block: null }],
-  },
+  { block: null },
 );
 
 export const getCurrentBlock = mining.get('getCurrentBlock', '/v1/mining/current-block', {

@@ -8,6 +8,7 @@ import {
   Int32,
   Int64,
   Nullable,
+  named,
   QueryList,
   TransactionHash,
   Uint64,
@@ -42,7 +43,7 @@ const pair = (first: object, second: object, description: string) =>
     description,
   });
 
-export const BlockHeader = Type.Object(
+export const BlockHeader = named('BlockHeader', 'Header of a block.').object(
   {
     version: Int64({ description: 'Version of the format.' }),
     bits: Uint64({ description: 'Unused by mining; kept for the hash.' }),
@@ -66,10 +67,10 @@ export const BlockHeader = Type.Object(
       'Merkle root and hash over the list of transaction hashes.',
     ),
   },
-  { $id: 'BlockHeader', description: 'Header of a block.', examples: [EXAMPLE_HEADER] },
+  EXAMPLE_HEADER,
 );
 
-const StoredBlockData = Type.Object(
+const StoredBlockData = named('StoredBlockData', 'A stored block.').object(
   {
     block: Type.Object({
       header: BlockHeader,
@@ -78,10 +79,13 @@ const StoredBlockData = Type.Object(
       }),
     }),
   },
-  { $id: 'StoredBlockData', description: 'A stored block.', examples: [EXAMPLE_BLOCK] },
+  EXAMPLE_BLOCK,
 );
 
-export const StoredTransactionData = Type.Object(
+export const StoredTransactionData = named(
+  'StoredTransactionData',
+  'A stored transaction in the form of the chain: scripts as stacks, keys and signatures as byte lists.',
+).object(
   {
     inputs: Type.Array(Type.Object({}, { additionalProperties: true })),
     outputs: Type.Array(Type.Object({}, { additionalProperties: true })),
@@ -90,43 +94,29 @@ export const StoredTransactionData = Type.Object(
     druid_info: Type.Unsafe<object | null>({ type: ['object', 'null'] }),
   },
   {
-    $id: 'StoredTransactionData',
-    description: 'A stored transaction in the form of the chain: scripts as stacks, keys and signatures as byte lists.',
-    examples: [
-      {
-        inputs: [{ previous_out: null, script_signature: { stack: [{ Num: 12 }] } }],
-        outputs: [{ value: { Token: 1000 }, locktime: 112, script_public_key: 'ab'.repeat(32) }],
-        version: 6,
-        fees: [],
-        druid_info: null,
-      },
-    ],
+    inputs: [{ previous_out: null, script_signature: { stack: [{ Num: 12 }] } }],
+    outputs: [{ value: { Token: 1000 }, locktime: 112, script_public_key: 'ab'.repeat(32) }],
+    version: 6,
+    fees: [],
+    druid_info: null,
   },
 );
 
-const BlockMeta = Type.Object(
+const BlockMeta = named('BlockMeta', 'A block, and its place in the chain.').object(
   {
     type: Type.Literal('block'),
     block_num: Int64({ description: 'Number of the block.' }),
     tx_len: Int32({ minimum: 0, description: 'Number of its transactions with the coinbase.' }),
   },
-  {
-    $id: 'BlockMeta',
-    description: 'A block, and its place in the chain.',
-    examples: [{ type: 'block', block_num: 12, tx_len: 2 }],
-  },
+  { type: 'block', block_num: 12, tx_len: 2 },
 );
-const TxMeta = Type.Object(
+const TxMeta = named('TransactionMeta', 'A transaction, and its place in the chain.').object(
   {
     type: Type.Literal('tx'),
     block_num: Int64({ description: 'Number of the block that holds it.' }),
     tx_num: Int32({ minimum: 0, description: 'Its place in the block.' }),
   },
-  {
-    $id: 'TransactionMeta',
-    description: 'A transaction, and its place in the chain.',
-    examples: [{ type: 'tx', block_num: 12, tx_num: 1 }],
-  },
+  { type: 'tx', block_num: 12, tx_num: 1 },
 );
 
 const BlockchainItemMetaResponse = Type.Union([BlockMeta, TxMeta], {
@@ -135,7 +125,7 @@ const BlockchainItemMetaResponse = Type.Union([BlockMeta, TxMeta], {
   examples: [{ type: 'block', block_num: 12, tx_len: 2 }],
 });
 
-export const BlockchainEntryResponse = Type.Object(
+export const BlockchainEntryResponse = named('BlockchainEntryResponse', 'A stored block or transaction.').object(
   {
     key: Type.String({ description: 'Block hash or transaction hash of the entry.' }),
     data: Type.Unsafe<Record<string, unknown>>({
@@ -144,19 +134,13 @@ export const BlockchainEntryResponse = Type.Object(
     }),
     item_meta: BlockchainItemMetaResponse,
   },
-  {
-    $id: 'BlockchainEntryResponse',
-    description: 'A stored block or transaction.',
-    examples: [
-      { key: EXAMPLE_BLOCK_HASH, data: EXAMPLE_BLOCK, item_meta: { type: 'block', block_num: 12, tx_len: 2 } },
-    ],
-  },
+  { key: EXAMPLE_BLOCK_HASH, data: EXAMPLE_BLOCK, item_meta: { type: 'block', block_num: 12, tx_len: 2 } },
 );
 export type BlockchainEntryResponse = Static<typeof BlockchainEntryResponse>;
 
-export const LatestBlockResponse = Type.Object(
+export const LatestBlockResponse = named('LatestBlockResponse', 'The latest stored block.').object(
   { block: StoredBlockData },
-  { $id: 'LatestBlockResponse', description: 'The latest stored block.', examples: [{ block: EXAMPLE_BLOCK }] },
+  { block: EXAMPLE_BLOCK },
 );
 
 const Key = Type.String({
@@ -169,9 +153,9 @@ const Key = Type.String({
 });
 
 export const EntryParams = Type.Object({ key: Key });
-export const EntriesQueryRequest = Type.Object(
+export const EntriesQueryRequest = named('EntriesQueryRequest', 'Keys to look up.').object(
   { keys: Batch(Key) },
-  { $id: 'EntriesQueryRequest', description: 'Keys to look up.', examples: [{ keys: [EXAMPLE_BLOCK_HASH] }] },
+  { keys: [EXAMPLE_BLOCK_HASH] },
 );
 
 const BlockNumber = Int64({ description: 'Number of a block.', examples: [0] });
@@ -188,7 +172,7 @@ export const ItemParams = Type.Object({
     examples: [EXAMPLE_TX_HASH],
   }),
 });
-export const ItemInfoResponse = Type.Object(
+export const ItemInfoResponse = named('ItemInfoResponse', 'How an item was created.').object(
   {
     genesis_hash: Type.String(),
     metadata: Nullable(Type.String(), { description: 'Free text from the creator.' }),
@@ -197,16 +181,10 @@ export const ItemInfoResponse = Type.Object(
     creator_address: Nullable(Type.String(), { description: 'Address the items were created for.' }),
   },
   {
-    $id: 'ItemInfoResponse',
-    description: 'How an item was created.',
-    examples: [
-      {
-        genesis_hash: EXAMPLE_TX_HASH,
-        metadata: null,
-        total_amount: 1,
-        created: { block_num: 12, tx_hash: EXAMPLE_TX_HASH },
-        creator_address: null,
-      },
-    ],
+    genesis_hash: EXAMPLE_TX_HASH,
+    metadata: null,
+    total_amount: 1,
+    created: { block_num: 12, tx_hash: EXAMPLE_TX_HASH },
+    creator_address: null,
   },
 );

@@ -2,28 +2,24 @@
 
 import { Type } from '@sinclair/typebox';
 import { section } from '../../operation.js';
-import { Batch } from '../../schemas/scalars.js';
+import { Batch, named } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION, JsonSerializedTransaction } from '../../schemas/transaction.js';
 
 const tools = section('Tools');
 
-const SerializeTransactionsRequest = Type.Object(
+const SerializeTransactionsRequest = named('SerializeTransactionsRequest', 'Transactions to encode.').object(
   { transactions: Batch(CreateTransaction) },
-  {
-    $id: 'SerializeTransactionsRequest',
-    description: 'Transactions to encode.',
-    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
-  },
+  { transactions: [EXAMPLE_TRANSACTION] },
 );
-const SerializeTransactionsResponse = Type.Object(
+const SerializeTransactionsResponse = named('SerializeTransactionsResponse', 'Encoded transactions.').object(
   { transactions: Type.Array(JsonSerializedTransaction) },
-  { $id: 'SerializeTransactionsResponse', description: 'Encoded transactions.', examples: [{ transactions: [] }] },
+  { transactions: [] },
 );
 
 /** Pattern of hex. Other texts are refused with a code of their own. */
 const HEX = '^([0-9a-fA-F]{2})+$';
 const EXAMPLE_TX_HEX = `${'00'.repeat(16)}06${'00'.repeat(16)}`;
-const DeserializeTransactionsRequest = Type.Object(
+const DeserializeTransactionsRequest = named('DeserializeTransactionsRequest', 'Transactions to decode.').object(
   {
     transactions: Batch(
       Type.String({
@@ -33,19 +29,11 @@ const DeserializeTransactionsRequest = Type.Object(
       }),
     ),
   },
-  {
-    $id: 'DeserializeTransactionsRequest',
-    description: 'Transactions to decode.',
-    examples: [{ transactions: [EXAMPLE_TX_HEX] }],
-  },
+  { transactions: [EXAMPLE_TX_HEX] },
 );
-const DeserializeTransactionsResponse = Type.Object(
+const DeserializeTransactionsResponse = named('DeserializeTransactionsResponse', 'Decoded transactions.').object(
   { transactions: Type.Array(CreateTransaction) },
-  {
-    $id: 'DeserializeTransactionsResponse',
-    description: 'Decoded transactions.',
-    examples: [{ transactions: [EXAMPLE_TRANSACTION] }],
-  },
+  { transactions: [EXAMPLE_TRANSACTION] },
 );
 
 export const serializeTransactions = tools.post('serializeTransactions', '/v1/transactions:serialize', {

@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { DONATION_OUTCOMES } from '../../../wallet/service.js';
 import { section } from '../../operation.js';
-import { Enum, Int64, Nullable } from '../../schemas/scalars.js';
+import { Enum, Int64, Nullable, named } from '../../schemas/scalars.js';
 
 const payments = section('Payments');
 
@@ -11,7 +11,7 @@ const payments = section('Payments');
 const MAX_DONATION_REQUESTS = 1_000;
 export const DEFAULT_DONATION_REQUESTS = 100;
 
-export const DonationRequest = Type.Object(
+export const DonationRequest = named('DonationRequest', 'Whom to ask for a donation.').object(
   {
     address: Type.String({
       maxLength: 256,
@@ -19,7 +19,7 @@ export const DonationRequest = Type.Object(
       examples: ['127.0.0.1:12360'],
     }),
   },
-  { $id: 'DonationRequest', description: 'Whom to ask for a donation.', examples: [{ address: '127.0.0.1:12360' }] },
+  { address: '127.0.0.1:12360' },
 );
 
 export const DonationRequestsQuery = Type.Object({
@@ -44,7 +44,10 @@ const EXAMPLE = {
   ],
 };
 
-export const DonationRequestsResponse = Type.Object(
+export const DonationRequestsResponse = named(
+  'DonationRequestsResponse',
+  'The last donations that were asked for, newest first.',
+).object(
   {
     requests: Type.Array(
       Type.Object({
@@ -62,11 +65,7 @@ export const DonationRequestsResponse = Type.Object(
       }),
     ),
   },
-  {
-    $id: 'DonationRequestsResponse',
-    description: 'The last donations that were asked for, newest first.',
-    examples: [EXAMPLE],
-  },
+  EXAMPLE,
 );
 
 export const requestDonation = payments.post('requestDonation', '/v1/donation-requests', {

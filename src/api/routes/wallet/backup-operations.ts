@@ -2,37 +2,29 @@
 
 import { Type } from '@sinclair/typebox';
 import { section } from '../../operation.js';
-import { Amount, EXAMPLE_TX_HASH } from '../../schemas/scalars.js';
+import { Amount, EXAMPLE_TX_HASH, named } from '../../schemas/scalars.js';
 
 const wallet = section('Wallet');
 
-const PassphraseRequest = Type.Object(
+const PassphraseRequest = named('PassphraseRequest', 'The passphrase of the wallet.').object(
   {
     passphrase: Type.String({ maxLength: 1_024, format: 'password', description: 'The passphrase of the wallet.' }),
   },
-  {
-    $id: 'PassphraseRequest',
-    description: 'The passphrase of the wallet.',
-    examples: [{ passphrase: 'correct horse' }],
-  },
+  { passphrase: 'correct horse' },
 );
 
-const BackupResponse = Type.Object(
+const BackupResponse = named('BackupResponse', 'A backup file.').object(
   { backup: Type.String({ description: 'The text of the file, as `tessera wallet restore` takes it.' }) },
-  { $id: 'BackupResponse', description: 'A backup file.', examples: [{ backup: '{"kind":"tessera-wallet-backup"}' }] },
+  { backup: '{"kind":"tessera-wallet-backup"}' },
 );
 
-const SweepResponse = Type.Object(
+const SweepResponse = named('SweepResponse', 'What was moved.').object(
   {
     transactions: Type.Array(Type.String(), { description: 'Hashes of the transactions, which are queued.' }),
     tokens: Amount({ description: 'Raw units that they move.' }),
     tokens_left: Amount({ description: 'Raw units that stay, because they are locked or wait for a block.' }),
   },
-  {
-    $id: 'SweepResponse',
-    description: 'What was moved.',
-    examples: [{ transactions: [EXAMPLE_TX_HASH], tokens: 1000, tokens_left: 0 }],
-  },
+  { transactions: [EXAMPLE_TX_HASH], tokens: 1000, tokens_left: 0 },
 );
 
 export const backupWallet = wallet.post('backupWallet', '/v1/wallet/backup', {

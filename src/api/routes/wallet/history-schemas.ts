@@ -13,6 +13,7 @@ import {
   Int64,
   MapOf,
   Nullable,
+  named,
 } from '../../schemas/scalars.js';
 
 /** Movements of one page. */
@@ -96,7 +97,7 @@ const Movement = Type.Object({
 });
 export type Movement = Static<typeof Movement>;
 
-export const MovementsResponse = Type.Object(
+export const MovementsResponse = named('MovementsResponse', 'A page of the history.').object(
   {
     movements: Type.Array(Movement),
     next: Nullable(Int64(), {
@@ -104,7 +105,7 @@ export const MovementsResponse = Type.Object(
         'Cursor of the next page; null at the end. A page behind a filter may be short, or empty, before it.',
     }),
   },
-  { $id: 'MovementsResponse', description: 'A page of the history.', examples: [{ movements: [], next: null }] },
+  { movements: [], next: null },
 );
 
 const Label = Type.Object({
@@ -120,12 +121,12 @@ const EXAMPLE_LABELS = {
   ],
 };
 
-export const LabelsResponse = Type.Object(
+export const LabelsResponse = named('LabelsResponse', 'The labels of the wallet.').object(
   { labels: Type.Array(Label) },
-  { $id: 'LabelsResponse', description: 'The labels of the wallet.', examples: [EXAMPLE_LABELS] },
+  EXAMPLE_LABELS,
 );
 
-export const LabelsRequest = Type.Object(
+export const LabelsRequest = named('LabelsRequest', 'Labels to set.').object(
   { labels: Type.Array(Label, { minItems: 1, maxItems: MAX_LABELS }) },
-  { $id: 'LabelsRequest', description: 'Labels to set.', examples: [EXAMPLE_LABELS] },
+  EXAMPLE_LABELS,
 );

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { section } from '../../operation.js';
-import { Enum, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, Nullable } from '../../schemas/scalars.js';
+import { Enum, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, Nullable, named } from '../../schemas/scalars.js';
 import { AFTER_PAYMENT, createPayment } from './operations.js';
 import { Passphrase, PaymentAcceptedResponse } from './schemas.js';
 
@@ -16,7 +16,7 @@ const GenesisHash = Type.String({
   examples: [EXAMPLE_TX_HASH],
 });
 
-const WalletItemsResponse = Type.Object(
+const WalletItemsResponse = named('WalletItemsResponse', 'Items that the wallet holds, by genesis hash.').object(
   {
     items: Type.Array(
       Type.Object({
@@ -31,14 +31,10 @@ const WalletItemsResponse = Type.Object(
       }),
     ),
   },
-  {
-    $id: 'WalletItemsResponse',
-    description: 'Items that the wallet holds, by genesis hash.',
-    examples: [{ items: [{ genesis_hash: EXAMPLE_TX_HASH, amount: 3, available: 3, metadata: 'ticket' }] }],
-  },
+  { items: [{ genesis_hash: EXAMPLE_TX_HASH, amount: 3, available: 3, metadata: 'ticket' }] },
 );
 
-const ItemPaymentRequest = Type.Object(
+const ItemPaymentRequest = named('ItemPaymentRequest', 'A payment with items from the wallet of this node.').object(
   {
     kind: Enum(['address', 'ip'], { description: 'What address names.' }),
     address: Type.String({
@@ -57,11 +53,7 @@ const ItemPaymentRequest = Type.Object(
     ),
     passphrase: Passphrase('The passphrase of the wallet.'),
   },
-  {
-    $id: 'ItemPaymentRequest',
-    description: 'A payment with items from the wallet of this node.',
-    examples: [{ kind: 'address', address: EXAMPLE_ADDRESS, genesis_hash: EXAMPLE_TX_HASH, amount: 1, passphrase: '' }],
-  },
+  { kind: 'address', address: EXAMPLE_ADDRESS, genesis_hash: EXAMPLE_TX_HASH, amount: 1, passphrase: '' },
 );
 
 export const getWalletItems = wallet.get('getWalletItems', '/v1/wallet/items', {

@@ -14,6 +14,7 @@ import {
   Int64,
   MapOf,
   Nullable,
+  named,
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { StoredTransactionData } from '../storage/schemas.js';
@@ -47,7 +48,7 @@ const temporaryAddresses = (which: string) => ({
   ),
 });
 
-export const WalletInfoResponse = Type.Object(
+export const WalletInfoResponse = named('WalletInfoResponse', 'What the wallet of this node holds.').object(
   {
     addresses: MapOf(Type.Array(OutpointEntry), { description: 'Outputs by owning address.' }),
     available_total: Display('Spendable tokens'),
@@ -60,32 +61,26 @@ export const WalletInfoResponse = Type.Object(
     ...temporaryAddresses('up to 1,000 addresses of the wallet'),
   },
   {
-    $id: 'WalletInfoResponse',
-    description: 'What the wallet of this node holds.',
-    examples: [
-      {
-        addresses: {
-          [EXAMPLE_ADDRESS]: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, value: { Token: 72072000 } }],
-        },
-        available_total: 1,
-        available_total_tokens: 72072000,
-        locked_total: 0,
-        locked_total_tokens: 0,
-        running_total: 1,
-        running_total_tokens: 72072000,
-        item_total: {},
-      },
-    ],
+    addresses: {
+      [EXAMPLE_ADDRESS]: [{ out_point: { t_hash: EXAMPLE_TX_HASH, n: 0 }, value: { Token: 72072000 } }],
+    },
+    available_total: 1,
+    available_total_tokens: 72072000,
+    locked_total: 0,
+    locked_total_tokens: 0,
+    running_total: 1,
+    running_total_tokens: 72072000,
+    item_total: {},
   },
 );
 export type WalletInfoResponse = Static<typeof WalletInfoResponse>;
 
-export const NewAddressResponse = Type.Object(
+export const NewAddressResponse = named('NewAddressResponse', 'A new payment address.').object(
   { address: Address({ description: 'A new payment address.' }) },
-  { $id: 'NewAddressResponse', description: 'A new payment address.', examples: [{ address: EXAMPLE_ADDRESS }] },
+  { address: EXAMPLE_ADDRESS },
 );
 
-export const Keypair = Type.Object(
+export const Keypair = named('Keypair', 'A key pair. Holds the private key: whoever has it can spend.').object(
   {
     // What is no key pair is refused with a code of its own.
     public_key: Type.String({
@@ -100,21 +95,17 @@ export const Keypair = Type.Object(
       Nullable(Int64(), { description: 'null for the current form of address, 0 the short, 99999 the temporary.' }),
     ),
   },
-  {
-    $id: 'Keypair',
-    description: 'A key pair. Holds the private key: whoever has it can spend.',
-    examples: [{ public_key: '00'.repeat(32), secret_key: '00'.repeat(32), address_version: null }],
-  },
+  { public_key: '00'.repeat(32), secret_key: '00'.repeat(32), address_version: null },
 );
 
 export type Keypair = Static<typeof Keypair>;
 
-export const KeypairsResponse = Type.Object(
+export const KeypairsResponse = named('KeypairsResponse', 'The key pairs of the wallet.').object(
   { addresses: MapOf(Keypair, { description: 'Key pairs by payment address.' }) },
-  { $id: 'KeypairsResponse', description: 'The key pairs of the wallet.', examples: [{ addresses: {} }] },
+  { addresses: {} },
 );
 
-export const ImportKeypairsRequest = Type.Object(
+export const ImportKeypairsRequest = named('ImportKeypairsRequest', 'Key pairs to import.').object(
   {
     addresses: MapOf(Keypair, {
       maxProperties: DEFAULT_BATCH,
@@ -122,31 +113,27 @@ export const ImportKeypairsRequest = Type.Object(
       description: 'Key pairs by payment address; the address must belong to the key. All are imported or none.',
     }),
   },
-  { $id: 'ImportKeypairsRequest', description: 'Key pairs to import.', examples: [{ addresses: {} }] },
+  { addresses: {} },
 );
 
-export const ImportKeypairsResponse = Type.Object(
+export const ImportKeypairsResponse = named('ImportKeypairsResponse', 'The imported addresses.').object(
   {
     imported: Type.Array(Type.String(), { description: 'The imported addresses.' }),
     ...temporaryAddresses('the addresses among them'),
   },
-  { $id: 'ImportKeypairsResponse', description: 'The imported addresses.', examples: [{ imported: [] }] },
+  { imported: [] },
 );
 
-export const ChangePassphraseRequest = Type.Object(
+export const ChangePassphraseRequest = named('ChangePassphraseRequest', 'A change of the wallet passphrase.').object(
   {
     old_passphrase: Passphrase('The current passphrase.'),
     // What is blank is refused with a code of its own.
     new_passphrase: Passphrase('The new passphrase; not blank.', { 'x-document': { pattern: '\\S' } }),
   },
-  {
-    $id: 'ChangePassphraseRequest',
-    description: 'A change of the wallet passphrase.',
-    examples: [{ old_passphrase: 'correct horse', new_passphrase: 'battery staple' }],
-  },
+  { old_passphrase: 'correct horse', new_passphrase: 'battery staple' },
 );
 
-export const RefreshRequest = Type.Object(
+export const RefreshRequest = named('RefreshRequest', 'Addresses to ask the mempool about.').object(
   {
     addresses: Type.Optional(
       Type.Unsafe<string[]>({
@@ -159,10 +146,10 @@ export const RefreshRequest = Type.Object(
     ),
     all: Type.Optional(Type.Boolean({ description: 'True: every address of the wallet.' })),
   },
-  { $id: 'RefreshRequest', description: 'Addresses to ask the mempool about.', examples: [{ all: true }] },
+  { all: true },
 );
 
-export const OutgoingTxsResponse = Type.Object(
+export const OutgoingTxsResponse = named('OutgoingTxsResponse', 'Payments of the wallet.').object(
   {
     transactions: Type.Array(
       Type.Unsafe<readonly [string, Static<typeof StoredTransactionData>]>({
@@ -177,7 +164,7 @@ export const OutgoingTxsResponse = Type.Object(
       { description: 'Pairs of hash and transaction, oldest first.' },
     ),
   },
-  { $id: 'OutgoingTxsResponse', description: 'Payments of the wallet.', examples: [{ transactions: [] }] },
+  { transactions: [] },
 );
 
 /** Maximum number of payments in one answer. */
@@ -205,7 +192,10 @@ export const PaymentHistoryQuery = Type.Object({
   ),
 });
 
-export const PaymentHistoryResponse = Type.Object(
+export const PaymentHistoryResponse = named(
+  'PaymentHistoryResponse',
+  'Payments of the wallet and their states.',
+).object(
   {
     transactions: Type.Array(
       Type.Object({
@@ -234,11 +224,7 @@ export const PaymentHistoryResponse = Type.Object(
       { description: 'Oldest first; the most recent 10,000.' },
     ),
   },
-  {
-    $id: 'PaymentHistoryResponse',
-    description: 'Payments of the wallet and their states.',
-    examples: [{ transactions: [] }],
-  },
+  { transactions: [] },
 );
 
 export const PaymentParams = Type.Object({
@@ -250,7 +236,7 @@ export const PaymentParams = Type.Object({
   }),
 });
 
-export const PaymentRequest = Type.Object(
+export const PaymentRequest = named('PaymentRequest', 'A payment from the wallet of this node.').object(
   {
     kind: Enum(['address', 'ip'], { description: 'What address names.' }),
     address: Type.String({
@@ -267,24 +253,19 @@ export const PaymentRequest = Type.Object(
     ),
     passphrase: Passphrase('The passphrase of the wallet.'),
   },
-  {
-    $id: 'PaymentRequest',
-    description: 'A payment from the wallet of this node.',
-    examples: [{ kind: 'address', address: EXAMPLE_ADDRESS, amount: 1000, locktime: null, passphrase: '' }],
-  },
+  { kind: 'address', address: EXAMPLE_ADDRESS, amount: 1000, locktime: null, passphrase: '' },
 );
 export type PaymentRequest = Static<typeof PaymentRequest>;
 
-export const PaymentAcceptedResponse = Type.Object(
+export const PaymentAcceptedResponse = named(
+  'PaymentAcceptedResponse',
+  'The payment is queued (kind address) or sent (kind ip).',
+).object(
   {
     to_address: Type.String({ description: 'The address of the request.' }),
     amount: ApiAsset,
     tx_hash: Nullable(Type.String(), { description: 'Hash of the payment; null for kind ip.' }),
     ...temporaryAddresses('the paid address, if it is one of this wallet and'),
   },
-  {
-    $id: 'PaymentAcceptedResponse',
-    description: 'The payment is queued (kind address) or sent (kind ip).',
-    examples: [{ to_address: EXAMPLE_ADDRESS, amount: { kind: 'token', amount: 1000 }, tx_hash: EXAMPLE_TX_HASH }],
-  },
+  { to_address: EXAMPLE_ADDRESS, amount: { kind: 'token', amount: 1000 }, tx_hash: EXAMPLE_TX_HASH },
 );

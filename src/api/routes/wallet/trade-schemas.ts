@@ -3,7 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { TRADE_STATES } from '../../../wallet/service.js';
 import { ApiAsset } from '../../schemas/asset.js';
-import { Enum, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, Nullable } from '../../schemas/scalars.js';
+import { Enum, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, Nullable, named } from '../../schemas/scalars.js';
 import { Passphrase } from './schemas.js';
 
 const EXAMPLE_ID = '5f'.repeat(32);
@@ -19,7 +19,7 @@ const Document = (description: string) =>
     additionalProperties: true,
   });
 
-export const TradeResponse = Type.Object(
+export const TradeResponse = named('TradeResponse', 'A trade as this wallet sees it.').object(
   {
     trade_id: Type.String({ description: 'The name of the trade, the same for both parties.', examples: [EXAMPLE_ID] }),
     side: Enum(['maker', 'taker'], { description: 'The maker has made the offer, the taker accepts it.' }),
@@ -46,41 +46,38 @@ export const TradeResponse = Type.Object(
     confirmation: Nullable(Document('The confirmation, for the taker.')),
   },
   {
-    $id: 'TradeResponse',
-    description: 'A trade as this wallet sees it.',
-    examples: [
-      {
-        trade_id: EXAMPLE_ID,
-        side: 'maker',
-        state: 'open',
-        reason: null,
-        give: { kind: 'token', amount: 1000 },
-        get: { kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null },
-        metadata: null,
-        created_at: 1767225600,
-        expires_at: 1767229200,
-        peer: null,
-        address: EXAMPLE_ADDRESS,
-        counterparty: null,
-        tx_hash: null,
-        offer: { kind: 'tessera-trade-offer' },
-        acceptance: null,
-        confirmation: null,
-      },
-    ],
+    trade_id: EXAMPLE_ID,
+    side: 'maker',
+    state: 'open',
+    reason: null,
+    give: { kind: 'token', amount: 1000 },
+    get: { kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH, metadata: null },
+    metadata: null,
+    created_at: 1767225600,
+    expires_at: 1767229200,
+    peer: null,
+    address: EXAMPLE_ADDRESS,
+    counterparty: null,
+    tx_hash: null,
+    offer: { kind: 'tessera-trade-offer' },
+    acceptance: null,
+    confirmation: null,
   },
 );
 
-export const TradesResponse = Type.Object(
+export const TradesResponse = named('TradesResponse', 'Trades of the wallet.').object(
   {
     trades: Type.Array(TradeResponse, {
       description: 'Newest first: all that have not ended, and the last 1,000 others.',
     }),
   },
-  { $id: 'TradesResponse', description: 'Trades of the wallet.', examples: [{ trades: [] }] },
+  { trades: [] },
 );
 
-export const TradeOfferRequest = Type.Object(
+export const TradeOfferRequest = named(
+  'TradeOfferRequest',
+  'What the wallet gives, and what it wants for that.',
+).object(
   {
     give: ApiAsset,
     want: ApiAsset,
@@ -103,35 +100,21 @@ export const TradeOfferRequest = Type.Object(
     passphrase: Passphrase('The passphrase of the wallet.'),
   },
   {
-    $id: 'TradeOfferRequest',
-    description: 'What the wallet gives, and what it wants for that.',
-    examples: [
-      {
-        give: { kind: 'token', amount: 1000 },
-        want: { kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH },
-        passphrase: '',
-      },
-    ],
+    give: { kind: 'token', amount: 1000 },
+    want: { kind: 'item', amount: 1, genesis_hash: EXAMPLE_TX_HASH },
+    passphrase: '',
   },
 );
 export type TradeOfferRequest = Static<typeof TradeOfferRequest>;
 
-export const TradeAcceptRequest = Type.Object(
+export const TradeAcceptRequest = named('TradeAcceptRequest', 'An offer to accept.').object(
   { offer: Document('The offer.'), passphrase: Passphrase('The passphrase of the wallet.') },
-  {
-    $id: 'TradeAcceptRequest',
-    description: 'An offer to accept.',
-    examples: [{ offer: { kind: 'tessera-trade-offer' }, passphrase: '' }],
-  },
+  { offer: { kind: 'tessera-trade-offer' }, passphrase: '' },
 );
 
-export const TradeCompleteRequest = Type.Object(
+export const TradeCompleteRequest = named('TradeCompleteRequest', 'What the other party has answered.').object(
   { document: Document('The acceptance of an own offer, or the confirmation of an own acceptance.') },
-  {
-    $id: 'TradeCompleteRequest',
-    description: 'What the other party has answered.',
-    examples: [{ document: { kind: 'tessera-trade-acceptance' } }],
-  },
+  { document: { kind: 'tessera-trade-acceptance' } },
 );
 
 export const TradeParams = Type.Object({
