@@ -341,7 +341,7 @@ describe.each<TransportKind>(['websocket', 'memory'])('links over %s (ARCHITECTU
     const { b } = await rawLink();
     await bed.clock.advance(1_000);
     // A minute without a turn of the event loop: one look comes late.
-    bed.clock.skip(60_000);
+    bed.clock.passOver(60_000);
     await bed.clock.advance(0);
     expect([...b.links].map(({ isSilent }) => isSilent)).toEqual([false]);
   });

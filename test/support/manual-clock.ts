@@ -20,7 +20,7 @@ class StillClock implements Clock {
   };
 
   /** Moves time on without running anything, as it passes for a process that is suspended. */
-  skip(ms: number): void {
+  passOver(ms: number): void {
     this.#time += ms;
   }
 
