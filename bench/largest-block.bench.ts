@@ -181,6 +181,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
     block: BLOCK_RULES,
     partitionSize: 10,
     asertActivationHeight: 1_000,
+    eras: [],
     druidLifetime: 1_000,
   };
   const maker = await createMempool(dir, `${id}-maker`, rules);
@@ -193,7 +194,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
 
   const transactions0 = new Map([[GENESIS, genesis]]);
   const chain = {
-    genesis: { transactions: transactions0, issuances: [], blockRules: BLOCK_RULES },
+    genesis: { transactions: transactions0, issuances: [], blockRules: BLOCK_RULES, eras: [] },
     activationHeight: 1_000,
   };
   const scripts = new Verifier({ threads: 1 });

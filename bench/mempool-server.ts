@@ -45,6 +45,7 @@ async function openAdmission() {
     block: DEFAULT_BLOCK_RULES,
     partitionSize: 10,
     asertActivationHeight: 1_000,
+    eras: [],
     druidLifetime: 1_000,
   });
   const store = new StateStore(await openLevelKv(`${dir}/state`, { createIfMissing: true }), clock);

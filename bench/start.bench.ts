@@ -32,6 +32,7 @@ const RULES: StateRules = {
   block: DEFAULT_BLOCK_RULES,
   partitionSize: 1,
   asertActivationHeight: 0,
+  eras: [],
   druidLifetime: 10,
 };
 const hashKey = systemRandom.bytes(HASH_KEY_BYTES);

@@ -136,6 +136,7 @@ export async function createBed() {
     block: DEFAULT_BLOCK_RULES,
     partitionSize: 10,
     asertActivationHeight: 1_000,
+    eras: [],
     druidLifetime: 1_000,
   });
   const store = new StateStore(new MemoryKv(), systemClock);

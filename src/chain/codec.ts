@@ -24,11 +24,12 @@ import type {
   TxOut,
 } from './types.js';
 
-/**
- * `current` is tw_chain 1.1.3; `prime`, its successor, has no `difficulty` and keeps the target in `bits`
- * (docs/chain.md#header-layouts).
- */
-export type HeaderLayout = 'current' | 'prime';
+/** Marks in the version of a header as we store and send it: how it is hashed, and who made the block. */
+const MARK_ORIGINAL = 0x8000_0000;
+const MARK_PRIME = 0x4000_0000;
+const MARK_OLDEST = 0x2000_0000;
+/** Versions that leave room for the marks. */
+export const MAX_HEADER_VERSION = MARK_OLDEST - 1;
 
 /** Texts, and bytes, that one piece of a large encoding writes: some tenths of a millisecond. */
 const PIECE_STRINGS = 1_024;
@@ -234,30 +235,50 @@ export function readTransaction(from: BincodeReader): Transaction {
   };
 }
 
-/** Hashes and proof of work depend on the layout: this function is the only place that knows both. */
-export function writeHeader(to: BincodeWriter, header: BlockHeader, layout: HeaderLayout = 'current'): void {
+/** The bytes that are hashed: those of the reference, in the layout of the header. */
+function writeHashedHeader(to: BincodeWriter, header: BlockHeader): void {
   to.u32(header.version);
+  writeMembers(to, header);
+}
+
+/** A header as we store and send it. Without marks that is what is hashed. */
+export function writeHeader(to: BincodeWriter, header: BlockHeader): void {
+  const { version, layout, isOriginal } = header;
+  const mark = layout === undefined ? 0 : layout === 'prime' ? MARK_PRIME : MARK_OLDEST;
+  to.u32(version + mark + (isOriginal ? MARK_ORIGINAL : 0));
+  writeMembers(to, header);
+}
+
+/** Hashes and proof of work depend on the layout: this function and `readHeader` are the only places that know it. */
+function writeMembers(to: BincodeWriter, header: BlockHeader): void {
+  const { layout } = header;
   to.u64(header.bits);
   to.bytes(header.nonce);
   to.string(header.miningTxHash);
   to.u64(header.bNum);
-  to.i64(header.timestamp);
-  if (layout === 'current') to.bytes(header.difficulty);
+  if (layout !== 'oldest') to.i64(header.timestamp);
+  if (layout === undefined) to.bytes(header.difficulty);
   to.bytes(header.seedValue);
   to.optionalString(header.previousHash);
   to.string(header.merkleRoot);
   to.string(header.txsHash);
 }
 
-export function readHeader(from: BincodeReader, layout: HeaderLayout = 'current'): BlockHeader {
+export function readHeader(from: BincodeReader): BlockHeader {
+  const marked = from.u32();
+  const layouts = marked & (MARK_PRIME | MARK_OLDEST);
+  if (layouts === (MARK_PRIME | MARK_OLDEST)) throw unknownVariant('header', marked);
+  const layout = layouts === 0 ? undefined : layouts === MARK_PRIME ? 'prime' : 'oldest';
   return {
-    version: from.u32(),
+    ...(layout && { layout }),
+    ...(marked >= MARK_ORIGINAL && { isOriginal: true }),
+    version: marked & MAX_HEADER_VERSION,
     bits: from.u64(),
     nonce: from.bytes(),
     miningTxHash: from.string(),
     bNum: from.u64(),
-    timestamp: from.i64(),
-    difficulty: layout === 'current' ? from.bytes() : new Uint8Array(0),
+    timestamp: layout === 'oldest' ? 0n : from.i64(),
+    difficulty: layout === undefined ? from.bytes() : new Uint8Array(0),
     seedValue: from.bytes(),
     previousHash: from.optionalString(),
     merkleRoot: from.string(),
@@ -280,11 +301,14 @@ function readBlock(from: BincodeReader): Block {
 }
 
 function readFullBlock(from: BincodeReader): FullBlock {
-  return {
-    block: readBlock(from),
-    transactions: from.list(MIN_TRANSACTION, () => readTransaction(from)),
-    miningTransaction: readTransaction(from),
-  };
+  const block = readBlock(from);
+  const readOne = (): Transaction => inBlock(readTransaction(from), block.header);
+  return { block, transactions: from.list(MIN_TRANSACTION, readOne), miningTransaction: readOne() };
+}
+
+/** The transaction as a block with this header has it: the place of its fees depends on who made the block. */
+export function inBlock(tx: Transaction, { isOriginal }: Pick<BlockHeader, 'isOriginal'>): Transaction {
+  return isOriginal && tx.fees.length > 0 ? { ...tx, feesReplace: true } : tx;
 }
 
 export const encodeOutPoint = encoder(writeOutPoint);
@@ -370,16 +394,9 @@ export function encodeFullBlock({ block, transactions, miningTransaction }: Full
   return joinFullBlock(encodeBlock(block), transactions.map(encodeTransaction), encodeTransaction(miningTransaction));
 }
 
-/** Bytes of a header in the given layout. */
-export function encodeHeader(header: BlockHeader, layout: HeaderLayout = 'current'): Uint8Array {
-  writeHeader(scratch.reset(), header, layout);
-  return scratch.toBytes();
-}
-
-/** The header in the given layout; `prime` gives an empty `difficulty`. */
-export function decodeHeader(bytes: Uint8Array, layout: HeaderLayout = 'current'): BlockHeader {
-  return decoder((from) => readHeader(from, layout))(bytes);
-}
+export const encodeHeader = encoder(writeHeader);
+export const decodeHeader = decoder(readHeader);
+export const encodeHashedHeader = encoder(writeHashedHeader);
 
 /** The bytes of a transaction without a copy: valid until the next encoding of anything. For hashing and measuring. */
 export function viewTransaction(tx: Transaction): Uint8Array {

@@ -5,7 +5,7 @@
  */
 
 import { BincodeReader } from './bincode.js';
-import { MIN_STRING, MIN_TRANSACTION, readHeader, readTransaction } from './codec.js';
+import { inBlock, MIN_STRING, MIN_TRANSACTION, readHeader, readTransaction } from './codec.js';
 import { MAX_TRANSACTION_BYTES } from './constants.js';
 import type { FullBlock, Transaction } from './types.js';
 
@@ -16,13 +16,13 @@ export type Turn = () => Promise<void>;
 const PIECE_BYTES = 16 * 1024;
 const PIECE_ELEMENTS = 256;
 
-/** Throws `malformed_transaction`. The transactions of block 0 are those of the genesis file, and may have any length. */
+/** Throws `malformed_transaction`. The transactions of block 0, and of blocks of original nodes, may have any length. */
 export async function decodeFullBlockInPieces(bytes: Uint8Array, turn: Turn): Promise<FullBlock> {
   const from = new BincodeReader(bytes);
   const header = readHeader(from);
   const names = await readList(from, MIN_STRING, () => from.string(), turn);
-  const most = header.bNum === 0n ? bytes.length : MAX_TRANSACTION_BYTES;
-  const readOne = (): Transaction => from.within(most, () => readTransaction(from));
+  const most = header.bNum === 0n || header.isOriginal ? bytes.length : MAX_TRANSACTION_BYTES;
+  const readOne = (): Transaction => from.within(most, () => inBlock(readTransaction(from), header));
   const transactions = await readList(from, MIN_TRANSACTION, readOne, turn);
   const miningTransaction = readOne();
   from.end();

@@ -11,6 +11,7 @@ import { tokenAsset } from './assets.js';
 import { type BlockRules, readBlockRules } from './block-rules.js';
 import { assemble, coinbaseTransaction, txOut } from './builders.js';
 import { COINBASE_MATURITY, TOTAL_TOKENS } from './constants.js';
+import { type Era, readEras } from './eras.js';
 import {
   at,
   fail,
@@ -58,6 +59,8 @@ export interface Genesis {
   readonly initialIssuance: bigint;
   /** Limits of a block of this network, and the start of a round. */
   readonly blockRules: BlockRules;
+  /** Rules by height, where original nodes made a part of the chain; ascending. */
+  readonly eras: readonly Era[];
 }
 
 /**
@@ -75,9 +78,11 @@ export function parseGenesis(value: unknown, where = ''): Genesis {
 
 /** The transactions to be appended to a block: coinbases whose output can be spent at once. */
 export function issuanceTransactions({ issuances }: Pick<Genesis, 'issuances'>, bNum: bigint): Transaction[] {
+  // Below block 100 the number wraps, and with the maturity added again it is that of the block, as with the reference.
+  const wrapped = BigInt.asUintN(64, bNum - COINBASE_MATURITY);
   return issuances
     .filter((issuance) => issuance.bNum === bNum)
-    .map(({ address, amount }) => coinbaseTransaction(bNum - COINBASE_MATURITY, amount, address));
+    .map(({ address, amount }) => coinbaseTransaction(wrapped, amount, address, bNum - wrapped));
 }
 
 function readGenesis(value: unknown, place: Place): Genesis {
@@ -86,7 +91,11 @@ function readGenesis(value: unknown, place: Place): Genesis {
   const transactions = readTransactions(object.mempool_seed_utxo, input, at(place, 'mempool_seed_utxo'));
   const initialIssuance = issuedBy(transactions.values());
   if (initialIssuance > TOTAL_TOKENS) fail(place, 'mempool_seed_utxo', `issues more than ${TOTAL_TOKENS}`);
-  const issuances = readArray(object.initial_issuances ?? [], at(place, 'initial_issuances'), readIssuance);
+  const eras = readEras(object.eras, at(place, 'eras'));
+  const least = eras.some(({ isOriginal }) => isOriginal) ? 1n : COINBASE_MATURITY;
+  const issuances = readArray(object.initial_issuances ?? [], at(place, 'initial_issuances'), (one, inside) =>
+    readIssuance(one, inside, least),
+  );
   return {
     transactions,
     issuances: issuances.sort((a, b) => Number(a.bNum - b.bNum)),
@@ -95,6 +104,7 @@ function readGenesis(value: unknown, place: Place): Genesis {
     ),
     initialIssuance,
     blockRules: readBlockRules(object.block_rules, at(place, 'block_rules')),
+    eras,
   };
 }
 
@@ -121,11 +131,11 @@ function readSeedOutput(value: unknown, place: Place): TxOut {
   return txOut(tokenAsset(amount), addressOf(publicKey, readAddressVersion(object.address_version, place)), locktime);
 }
 
-function readIssuance(value: unknown, place: Place): Issuance {
+function readIssuance(value: unknown, place: Place, least: bigint): Issuance {
   const object = readObject(value, place);
   const bNum = readU64(object.block_height, place, 'block_height');
   // The coinbase of an issuance is built for the block 100 before, so that it is spendable at once.
-  if (bNum < COINBASE_MATURITY) fail(place, 'block_height', `must be at least ${COINBASE_MATURITY}`);
+  if (bNum < least) fail(place, 'block_height', `must be at least ${least}`);
   return { address: readText(object.address, place, 'address'), amount: readU64(object.amount, place, 'amount'), bNum };
 }
 

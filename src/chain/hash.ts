@@ -6,7 +6,7 @@
 import { sha3Bytes, sha3Hex, sha3Into } from '../crypto/sha3.js';
 import { readable, toHex } from '../lib/bytes.js';
 import { atOnce, type Pieces } from '../lib/pieces.js';
-import { encodeHeader, encodeStringsPieces, type HeaderLayout, viewTransaction } from './codec.js';
+import { encodeHashedHeader, encodeStringsPieces, viewTransaction } from './codec.js';
 import { BLOCK_PREFIX, TX_HASH_LENGTH, TX_PREFIX } from './constants.js';
 import type { BlockHeader, Transaction } from './types.js';
 
@@ -27,13 +27,13 @@ export function transactionHashOfBytes(bytes: Uint8Array): string {
 }
 
 /** The 32 bytes that proof of work is judged by. */
-export function headerHash(header: BlockHeader, layout: HeaderLayout = 'current'): Uint8Array {
-  return sha3Bytes(encodeHeader(header, layout));
+export function headerHash(header: BlockHeader): Uint8Array {
+  return sha3Bytes(encodeHashedHeader(header));
 }
 
 /** `b` and the 64 hex digits of the header hash: the name of a block and its storage key. */
-export function blockHash(header: BlockHeader, layout: HeaderLayout = 'current'): string {
-  return BLOCK_PREFIX + toHex(headerHash(header, layout));
+export function blockHash(header: BlockHeader): string {
+  return BLOCK_PREFIX + toHex(headerHash(header));
 }
 
 /** Hex (64) of the hash of a list of transaction hashes in block order, by which a header commits to its transactions. */

@@ -7,7 +7,6 @@
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
 import { compareUtf8 } from '../lib/bytes.js';
 import type { AssetValues } from './assets.js';
-import type { HeaderLayout } from './codec.js';
 import {
   at,
   fail,
@@ -149,19 +148,21 @@ export function parseTransaction(value: unknown, place: Place = ROOT): Transacti
   };
 }
 
-/** A header in the form of `headerJson`. `prime` reads no `difficulty`. */
-export function parseHeader(value: unknown, layout: HeaderLayout = 'current', place: Place = ROOT): BlockHeader {
+/** A header in the form of `headerJson`: the members that it lacks tell its layout. */
+export function parseHeader(value: unknown, place: Place = ROOT): BlockHeader {
   const object = readObject(value, place);
+  const layout = object.difficulty !== undefined ? undefined : object.timestamp === undefined ? 'oldest' : 'prime';
   const [nonce, miningTxHash] = readPair(object.nonce_and_mining_tx_hash, at(place, 'nonce_and_mining_tx_hash'));
   const [merkleRoot, txsHash] = readPair(object.txs_merkle_root_and_hash, at(place, 'txs_merkle_root_and_hash'));
   return {
+    ...(layout && { layout }),
     version: readU32(object.version, place, 'version'),
     bits: readU64(object.bits, place, 'bits'),
     nonce: readBytes(nonce, at(place, 'nonce_and_mining_tx_hash'), 0),
     miningTxHash: readText(miningTxHash, at(place, 'nonce_and_mining_tx_hash'), 1),
     bNum: readU64(object.b_num, place, 'b_num'),
-    timestamp: readI64(object.timestamp, place, 'timestamp'),
-    difficulty: layout === 'current' ? readBytes(object.difficulty, place, 'difficulty') : new Uint8Array(0),
+    timestamp: layout === 'oldest' ? 0n : readI64(object.timestamp, place, 'timestamp'),
+    difficulty: layout === undefined ? readBytes(object.difficulty, place, 'difficulty') : new Uint8Array(0),
     seedValue: readBytes(object.seed_value, place, 'seed_value'),
     previousHash: readOptionalText(object.previous_hash, place, 'previous_hash'),
     merkleRoot: readText(merkleRoot, at(place, 'txs_merkle_root_and_hash'), 0),
@@ -172,7 +173,7 @@ export function parseHeader(value: unknown, layout: HeaderLayout = 'current', pl
 export function parseBlock(value: unknown, place: Place = ROOT): Block {
   const object = readObject(value, place);
   return {
-    header: parseHeader(object.header, 'current', at(place, 'header')),
+    header: parseHeader(object.header, at(place, 'header')),
     transactions: readArray(object.transactions, at(place, 'transactions'), (hash, { up, key }) =>
       readText(hash, up ?? place, key),
     ),

@@ -101,13 +101,15 @@ export function transactionJson(tx: Transaction): string {
   return `{"inputs":${inputs},"outputs":${outputs},"version":${tx.version},"fees":${fees},"druid_info":${druidInfo}}`;
 }
 
-/** `layout` `prime` leaves `difficulty` out (docs/chain.md#header-layouts). */
-export function headerJson(header: BlockHeader, layout: 'current' | 'prime' = 'current'): string {
-  const difficulty = layout === 'current' ? `"difficulty":${numbers(header.difficulty)},` : '';
+/** With the members of its layout (docs/chain.md#header-layouts). */
+export function headerJson(header: BlockHeader): string {
+  const { layout } = header;
+  const timestamp = layout === 'oldest' ? '' : `"timestamp":${header.timestamp},`;
+  const difficulty = layout === undefined ? `"difficulty":${numbers(header.difficulty)},` : '';
   return (
     `{"version":${header.version},"bits":${header.bits}` +
     `,"nonce_and_mining_tx_hash":[${numbers(header.nonce)},${text(header.miningTxHash)}]` +
-    `,"b_num":${header.bNum},"timestamp":${header.timestamp},${difficulty}"seed_value":${numbers(header.seedValue)}` +
+    `,"b_num":${header.bNum},${timestamp}${difficulty}"seed_value":${numbers(header.seedValue)}` +
     `,"previous_hash":${optionalText(header.previousHash)}` +
     `,"txs_merkle_root_and_hash":[${text(header.merkleRoot)},${text(header.txsHash)}]}`
   );

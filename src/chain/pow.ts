@@ -5,7 +5,6 @@
 
 import { compareBytes, fromHex } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
-import type { HeaderLayout } from './codec.js';
 import { MAX_NONCE_LENGTH, MINING_DIFFICULTY } from './constants.js';
 import { headerHash } from './hash.js';
 import type { BlockHeader } from './types.js';
@@ -79,17 +78,21 @@ export function meetsTarget(hash: Uint8Array, target: Uint8Array): boolean {
 }
 
 /** Fault of the proof of work of a header. */
-export function proofOfWorkFault(header: BlockHeader, layout: HeaderLayout = 'current'): Verdict {
+export function proofOfWorkFault(header: BlockHeader): Verdict {
   if (header.nonce.length < 1 || header.nonce.length > MAX_NONCE_LENGTH) return INVALID_NONCE;
-  const difficulty = layout === 'current' ? header.difficulty : difficultyOfBits(header.bits);
+  const difficulty = difficultyOf(header);
   const target = difficulty === undefined ? undefined : targetBytes(difficulty);
   if (target === undefined) return INVALID_DIFFICULTY;
-  return meetsTarget(headerHash(header, layout), target) ? null : ABOVE_TARGET;
+  return meetsTarget(headerHash(header), target) ? null : ABOVE_TARGET;
 }
 
 /** Fault in the form of a header's target. Its value for this height is not checked. */
-export function difficultyFault({ bNum, difficulty }: BlockHeader, activationHeight: number): Verdict {
-  if (Number(bNum) <= activationHeight) {
+export function difficultyFault(header: BlockHeader, activationHeight: number): Verdict {
+  const { bNum, layout } = header;
+  const difficulty = difficultyOf(header) ?? header.difficulty;
+  // Since which block those chains have targets is nowhere written.
+  if (layout !== undefined && difficulty.length === 0) return null;
+  if (layout === undefined && Number(bNum) <= activationHeight) {
     if (difficulty.length === 0) return null;
     return fault('block_refused', `blocks up to ${activationHeight} carry no target`);
   }
@@ -106,8 +109,12 @@ function refused(what: string): Fault {
   return fault('block_refused', `the proof of work is not valid: ${what}`);
 }
 
-/** Target in the layout `prime`: `bits` is the compact target, and 0 means none (docs/chain.md#header-layouts). */
-function difficultyOfBits(bits: bigint): Uint8Array | undefined {
-  if (bits === 0n) return new Uint8Array(0);
+/**
+ * The compact target of a header, empty without one. In the layout `prime` it stands in `bits`, where 0 means none; in `oldest`
+ * there is none (docs/chain.md#header-layouts). Undefined when it is malformed.
+ */
+function difficultyOf({ layout, bits, difficulty }: BlockHeader): Uint8Array | undefined {
+  if (layout === undefined) return difficulty;
+  if (layout === 'oldest' || bits === 0n) return new Uint8Array(0);
   return bits > 0xffff_ffffn ? undefined : compactToBytes(Number(bits));
 }

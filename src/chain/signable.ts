@@ -42,6 +42,11 @@ export function inputSignable(outputs: readonly TxOut[], previousOut: OutPoint |
   return signableOf(outputsPreimage(outputs), previousOut);
 }
 
+/** What a signature covered before April 2024: the outpoint alone (docs/chain.md#eras). */
+export function outPointSignable(outPoint: OutPoint): string {
+  return sha3Hex(outPointText(outPoint));
+}
+
 /** The signable of an item creation: kind and amount only, neither metadata nor address (docs/chain.md#signables). */
 export function assetSignable(asset: Asset): string {
   return sha3Hex(`${asset.kind === 'token' ? 'Token' : 'Item'}:${asset.amount}`);

@@ -40,21 +40,26 @@ export function spentOutPoints(tx: Transaction): OutPoint[] {
   return outPoints;
 }
 
+/** The parts of a transaction that it creates outputs by. */
+export type Creating = Pick<Transaction, 'outputs' | 'fees' | 'feesReplace'>;
+
 /**
  * Everything that the transaction creates: outputs, then fees, fee `i` at the index `outputs.length + i`, so that no fee
- * takes the place of an output (decision B5).
+ * takes the place of an output (decision B5). In a block of original nodes it does.
  */
 export function createdOutPoints(tx: Transaction, hash: string = transactionHash(tx)): PlacedTxOut[] {
   return placedOutputs(tx, hash);
 }
 
 /** The same of a transaction whose hash is known. */
-export function placedOutputs({ outputs, fees }: Pick<Transaction, 'outputs' | 'fees'>, hash: string): PlacedTxOut[] {
-  return [...outputs, ...fees].map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
+export function placedOutputs({ outputs, fees, feesReplace }: Creating, hash: string): PlacedTxOut[] {
+  const created = [...(feesReplace ? [] : outputs), ...fees, ...(feesReplace ? outputs.slice(fees.length) : [])];
+  return created.map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
 }
 
 /** One of them by its index; undefined when there is none. */
-export function createdOutput({ outputs, fees }: Pick<Transaction, 'outputs' | 'fees'>, n: number): TxOut | undefined {
+export function createdOutput({ outputs, fees, feesReplace }: Creating, n: number): TxOut | undefined {
+  if (feesReplace) return fees[n] ?? outputs[n];
   return n < outputs.length ? outputs[n] : fees[n - outputs.length];
 }
 

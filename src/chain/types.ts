@@ -73,10 +73,22 @@ export interface Transaction {
   readonly version: bigint;
   /** Explicit fee outputs. Fee `i` is the outpoint `outputs.length + i` (decision B5). */
   readonly fees: readonly TxOut[];
+  /** True in a block of original nodes: fee `i` takes the place of output `i`. No part of the bytes. */
+  readonly feesReplace?: true;
   readonly druidInfo: DruidInfo | null;
 }
 
+/**
+ * Members that a header is hashed with: `current` is tw_chain 1.1.3; `prime`, its successor, keeps the target in `bits` and has no
+ * `difficulty`; `oldest` has no `timestamp` either (docs/chain.md#header-layouts).
+ */
+export type HeaderLayout = 'current' | 'prime' | 'oldest';
+
 export interface BlockHeader {
+  /** `current` when left out. */
+  readonly layout?: Exclude<HeaderLayout, 'current'>;
+  /** True for a block that original nodes made (docs/chain.md#eras). No part of what is hashed. */
+  readonly isOriginal?: true;
   /** u32 */
   readonly version: number;
   readonly bits: bigint;

@@ -1,14 +1,16 @@
 /**
  * The unicorn: public randomness that nobody can steer (docs/chain.md#unicorn). A seed to which many contribute goes through
- * a slow function, sloth, that is quick to check; its result draws participants and winner. The draw itself uses SHA3-256
- * (decision B11).
+ * a slow function, sloth, that is quick to check; its result draws participants and winner. The draw itself uses SHA3-256, or
+ * Fortuna where the network goes on with the generator of original nodes (decision B11).
  */
 
-import { sha3Bytes } from '../crypto/sha3.js';
+import { gcmsiv } from '@noble/ciphers/aes.js';
+import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
 import { concatBytes, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { atOnce, type Pieces } from '../lib/pieces.js';
+import { BincodeWriter } from './bincode.js';
 import { txsHash, txsHashPieces } from './hash.js';
 import { isProbablePrime, modPow } from './modular.js';
 
@@ -16,6 +18,14 @@ import { isProbablePrime, modPow } from './modular.js';
 export const USAGE_PARTICIPANTS = 2;
 /** Draw of the winner among the valid proofs. */
 export const USAGE_WINNER = 3;
+
+/** Generators behind the draws of a round (decision B11). */
+export const DRAWS = ['sha3', 'fortuna'] as const;
+
+/** Mark of a basis that draws by Fortuna. */
+const FORTUNA = 'fortuna:';
+/** Bytes of a block of Fortuna. */
+const FORTUNA_BLOCK = 16;
 
 /** The modulus of the network, 2^521 - 1. */
 export const DEFAULT_MODULUS: bigint = (1n << 521n) - 1n;
@@ -37,8 +47,8 @@ export interface Unicorn {
 export interface UnicornInputs {
   /** Hashes of the transactions of the new block, in block order. */
   readonly transactions: readonly string[];
-  /** Names of the participants selected last. */
-  readonly participants: readonly string[];
+  /** Names of the participants selected last; or their list as original nodes encode it. */
+  readonly participants: readonly string[] | Uint8Array;
   /** Hashes of the coinbases of all winning proofs of the last round. */
   readonly winners: readonly string[];
 }
@@ -53,8 +63,24 @@ export function* unicornSeedPieces({ transactions, participants, winners }: Unic
   const sortedWinners = [...new Set(winners)].sort();
   const hashes: string[] = [];
   // Each is hashed as the list of a block is.
-  for (const names of [transactions, participants, sortedWinners]) hashes.push(yield* txsHashPieces(names));
+  for (const names of [transactions, participants, sortedWinners]) {
+    hashes.push(names instanceof Uint8Array ? sha3Hex(names) : yield* txsHashPieces(names));
+  }
   return BigInt(`0x${txsHash(hashes)}`);
+}
+
+/** Socket addresses as the reference encodes them: each the number of its kind, four bytes and the port. */
+export function encodeSocketAddresses(addresses: readonly string[]): Uint8Array {
+  const to = new BincodeWriter();
+  to.length64(addresses.length);
+  for (const address of addresses) {
+    const [ip = '', port = ''] = address.split(':');
+    to.u32(0);
+    for (const part of ip.split('.')) to.u8(Number(part));
+    to.u8(Number(port) & 0xff);
+    to.u8(Number(port) >> 8);
+  }
+  return to.toBytes();
 }
 
 /** Fault of a modulus for sloth: it must be a prime, 3 modulo 4, and at least 2^(2 * security). */
@@ -74,19 +100,44 @@ export function createUnicorn(seed: bigint, { modulus, iterations }: UnicornPara
   return { seed, witness, g: toWholeBytes(witness) };
 }
 
+/** What draws are made from: `g`, marked where the network draws by Fortuna. */
+export function drawBasis({ g }: Unicorn, draw: (typeof DRAWS)[number]): string {
+  return draw === 'fortuna' ? FORTUNA + g : g;
+}
+
 /** The bytes of `seed_value`: ASCII of `<seed>-<witness>` in decimal. */
 export function seedValueOf({ seed, witness }: Unicorn): Uint8Array {
   return utf8(`${seed}-${witness}`);
 }
 
 /**
- * A number from 0 to 2^64-1, fixed by the unicorn and what it is for: the first 8 bytes of SHA3-256(g || usage as u64le).
+ * A number from 0 to 2^64-1, fixed by the unicorn and what it is for: the first 8 bytes of SHA3-256(g || usage as u64le), or
+ * of Fortuna where `g` is marked for it.
  */
 export function drawNumber(g: string, usage: number): bigint {
+  if (g.startsWith(FORTUNA)) return fortunaNumber(g.slice(FORTUNA.length), usage);
   const suffix = new DataView(new ArrayBuffer(8));
   suffix.setBigUint64(0, BigInt(usage), true);
   const digest = sha3Bytes(concatBytes(utf8(g), new Uint8Array(suffix.buffer)));
   return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0);
+}
+
+/**
+ * The first number of the generator of original nodes: AES-256-GCM-SIV as a block cipher, with a nonce of zeros and without its tag. The
+ * key of the blocks is made from the first 32 characters of `g` and the usage.
+ */
+function fortunaNumber(g: string, usage: number): bigint {
+  const block = (key: Uint8Array, high: number, low: number): Uint8Array => {
+    const counter = new DataView(new ArrayBuffer(FORTUNA_BLOCK));
+    counter.setUint32(FORTUNA_BLOCK - 8, high);
+    counter.setUint32(FORTUNA_BLOCK - 4, low);
+    const sealed = gcmsiv(key, new Uint8Array(12)).encrypt(new Uint8Array(counter.buffer));
+    return sealed.subarray(0, FORTUNA_BLOCK);
+  };
+  const seed = utf8(g.slice(0, 32).padStart(32, '0'));
+  const key = concatBytes(block(seed, usage, 0), block(seed, usage, 1));
+  const first = block(key, 0, 0);
+  return new DataView(first.buffer, first.byteOffset).getBigUint64(0);
 }
 
 /** One of the items. Throws `internal_error` when there is none. */

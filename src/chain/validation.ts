@@ -11,9 +11,10 @@ import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { addressOf, hasValidAddressLength, p2shAddress } from './address.js';
 import { AssetSum, withFixedHash } from './assets.js';
 import { DEFAULT_GENESIS_HASH, MAX_METADATA_BYTES } from './constants.js';
+import { type Era, OUR_ERA } from './eras.js';
 import { createParts, pay2pkhParts } from './script/builders.js';
 import { interpret } from './script/interpreter.js';
-import { assetSignable, signablesFor } from './signable.js';
+import { assetSignable, outPointSignable, signablesFor } from './signable.js';
 import { signatureBudgetFault } from './signature-operations.js';
 import { hasDuplicateInputs, isCreate } from './transaction.js';
 import type { OutPoint, Script, Transaction, TxIn, TxOut } from './types.js';
@@ -71,11 +72,16 @@ export interface ValidationPlan<Check extends ScriptCheck = ScriptCheck> {
  * The rules of docs/chain.md#validation for an ordinary transaction, in their order. `currentBlock` is the block number
  * now.
  */
-export function planValidation(tx: Transaction, currentBlock: bigint, lookup: UtxoLookup): ValidationPlan {
+export function planValidation(
+  tx: Transaction,
+  currentBlock: bigint,
+  lookup: UtxoLookup,
+  { signatures }: Pick<Era, 'signatures'> = OUR_ERA,
+): ValidationPlan {
   const checks: ScriptCheck[] = [];
   if (tx.outputs.some(isInvalidItemOutput)) return { checks, fault: INVALID_ITEM_OUTPUT };
   if (tx.inputs.length === 0 || tx.outputs.length === 0) return { checks, fault: NO_INPUTS_OR_OUTPUTS };
-  const signableOf = signablesFor(tx.outputs);
+  const signableOf = signatures === 'outpoint' ? outPointSignable : signablesFor(tx.outputs);
   const spent = new AssetSum();
   for (const { previousOut, script } of tx.inputs) {
     if (previousOut === null) return { checks, fault: NO_PREVIOUS_OUT };
@@ -96,11 +102,14 @@ export function planValidation(tx: Transaction, currentBlock: bigint, lookup: Ut
  * no DRUID info, which would mint; an address of valid length; and no genesis hash of its own choice, which would make more
  * of an item that exists. The caller checks whether the transaction hash is already known.
  */
-export function planCreateValidation(tx: Transaction): ValidationPlan<SignatureCheck> {
+export function planCreateValidation(
+  tx: Transaction,
+  { isOriginal }: Pick<Era, 'isOriginal'> = OUR_ERA,
+): ValidationPlan<SignatureCheck> {
   const [input] = tx.inputs;
   const [output] = tx.outputs;
   if (!isCreate(tx) || input === undefined || output === undefined) return { checks: [], fault: INVALID_CREATE };
-  const wrong = createOutputFault(tx, output);
+  const wrong = createOutputFault(tx, output, isOriginal);
   if (wrong !== null) return { checks: [], fault: wrong };
   const parts = createParts(input.script);
   if (parts === undefined || parts.assetHash !== assetSignable(output.value)) {
@@ -114,12 +123,13 @@ export function planCreateValidation(tx: Transaction): ValidationPlan<SignatureC
  * Fault of an ordinary transaction in any state: all rules of `planValidation` that need no previous output, and none of them
  * twice spent within it (decision B7). Not for coinbases and creations.
  */
-export function formFault(tx: Transaction): Verdict {
+export function formFault(tx: Transaction, { isOriginal }: Pick<Era, 'isOriginal'> = OUR_ERA): Verdict {
   if (tx.outputs.some(isInvalidItemOutput)) return INVALID_ITEM_OUTPUT;
   if (tx.inputs.length === 0 || tx.outputs.length === 0) return NO_INPUTS_OR_OUTPUTS;
   if (tx.inputs.some(hasNoPreviousOut)) return NO_PREVIOUS_OUT;
   if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
-  return addressesFault(tx.outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(tx.fees) ?? signatureBudgetFault(tx);
+  const wrong = addressesFault(tx.outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(tx.fees);
+  return wrong ?? (isOriginal ? null : signatureBudgetFault(tx));
 }
 
 /** Runs one check on the calling thread. Never throws. */
@@ -150,10 +160,11 @@ function feesFault(fees: readonly TxOut[]): Verdict {
   return addressesFault(fees, INVALID_FEE_ADDRESS) ?? (fees.some(nameless) ? AMOUNTS_DIFFER : null);
 }
 
-/** Fault of a creation apart from its script. */
-function createOutputFault(tx: Transaction, { scriptPublicKey, value }: TxOut): Verdict {
+/** Fault of a creation apart from its script. Original nodes took any address. */
+function createOutputFault(tx: Transaction, { scriptPublicKey, value }: TxOut, isOriginal: boolean): Verdict {
   if (tx.fees.length > 0 || tx.druidInfo !== null) return CREATE_WITH_EXTRAS;
-  if (scriptPublicKey === null || !hasValidAddressLength(scriptPublicKey)) return INVALID_OUTPUT_ADDRESS;
+  const isSound = scriptPublicKey !== null && (isOriginal || hasValidAddressLength(scriptPublicKey));
+  if (!isSound) return INVALID_OUTPUT_ADDRESS;
   if (value.kind !== 'item') return INVALID_CREATE;
   if (value.genesisHash !== null && value.genesisHash !== DEFAULT_GENESIS_HASH) return FOREIGN_GENESIS_HASH;
   return value.metadata !== null && utf8Length(value.metadata) > MAX_METADATA_BYTES ? METADATA_TOO_LONG : null;

@@ -4,7 +4,7 @@
  */
 
 import { createSHA3, type IHasher } from 'hash-wasm';
-import { encodeHeader } from '../chain/codec.js';
+import { encodeHashedHeader } from '../chain/codec.js';
 import { targetBytes } from '../chain/pow.js';
 import type { BlockHeader } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
@@ -38,9 +38,9 @@ export function searchJobOf(header: BlockHeader): SearchJob {
   if (target === undefined) {
     throw new TesseraError('invalid_request', `a difficulty has 0 or 4 bytes, not ${header.difficulty.length}`);
   }
-  const bytes = encodeHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH) });
+  const bytes = encodeHashedHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH) });
   // The nonce is where another nonce changes the first byte. So only the codec knows the layout.
-  const other = encodeHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH).fill(0xff) });
+  const other = encodeHashedHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH).fill(0xff) });
   return { header: bytes, nonceOffset: bytes.findIndex((byte, i) => byte !== other[i]), target };
 }
 

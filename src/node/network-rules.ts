@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { isDefault } from '../chain/block-rules.js';
 import { encodeTransaction } from '../chain/codec.js';
 import * as chainConstants from '../chain/constants.js';
+import { eraView } from '../chain/eras.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import { sha3Hex } from '../crypto/sha3.js';
@@ -114,11 +115,12 @@ function constants(): string {
 }
 
 /** The parts of a genesis file that belong to the chain; seeds of wallets do not, nor rules that every network has. */
-function genesisFacts({ transactions, issuances, blockRules }: Genesis): string {
+function genesisFacts({ transactions, issuances, blockRules, eras }: Genesis): string {
   return JSON.stringify([
     [...transactions].map(([hash, transaction]) => [hash, toHex(encodeTransaction(transaction))]),
     issuances.map(({ address, amount, bNum }) => [address, String(amount), String(bNum)]),
     ...(isDefault(blockRules) ? [] : [blockRules]),
+    ...(eras.length === 0 ? [] : [eras.map(eraView)]),
   ]);
 }
 

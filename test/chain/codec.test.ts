@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as codec from '../../src/chain/codec.js';
-import { transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
+import { blockHash, transactionHash, transactionHashOfBytes } from '../../src/chain/hash.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import * as arb from '../support/arbitraries.js';
@@ -14,8 +14,7 @@ const DECODERS = {
   txOut: codec.decodeTxOut,
   druidInfo: codec.decodeDruidInfo,
   transaction: codec.decodeTransaction,
-  header: (bytes: Uint8Array) => codec.decodeHeader(bytes),
-  primeHeader: (bytes: Uint8Array) => codec.decodeHeader(bytes, 'prime'),
+  header: codec.decodeHeader,
   block: codec.decodeBlock,
   fullBlock: codec.decodeFullBlock,
 };
@@ -50,10 +49,15 @@ describe('the binary encoding gives every structure back (docs/chain.md#encoding
     expect(codec.decodeTransaction(bytes)).toEqual(value);
     expect(transactionHash(value)).toBe(transactionHashOfBytes(bytes));
   });
-  test.prop([arb.header])('headers of both layouts', (value) => {
-    expect(codec.decodeHeader(codec.encodeHeader(value))).toEqual(value);
-    const prime = { ...value, difficulty: new Uint8Array(0) };
-    expect(codec.decodeHeader(codec.encodeHeader(value, 'prime'), 'prime')).toEqual(prime);
+  test.prop([arb.header])('headers of all layouts, and who made the block', (value) => {
+    const prime = { ...value, difficulty: new Uint8Array(0), layout: 'prime' as const };
+    const oldest = { ...prime, timestamp: 0n, layout: 'oldest' as const };
+    for (const header of [value, prime, oldest]) {
+      expect(codec.decodeHeader(codec.encodeHeader(header))).toEqual(header);
+      const original = { ...header, isOriginal: true as const };
+      expect(codec.decodeHeader(codec.encodeHeader(original))).toEqual(original);
+      expect(blockHash(original)).toBe(blockHash(header));
+    }
   });
   test.prop([arb.block])('blocks', (value) => {
     expect(codec.decodeBlock(codec.encodeBlock(value))).toEqual(value);

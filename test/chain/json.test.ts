@@ -12,12 +12,13 @@ describe('JSON gives every structure back (docs/chain.md#json)', () => {
     expect(stringifyExact(json.transactionView(tx))).toBe(text);
   });
 
-  test.prop([arb.header])('headers of both layouts', (header) => {
+  test.prop([arb.header])('headers of all layouts', (header) => {
     const text = json.headerJson(header);
     expect(read.parseHeader(parseExactJson(text))).toEqual(header);
     expect(stringifyExact(json.headerView(header))).toBe(text);
-    const prime = { ...header, difficulty: new Uint8Array(0) };
-    expect(read.parseHeader(parseExactJson(json.headerJson(header, 'prime')), 'prime')).toEqual(prime);
+    const prime = { ...header, difficulty: new Uint8Array(0), layout: 'prime' as const };
+    const oldest = { ...prime, timestamp: 0n, layout: 'oldest' as const };
+    for (const one of [prime, oldest]) expect(read.parseHeader(parseExactJson(json.headerJson(one)))).toEqual(one);
   });
 
   test.prop([arb.block])('blocks', (block) => {

@@ -98,8 +98,8 @@ describe('proof of work (docs/chain.md#proof-of-work)', () => {
   });
 
   it('reads the target from bits in the layout of the successor (docs/chain.md#header-layouts)', () => {
-    expect(pow.proofOfWorkFault({ ...HEADER, bits: 0xc800ffffn }, 'prime')).toBeNull();
-    expect(pow.proofOfWorkFault({ ...HEADER, bits: 2n ** 40n }, 'prime')).toBe(pow.INVALID_DIFFICULTY);
+    expect(pow.proofOfWorkFault({ ...HEADER, layout: 'prime', bits: 0xc800ffffn })).toBeNull();
+    expect(pow.proofOfWorkFault({ ...HEADER, layout: 'prime', bits: 2n ** 40n })).toBe(pow.INVALID_DIFFICULTY);
   });
 });
 
@@ -265,5 +265,19 @@ describe('the unicorn (docs/chain.md#unicorn)', () => {
     expect(unicorn.unicornSeed({ ...inputs, winners: ['w2', 'w1', 'w2'] })).toBe(seed);
     expect(unicorn.unicornSeed({ ...inputs, participants: ['b', 'a'] })).not.toBe(seed);
     expect(unicorn.unicornSeed({ ...inputs, transactions: [] })).not.toBe(seed);
+  });
+});
+
+describe('Fortuna, the generator of original nodes (decision B11)', () => {
+  // Made with the crate keccak_prime 0.1.0: key, usage, the first 8 bytes.
+  it.each([
+    ['0106834db40e90d1cafaa9e4c1981873', 2, 0xa87cfe6b9bac5562n],
+    ['0106834db40e90d1cafaa9e4c1981873', 3, 0xd6677bb8c53a4d1bn],
+    ['ffffffffffffffffffffffffffffffff', 2, 0xf8069ad8253034d0n],
+    ['00000000000000000000000000000000', 3, 0x08155451352e72e3n],
+  ])('draws from %s for usage %i', (key, usage, number) => {
+    const basis = unicorn.drawBasis({ seed: 0n, witness: 0n, g: `${key}db6f` }, 'fortuna');
+    expect(unicorn.drawNumber(basis, usage)).toBe(number);
+    expect(unicorn.drawOne([...Array(7).keys()], basis, usage)).toBe(Number(number % 7n));
   });
 });

@@ -369,7 +369,7 @@ describe('a block is refused and changes nothing when it (docs/chain.md#blocks)'
     const parts = chain.parts();
     const broken = make(parts, chain);
     await expect(archive.store(broken)).rejects.toMatchObject({ code: 'block_refused', details: { rule } });
-    expect(archive.tip).toEqual({ next: 2, hash: chain.hash(1), issued: chain.issued });
+    expect(archive.tip).toMatchObject({ next: 2, hash: chain.hash(1), issued: chain.issued });
     expect(await archive.entry(parts.names[0] ?? '')).toBeUndefined();
     expect(await archive.store(assembleBlock(parts))).toMatchObject({ height: 2 });
   });

@@ -1,5 +1,6 @@
 /** Generators of the chain's values for property tests. Texts are any well-formed Unicode, numbers reach both ends. */
 
+import { MAX_HEADER_VERSION } from '../../src/chain/codec.js';
 import { U64_MAX } from '../../src/chain/constants.js';
 import { OPCODE_COUNT } from '../../src/chain/script/opcodes.js';
 import type {
@@ -65,7 +66,7 @@ export const transaction: fc.Arbitrary<Transaction> = fc.record({
 });
 
 export const header: fc.Arbitrary<BlockHeader> = fc.record({
-  version: fc.integer({ min: 0, max: 0xffff_ffff }),
+  version: fc.integer({ min: 0, max: MAX_HEADER_VERSION }),
   bits: u64,
   nonce: shortBytes,
   miningTxHash: text,

@@ -47,16 +47,20 @@ export function rulesFor(accounts: readonly Account[], rest: Partial<StateRules>
     block: DEFAULT_BLOCK_RULES,
     partitionSize: 10,
     asertActivationHeight: 3,
+    eras: [],
     druidLifetime: 3,
     ...rest,
   };
 }
 
 /** The rules by which a mempool checks the blocks of storage. */
-export function chainFor({ genesis, block, asertActivationHeight }: StateRules): ChainSyncOptions {
+export function chainFor({ genesis, block, eras, asertActivationHeight }: StateRules): ChainSyncOptions {
   const transactions = new Map(genesis.map(({ hash, bytes }) => [hash, decodeTransaction(bytes)]));
   return {
-    rules: { genesis: { transactions, issuances: [], blockRules: block }, activationHeight: asertActivationHeight },
+    rules: {
+      genesis: { transactions, issuances: [], blockRules: block, eras },
+      activationHeight: asertActivationHeight,
+    },
     storageNodes: 0,
   };
 }

@@ -15,6 +15,7 @@ import { assetSignable, outputsPreimage, signableOf, txInsAddress, txInsPreimage
 import { isCoinbase, isCreate } from '../../src/chain/transaction.js';
 import type { BlockHeader, StackEntry, Transaction } from '../../src/chain/types.js';
 import { sign, verifySignature } from '../../src/crypto/ed25519.js';
+import { concatBytes } from '../../src/lib/bytes.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { createFault } from '../support/validate.js';
 import { type Computed, isRecord } from './compare.js';
@@ -116,28 +117,24 @@ export function transactionHashVector(inputs: Inputs): Computed {
   return { whole: () => transactionHash(tx), members: transactionMembers(tx, inputs) };
 }
 
-/** A header without `difficulty` is in the layout of the successor library. */
-function layoutOf(header: unknown): codec.HeaderLayout {
-  return isRecord(header) && header.difficulty === undefined ? 'prime' : 'current';
+/** The bytes that are hashed, of a header that has been stored and read again. */
+function reencodedHeader(header: BlockHeader): Uint8Array {
+  return codec.encodeHashedHeader(codec.decodeHeader(codec.encodeHeader(header)));
 }
 
-function reencodedHeader(header: BlockHeader, layout: codec.HeaderLayout): Uint8Array {
-  return codec.encodeHeader(codec.decodeHeader(codec.encodeHeader(header, layout), layout), layout);
-}
-
-function blockBytes(header: BlockHeader, layout: codec.HeaderLayout, transactions: readonly string[]): Uint8Array {
+function blockBytes(header: BlockHeader, transactions: readonly string[]): Uint8Array {
   const writer = new BincodeWriter();
-  codec.writeHeader(writer, header, layout);
   codec.writeStrings(writer, transactions);
-  return writer.toBytes();
+  return concatBytes(codec.encodeHashedHeader(header), writer.toBytes());
 }
 
-/** The layout that the inputs name, else the one that the header's members tell. */
-function layoutFor(inputs: Inputs, header: unknown): codec.HeaderLayout {
+/** In the layout that the inputs name, else the one that the header's members tell. */
+function headerFor(inputs: Inputs, value: unknown): BlockHeader {
   const { layout } = inputs;
-  if (layout === undefined || layout === null) return layoutOf(header);
-  if (layout !== 'current' && layout !== 'prime') throw new UnknownShapeError('layout must be current or prime');
-  return layout;
+  const header = read.parseHeader(value);
+  if (layout === undefined || layout === null) return header;
+  if (layout !== (header.layout ?? 'current')) throw new UnknownShapeError('layout must be that of the header');
+  return header;
 }
 
 /** A block by its name or by its `header`, a header by its name or bare. */
@@ -153,12 +150,11 @@ function blockInput(inputs: Inputs): { isBlock: boolean; structure: unknown } {
 /** A block in the layout of its header. */
 function blockOf(value: unknown) {
   const { header: headerValue, transactions } = isRecord(value) ? value : {};
-  const layout = layoutOf(headerValue);
-  const header = read.parseHeader(headerValue, layout);
+  const header = read.parseHeader(headerValue);
   const hashes = arrayOf({ transactions }, 'transactions').map((hash, i) => textOf({ [i]: hash }, String(i)));
   return {
-    bytes: () => blockBytes(header, layout, hashes),
-    text: () => `{"header":${json.headerJson(header, layout)},"transactions":${JSON.stringify(hashes)}}`,
+    bytes: () => blockBytes(header, hashes),
+    text: () => `{"header":${json.headerJson(header)},"transactions":${JSON.stringify(hashes)}}`,
   };
 }
 
@@ -166,15 +162,14 @@ function blockOf(value: unknown) {
 export function blockVector(inputs: Inputs, expected: unknown): Computed {
   const { isBlock, structure } = blockInput(inputs);
   const headerValue = isBlock && isRecord(structure) ? structure.header : structure;
-  const layout = layoutFor(inputs, headerValue);
-  const header = read.parseHeader(headerValue, layout);
+  const header = headerFor(inputs, headerValue);
   const hashes = isBlock && isRecord(structure) ? arrayOf(structure, 'transactions').map(String) : [];
-  const bytes = () => (isBlock ? blockBytes(header, layout, hashes) : reencodedHeader(header, layout));
-  const headerText = () => json.headerJson(header, layout);
-  const hash = () => blockHash(header, layout);
+  const bytes = () => (isBlock ? blockBytes(header, hashes) : reencodedHeader(header));
+  const headerText = () => json.headerJson(header);
+  const hash = () => blockHash(header);
   const bare = () => {
     if (typeof expected !== 'string' || expected.length === BLOCK_HASH_LENGTH) return hash();
-    return expected.length === BLOCK_HASH_LENGTH - 1 ? headerHash(header, layout) : bytes();
+    return expected.length === BLOCK_HASH_LENGTH - 1 ? headerHash(header) : bytes();
   };
   return {
     whole: bare,
@@ -182,8 +177,8 @@ export function blockVector(inputs: Inputs, expected: unknown): Computed {
       bincode_hex: bytes,
       length: () => bytes().length,
       hash,
-      header_hash_hex: () => headerHash(header, layout),
-      header_hash: () => headerHash(header, layout),
+      header_hash_hex: () => headerHash(header),
+      header_hash: () => headerHash(header),
       block_hash: hash,
       prefix: () => BLOCK_PREFIX,
       merkle_root: () => merkleRoot(hashes),
@@ -261,12 +256,11 @@ function structureFor(value: unknown) {
   // A block header has none of the names above; it is told by its number.
   if (found !== undefined) return found;
   if (!isRecord(value) || value.b_num === undefined) throw new UnknownShapeError('no known structure');
-  const layout = layoutOf(value);
-  const header = () => read.parseHeader(value, layout);
+  const header = () => read.parseHeader(value);
   return {
     has: 'b_num',
-    encode: () => codec.encodeHeader(header(), layout),
-    json: () => json.headerJson(header(), layout),
+    encode: () => codec.encodeHashedHeader(header()),
+    json: () => json.headerJson(header()),
   };
 }
 

@@ -3,6 +3,7 @@
 import { encodeTransaction } from '../../chain/codec.js';
 import { blockReward, coinbaseFault } from '../../chain/coinbase.js';
 import { U64_MAX } from '../../chain/constants.js';
+import { eraAt } from '../../chain/eras.js';
 import { issuanceTransactions } from '../../chain/genesis.js';
 import { transactionHash } from '../../chain/hash.js';
 import { isCoinbase } from '../../chain/transaction.js';
@@ -31,13 +32,13 @@ export function genesisFault({ block, transactions }: FullBlock, { genesis }: Ch
 export function issuedAfter(full: FullBlock, tip: ChainTip, { genesis }: ChainRules): bigint {
   const before = issuedBefore(full, tip);
   const due = tip.next === 0 ? [] : issuanceTransactions(genesis, full.block.header.bNum);
-  return before + blockReward(before) + issuedBy(due);
+  return before + blockReward(before, eraAt(genesis.eras, tip.next)) + issuedBy(due);
 }
 
 /** The coinbase pays exactly the reward, and nothing is issued but what the genesis file provides. */
 export function supplyFault(full: FullBlock, tip: ChainTip, rules: ChainRules): BlockFault | null {
-  const reward = blockReward(issuedBefore(full, tip));
-  const wrong = coinbaseFault(full.miningTransaction, BigInt(tip.next), reward);
+  const era = eraAt(rules.genesis.eras, tip.next);
+  const wrong = coinbaseFault(full.miningTransaction, BigInt(tip.next), blockReward(issuedBefore(full, tip), era), era);
   if (wrong !== null) return blockFault('mining-transaction', wrong.message);
   const unfounded = tip.next === 0 ? null : issuancesFault(full, rules);
   if (unfounded !== null) return unfounded;

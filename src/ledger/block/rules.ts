@@ -1,6 +1,8 @@
 /** The rules of a block by name, what they are checked against, and those that need nothing but its header and lists. */
 
 import type { Producers } from '../../chain/certificate.js';
+import { MAX_HEADER_VERSION } from '../../chain/codec.js';
+import type { Era } from '../../chain/eras.js';
 import type { Genesis } from '../../chain/genesis.js';
 import { merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../../chain/pow.js';
@@ -13,7 +15,7 @@ import type { Pieces } from '../../lib/pieces.js';
 export interface ChainRules {
   /** Signers of blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
-  readonly genesis: Pick<Genesis, 'transactions' | 'issuances' | 'blockRules'>;
+  readonly genesis: Pick<Genesis, 'transactions' | 'issuances' | 'blockRules' | 'eras'>;
   /** Blocks after this one carry a difficulty target. */
   readonly activationHeight: number;
 }
@@ -26,16 +28,20 @@ export interface ChainTip {
   readonly hash: string | null;
   /** Raw units issued so far. */
   readonly issued: bigint;
+  /** Hash of the last coinbase, where it is at hand: the seeds of original nodes are made from it. */
+  readonly coinbase?: string;
 }
 
 /** The rules by name; `details.rule` of a refusal. */
 export type BlockRule =
   | 'number'
+  | 'header'
   | 'link'
   | 'genesis'
   | 'list'
   | 'merkle'
   | 'difficulty'
+  | 'unicorn'
   | 'proof'
   | 'mining-transaction'
   | 'transactions'
@@ -73,6 +79,19 @@ export function placeFault(header: BlockHeader, tip: ChainTip): BlockFault | nul
     return blockFault('link', `block ${tip.next} follows ${header.previousHash}, but ${last}`);
   }
   return null;
+}
+
+/** The header has the layout of its era, and says who made the block. */
+export function layoutFault(header: BlockHeader, era: Era): BlockFault | null {
+  const { version } = header;
+  const layout = header.layout ?? 'current';
+  if (version > MAX_HEADER_VERSION) return blockFault('header', `the version of the header, ${version}, is too large`);
+  if ((header.isOriginal ?? false) !== era.isOriginal) {
+    const maker = era.isOriginal ? 'original nodes' : 'nodes of this network';
+    return blockFault('header', `by the genesis file (eras), blocks of this height are made by ${maker}`);
+  }
+  if (layout === era.header) return null;
+  return blockFault('header', `the header has the layout "${layout}", and that of its era is "${era.header}"`);
 }
 
 /** The header binds the list, and the list names what is there. */

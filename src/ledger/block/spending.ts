@@ -5,6 +5,7 @@
  * transactions are planned.
  */
 
+import type { Era } from '../../chain/eras.js';
 import { createdOutPoints, isCreate, isUnspendable, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import {
@@ -73,6 +74,7 @@ export async function doubleSpendFault(
 export async function spendingFault(
   transactions: readonly VerifiedTransaction[],
   height: number,
+  era: Era,
   { ledger, scripts, isVerified, slices }: SpendingModules,
 ): Promise<BlockFault | null> {
   const outputs = await SpendableOutputs.read(transactions, ledger, slices);
@@ -83,8 +85,8 @@ export async function spendingFault(
     const { hash, transaction } = one;
     if (slices.isUsedUp) await slices.turn();
     const plan = isCreate(transaction)
-      ? planCreateValidation(transaction)
-      : planValidation(transaction, currentBlock, outputs.lookup);
+      ? planCreateValidation(transaction, era)
+      : planValidation(transaction, currentBlock, outputs.lookup, era);
     if (plan.fault !== null) return invalid(hash, plan.fault);
     outputs.add({ hash, transaction });
     if (isVerified(one)) continue;

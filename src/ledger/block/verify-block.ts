@@ -9,7 +9,8 @@
  */
 
 import type { BlockLimits } from '../../chain/block-rules.js';
-import { encodeTransaction } from '../../chain/codec.js';
+import { encodeTransaction, inBlock } from '../../chain/codec.js';
+import { type Era, eraAt } from '../../chain/eras.js';
 import { blockHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import { isCoinbase } from '../../chain/transaction.js';
@@ -25,6 +26,7 @@ import {
   blockFault,
   type ChainRules,
   type ChainTip,
+  layoutFault,
   listsFault,
   placeFault,
   workFault,
@@ -39,6 +41,7 @@ import {
   spendingFault,
 } from './spending.js';
 import { tradesFault } from './trades.js';
+import { unicornFault } from './unicorn.js';
 import { changesBy, type VerifiedBlock, type VerifiedTransaction } from './verified-block.js';
 
 export interface BlockVerifierModules {
@@ -68,14 +71,16 @@ export class BlockVerifier {
   async verify(full: FullBlock, tip: ChainTip): Promise<VerifiedBlock> {
     const { header } = full.block;
     const hash = blockHash(header);
-    assertRule(placeFault(header, tip));
+    const era = eraAt(this.#rules.genesis.eras, tip.next);
+    assertRule(placeFault(header, tip) ?? layoutFault(header, era));
     assertRule((await this.#inPieces(listsFault(full))) ?? workFault(header, this.#rules));
-    const listed = tip.next === 0 ? this.#genesis(full) : await this.#formed(full);
+    const listed = tip.next === 0 ? this.#genesis(full) : await this.#formed(full, era);
     const mining = encoded(full.miningTransaction);
     assertRule(miningNameFault(header, mining) ?? supplyFault(full, tip, this.#rules));
     const transactions = [...listed, mining];
     assertRule(await this.#repeatedFault(transactions));
-    if (tip.next > 0) assertRule(await this.#spendingFault(listed, tip.next));
+    if (tip.next > 0) assertRule(await this.#spendingFault(listed, tip.next, era));
+    assertRule(unicornFault(full.block, tip, era));
     const issued = issuedAfter(full, tip, this.#rules);
     const changes = await this.#inPieces(changesBy(transactions));
     return { hash, height: tip.next, transactions, issued, ...changes };
@@ -95,13 +100,14 @@ export class BlockVerifier {
   }
 
   /** Every transaction is there, hashes to its name, and has a form that can be valid. */
-  async #formed({ block, transactions }: FullBlock): Promise<VerifiedTransaction[]> {
+  async #formed({ block, transactions }: FullBlock, era: Era): Promise<VerifiedTransaction[]> {
     const formed: VerifiedTransaction[] = [];
     const budget = new BlockBudget(this.#rules.genesis.blockRules);
     for (const [i, transaction] of transactions.entries()) {
       if (this.#slices.isUsedUp) await this.#slices.turn();
-      const one = encoded(transaction);
-      assertRule(nameFault(i, block.transactions[i], one) ?? formFault(one) ?? budget.take(one));
+      const one = encoded(inBlock(transaction, block.header));
+      const wrong = nameFault(i, block.transactions[i], one) ?? formFault(one, era);
+      assertRule(wrong ?? (era.isOriginal ? null : budget.take(one)));
       formed.push(one);
     }
     return formed;
@@ -125,7 +131,7 @@ export class BlockVerifier {
   }
 
   /** Issuances are those that the genesis file sets for this block, and spend nothing. */
-  async #spendingFault(listed: readonly VerifiedTransaction[], height: number): Promise<BlockFault | null> {
+  async #spendingFault(listed: readonly VerifiedTransaction[], height: number, era: Era): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
     const modules = {
       ledger: this.#ledger,
@@ -134,7 +140,7 @@ export class BlockVerifier {
       slices: this.#slices,
     };
     const wrong = (await this.#inPieces(tradesFault(spending))) ?? (await doubleSpendFault(spending, this.#slices));
-    return wrong ?? (await spendingFault(spending, height, modules));
+    return wrong ?? (await spendingFault(spending, height, era, modules));
   }
 }
 
@@ -151,9 +157,9 @@ function nameFault(index: number, name: string | undefined, { hash }: VerifiedTr
 /**
  * Fault that shows without knowing what is spent, by the mempool's own rules (decision B6). Issuances are judged elsewhere.
  */
-function formFault({ hash, bytes, transaction }: VerifiedTransaction): BlockFault | null {
+function formFault({ hash, bytes, transaction }: VerifiedTransaction, era: Era): BlockFault | null {
   if (isCoinbase(transaction)) return null;
-  const wrong = submittedFormFault(transaction, bytes.length);
+  const wrong = submittedFormFault(transaction, bytes.length, era);
   return wrong === null ? null : invalid(hash, wrong);
 }
 

@@ -8,10 +8,12 @@ import type { BlockRules } from '../../chain/block-rules.js';
 import { decodeTransaction, encodeBlockPieces, joinFullBlockPieces } from '../../chain/codec.js';
 import { blockReward } from '../../chain/coinbase.js';
 import { NETWORK_VERSION } from '../../chain/constants.js';
+import { type Era, eraAt } from '../../chain/eras.js';
 import { blockHash, merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { proofOfWorkFault } from '../../chain/pow.js';
 import type { Block, BlockHeader } from '../../chain/types.js';
 import {
+  drawBasis,
   drawOne,
   drawSelection,
   seedValueOf,
@@ -45,6 +47,8 @@ export interface RoundRules {
   readonly partitionSize: number;
   /** Blocks above this number carry a difficulty target (decision B10). */
   readonly asertActivationHeight: number;
+  /** Rules by height. */
+  readonly eras: readonly Era[];
 }
 
 /** The chain as far as it is stored, and what the next header is computed from. */
@@ -179,6 +183,7 @@ export function* openRound(
   command: CutBlockCommand,
 ): Pieces<Round> {
   const { height, transactions, issued } = plan;
+  const draw = drawBasis(unicorn, eraAt(rules.eras, height).draw);
   const hashes = transactions.map((tx) => tx.hash);
   const header: BlockHeader = {
     version: NETWORK_VERSION,
@@ -203,8 +208,8 @@ export function* openRound(
     header,
     // What a block unlocks counts only from the next block on.
     reward: blockReward(height === 0 ? issued : head.issued),
-    draw: unicorn.g,
-    participants: drawSelection(command.miners, rules.partitionSize, unicorn.g, USAGE_PARTICIPANTS),
+    draw,
+    participants: drawSelection(command.miners, rules.partitionSize, draw, USAGE_PARTICIPANTS),
     transactions,
     proofs: [],
     winner: null,

@@ -127,7 +127,7 @@ export class Archive implements StorageService {
     this.#cache = new EntryCache(cacheBytes, metrics);
     this.lookups = new ArchiveLookups(kv, reader, (work) => this.#guard(work));
     this.#tip = last
-      ? { next: last.height + 1, hash: last.hash, issued: last.issued }
+      ? { next: last.height + 1, hash: last.hash, issued: last.issued, coinbase: last.block.header.miningTxHash }
       : { next: 0, hash: null, issued: 0n };
     this.#latest = last && renderLatest(last);
     this.#metrics = metrics;
@@ -369,7 +369,7 @@ export class Archive implements StorageService {
     await this.#write(verified, record.bytes, certificate, round);
     this.#unspent.changed();
     this.#certificates.stored(certificate);
-    this.#tip = { next: height + 1, hash, issued };
+    this.#tip = { next: height + 1, hash, issued, coinbase: full.block.header.miningTxHash };
     this.#hashes.set(height, hash);
     this.#cache.put(rendered);
     this.#latest = latest;

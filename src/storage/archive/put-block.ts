@@ -15,9 +15,9 @@ export async function putBlock(
   batch: KvBatch,
   slices: TimeSlices,
 ): Promise<void> {
-  for (const [txNum, { hash: txHash, bytes }] of transactions.entries()) {
+  for (const [txNum, { hash: txHash, bytes, transaction }] of transactions.entries()) {
     if (slices.isUsedUp) await slices.turn();
-    batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes));
+    batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes, transaction));
   }
   for (let first = 0; first < transactions.length; first += NAMES_EACH) {
     if (slices.isUsedUp) await slices.turn();

@@ -3,7 +3,7 @@
  * hashed again: a record that does not hash to its key is `data_corrupt` (rule P3), whatever its checksum says.
  *
  *   block         issued (u64 le, raw units, this block included) ‖ bincode Block
- *   transaction   block number (u64 le) ‖ index in the block (u32 le) ‖ bincode Transaction
+ *   transaction   block number (u64 le) ‖ index in the block (u32 le, its highest bit: fees replace outputs) ‖ bincode Transaction
  *   names         bincode Vec<String>
  *   item          JSON: total amount (digits), block number and hash of the first creation, metadata, address
  *   last          number (u64 be) ‖ block hash (ASCII)
@@ -11,7 +11,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { decodeBlock, decodeStrings, decodeTransaction, encodeStringsPieces } from '../../chain/codec.js';
+import { decodeBlock, decodeStrings, decodeTransaction, encodeStringsPieces, inBlock } from '../../chain/codec.js';
 import { blockHash, transactionHashOfBytes, txsHash } from '../../chain/hash.js';
 import type { Block, Transaction } from '../../chain/types.js';
 import { encodeU64, readU64 } from '../../db/keys.js';
@@ -22,6 +22,8 @@ import { RoundFactsBody } from '../../peers/messages.js';
 
 const U64_LENGTH = 8;
 const U32_LENGTH = 4;
+/** Marks a transaction of original nodes whose fees take the places of outputs. */
+const FEES_REPLACE = 0x8000_0000;
 
 export interface BlockRecord {
   readonly hash: string;
@@ -67,10 +69,15 @@ export function readBlockRecord(name: number | string, record: Uint8Array): Bloc
   });
 }
 
-export function encodeTransactionRecord(height: number, txNum: number, bytes: Uint8Array): Uint8Array {
+export function encodeTransactionRecord(
+  height: number,
+  txNum: number,
+  bytes: Uint8Array,
+  { feesReplace }: Pick<Transaction, 'feesReplace'> = {},
+): Uint8Array {
   const head = Buffer.allocUnsafe(U64_LENGTH + U32_LENGTH);
   head.writeBigUInt64LE(BigInt(height));
-  head.writeUInt32LE(txNum, U64_LENGTH);
+  head.writeUInt32LE(txNum + (feesReplace ? FEES_REPLACE : 0), U64_LENGTH);
   return concatBytes(head, bytes);
 }
 
@@ -87,11 +94,13 @@ export function readTransactionRecord(
     const buffer = asBuffer(record);
     const height = Number(buffer.readBigUInt64LE(0));
     if (!Number.isSafeInteger(height)) return undefined;
-    const txNum = buffer.readUInt32LE(U64_LENGTH);
+    const place = buffer.readUInt32LE(U64_LENGTH);
+    const txNum = place & ~FEES_REPLACE;
     const bytes = record.subarray(U64_LENGTH + U32_LENGTH);
     const listed = height === 0 && genesisNames[txNum] === hash;
     if (!listed && transactionHashOfBytes(bytes) !== hash) return undefined;
-    return { hash, height, txNum, bytes, transaction: decodeTransaction(bytes) };
+    const isOriginal = place >= FEES_REPLACE ? { isOriginal: true as const } : {};
+    return { hash, height, txNum, bytes, transaction: inBlock(decodeTransaction(bytes), isOriginal) };
   });
 }
 

@@ -71,7 +71,8 @@ export async function auditArchive(
     await auditIndex(reader, whole);
     await auditCertificate(archive.certificates, block);
     outputs.apply(block);
-    before = { next: height + 1, hash: block.hash, issued: block.issued };
+    const { miningTxHash: coinbase } = whole.record.block.header;
+    before = { next: height + 1, hash: block.hash, issued: block.issued, coinbase };
     transactions += whole.transactions.length;
     onProgress({ height, target });
   }
@@ -83,8 +84,8 @@ export async function auditArchive(
 async function tipBefore(reader: ArchiveReader, from: number, target: number): Promise<ChainTip> {
   if (from === 0 || from > target) return { next: from, hash: null, issued: 0n };
   const hash = await reader.hashAt(from - 1);
-  const { issued } = present(await reader.block(hash), `block ${hash}`);
-  return { next: from, hash, issued };
+  const { issued, block } = present(await reader.block(hash), `block ${hash}`);
+  return { next: from, hash, issued, coinbase: block.header.miningTxHash };
 }
 
 async function auditBlock(

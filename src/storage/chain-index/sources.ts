@@ -4,8 +4,8 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import { createdOutput } from '../../chain/transaction.js';
-import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
+import { type Creating, createdOutput } from '../../chain/transaction.js';
+import type { OutPoint, TxOut } from '../../chain/types.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { damaged } from '../archive/records.js';
@@ -20,7 +20,7 @@ const PIECE_HASHES = 512;
 const MAX_SIZE = KEPT_OUTPUTS / 4;
 
 export interface SourceTransaction extends Place {
-  readonly outputs: Pick<Transaction, 'outputs' | 'fees'>;
+  readonly outputs: Creating;
 }
 
 export interface Source extends Place {
@@ -38,12 +38,8 @@ export class Sources {
   }
 
   /** Keeps a transaction whose outputs may be spent soon. */
-  keep(
-    hash: string,
-    { outputs, fees }: Pick<Transaction, 'outputs' | 'fees'>,
-    { height, txNum }: Place,
-  ): SourceTransaction {
-    const source = { height, txNum, outputs: { outputs, fees } };
+  keep(hash: string, { outputs, fees, feesReplace }: Creating, { height, txNum }: Place): SourceTransaction {
+    const source = { height, txNum, outputs: { outputs, fees, ...(feesReplace && { feesReplace }) } };
     this.#kept.set(hash, source, { size: Math.min(outputs.length + fees.length + 1, MAX_SIZE) });
     return source;
   }

@@ -217,6 +217,6 @@ function outputOf(transaction: Transaction, outPoint: OutPoint, txOut: TxOut): O
     asset: withFixedHash(txOut.value, outPoint),
     locktime: txOut.locktime,
     address: txOut.scriptPublicKey,
-    isFee: outPoint.n >= transaction.outputs.length,
+    isFee: transaction.feesReplace ? transaction.fees.includes(txOut) : outPoint.n >= transaction.outputs.length,
   };
 }

@@ -28,12 +28,12 @@ const CODECS: readonly Codec[] = [
   }),
   codecOf('block', arbitraries.block, codec.encodeBlock, codec.decodeBlock),
   codecOf('full block', arbitraries.fullBlock, codec.encodeFullBlock, codec.decodeFullBlock),
-  codecOf('header', arbitraries.header, codec.encodeHeader, (bytes) => codec.decodeHeader(bytes)),
+  codecOf('header', arbitraries.header, codec.encodeHeader, codec.decodeHeader),
   codecOf(
     'header of prime',
     arbitraries.header,
-    (header) => codec.encodeHeader(header, 'prime'),
-    (bytes) => codec.decodeHeader(bytes, 'prime'),
+    (header) => codec.encodeHeader({ ...header, layout: 'prime' }),
+    codec.decodeHeader,
   ),
   codecOf('script', arbitraries.script, codec.encodeScript, codec.decodeScript, (script) => {
     const again = parseScript(parseExactJson(scriptJson(script)));

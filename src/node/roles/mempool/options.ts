@@ -56,6 +56,7 @@ export function stateRules(genesis: Genesis, config: Config): StateRules {
     block: genesis.blockRules,
     partitionSize: config.mining.partitionSize,
     asertActivationHeight: config.mining.asertActivationHeight,
+    eras: genesis.eras,
     druidLifetime: config.mempool.druidLifetimeBlocks,
   };
 }
