@@ -20,29 +20,29 @@ const ROLES: readonly NodeRole[] = ['mempool', 'storage', 'miner', 'user'];
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ALL: readonly Operation[] = OPERATIONS;
 
-/** The names of the contract's resources. */
+/** The names of the contract's resources; those that end in `Response` there end in `Answer` (docs/openapi.md#clients-from-generators). */
 const NAMES = [
   'ApiAsset',
   'ApiProblem',
-  'BalancesResponse',
-  'BlockchainEntryResponse',
-  'BlockchainItemMetaResponse',
+  'BalancesAnswer',
+  'BlockchainEntryAnswer',
+  'BlockchainItemMetaAnswer',
   'CreateTransaction',
-  'CreateTransactionsResponse',
+  'CreateTransactionsAnswer',
   'CreateTxIn',
   'CreateTxInScript',
   'DebugData',
   'JsonSerializedTransaction',
-  'KeypairsResponse',
-  'LatestBlockResponse',
-  'OutgoingTxsResponse',
-  'PaymentAcceptedResponse',
+  'KeypairsAnswer',
+  'LatestBlockAnswer',
+  'OutgoingTxsAnswer',
+  'PaymentAcceptedAnswer',
   'PeerInfo',
   'PrettyStackEntry',
   'TxOutputSummary',
-  'TxStatusResponse',
-  'TxStatusTypeResponse',
-  'WalletInfoResponse',
+  'TxStatusAnswer',
+  'TxStatusTypeAnswer',
+  'WalletInfoAnswer',
 ];
 
 interface Named {

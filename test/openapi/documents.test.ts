@@ -45,6 +45,21 @@ describe.each(readdirSync(FOLDER))('%s', (name) => {
     expect(found(document, ({ items }) => items === false)).toEqual([]);
   });
 
+  it('names no schema as generators name what they make for an operation', () => {
+    expect(
+      Object.keys(document.components.schemas).filter((one) => /(?:Response|Responses|Params|Body)$/.test(one)),
+    ).toEqual([]);
+  });
+
+  it('has no choice that generators take for one object with the members of all, no list of types but with null, and nothing that is only null', () => {
+    const isObject = ({ $ref, type }: Node): boolean => (resolved(document, { $ref, type }).type ?? '') === 'object';
+    expect(found(document, ({ anyOf }) => Array.isArray(anyOf) && anyOf.every(isObject))).toEqual([]);
+    const isMixed = ({ type }: Node): boolean =>
+      Array.isArray(type) && type.filter((one: string) => one !== 'null').length > 1;
+    expect(found(document, (node, place) => !place.includes('example') && isMixed(node))).toEqual([]);
+    expect(found(document, ({ type }, place) => type === 'null' && !/Of\/\d+$/.test(place))).toEqual([]);
+  });
+
   it('has an example of each error, with the status under which it stands', () => {
     for (const { operationId, responses } of operationsIn(document)) {
       for (const [status, response] of Object.entries(responses)) {

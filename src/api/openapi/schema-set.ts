@@ -16,7 +16,7 @@ const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault', 'x-document',
 /** Members whose members are schemas by free names. */
 const OF_SCHEMAS = new Set(['properties', '$defs']);
 /** Members whose values are not schemas. */
-const VALUES = new Set(['examples', 'default', 'const', 'enum', 'discriminator', 'required']);
+const VALUES = new Set(['examples', 'default', 'const', 'enum', 'required']);
 
 export class SchemaSet {
   readonly #options: SchemaSetOptions;
@@ -37,8 +37,9 @@ export class SchemaSet {
   }
 
   #use(schema: JsonObject): JsonObject {
-    const name = schema.$id;
-    if (typeof name !== 'string') return this.#plain(schema);
+    if (typeof schema.$id !== 'string') return this.#plain(schema);
+    // Generators call what they make for the operation `pay` `PayResponse`.
+    const name = schema.$id.replace(/Response$/, 'Answer');
     if (!this.#named.has(name)) {
       // Set before its parts are visited, so that a schema may refer to itself.
       this.#named.set(name, {});
@@ -50,7 +51,8 @@ export class SchemaSet {
   #plain(schema: JsonObject): JsonObject {
     const copy: Record<string, Json> = {};
     for (const [word, value] of Object.entries(this.#described(schema))) {
-      if (value !== undefined && !OWN_WORDS.has(word)) copy[word] = this.#member(word, value);
+      if (value === undefined || OWN_WORDS.has(word)) continue;
+      copy[word === 'anyOf' && isExclusive(value) ? 'oneOf' : word] = this.#member(word, value);
     }
     const { limits } = this.#options;
     const limit = schema['x-limit'] === 'batch' ? limits?.batch : limits?.queryValues;
@@ -80,6 +82,12 @@ export class SchemaSet {
       Object.entries(value).map(([name, member]) => [name, isObject(member) ? this.#use(member) : member]),
     );
   }
+}
+
+/** True for choices of which never two fit. Some generators make one object with the members of all of `anyOf`. */
+function isExclusive(choices: Json): boolean {
+  const types = Array.isArray(choices) ? choices.map((one) => (isObject(one) ? one.type : undefined)) : [];
+  return new Set(types).size === types.length ? !types.includes('null') : types.every((type) => type === 'object');
 }
 
 /** A schema with words added or replaced; those of `properties` member by member. */

@@ -26,10 +26,6 @@ const ItemApiAsset = named('ItemApiAsset', 'Items of one class.').object(
 export const ApiAsset = Type.Union([TokenApiAsset, ItemApiAsset], {
   $id: 'ApiAsset',
   description: 'An asset, tagged by its kind.',
-  discriminator: {
-    propertyName: 'kind',
-    mapping: { token: '#/components/schemas/TokenApiAsset', item: '#/components/schemas/ItemApiAsset' },
-  },
   examples: [{ kind: 'token', amount: 1000 }],
 });
 export type ApiAsset = Static<typeof ApiAsset>;

@@ -23,6 +23,9 @@ const older = section('Envelope', 'envelope');
 /** Any value: its form depends on the request. */
 const Any = Type.Unsafe<unknown>({});
 
+/** Always null. Generators know no type that is nothing else. */
+const Nothing = Nullable(Type.String(), { description: 'Always null.' });
+
 function envelope(content: TSchema) {
   return Type.Object({
     id: Nullable(Type.String(), { description: 'The x-cache-id of the request; empty without one.' }),
@@ -35,11 +38,11 @@ function envelope(content: TSchema) {
 
 export const ErrorEnvelope = named('ErrorEnvelope', 'An error of an envelope route.').object(
   {
-    id: Type.Null(),
+    id: Nothing,
     status: Type.Literal('Error'),
     reason: Type.String({ description: 'What is wrong.' }),
-    route: Type.Null(),
-    content: Type.Null(),
+    route: Nothing,
+    content: Nothing,
   },
   { id: null, status: 'Error', reason: 'Bad Request: no such entry.', route: null, content: null },
 );
@@ -150,7 +153,7 @@ export const postCreateItemAsset = older.post('envelopeCreateItemAsset', '/creat
         drs_tx_hash_spec: Type.Optional(Specification('Older name of genesis_hash_spec; they must not differ.')),
         metadata: Type.Optional(
           Type.Unsafe<unknown>({
-            type: ['string', 'object', 'null'],
+            anyOf: [{ type: 'string' }, { type: 'object' }, { type: 'null' }],
             description: 'At most 800 bytes; an object is stored as its compact JSON.',
           }),
         ),
@@ -174,7 +177,7 @@ export const postCreateItemAsset = older.post('envelopeCreateItemAsset', '/creat
       description: 'Created.',
       schema: envelope(
         Type.Object({
-          asset: Type.Object({ asset: Type.Object({ Item: Any }), extra_info: Type.Null() }),
+          asset: Type.Object({ asset: Type.Object({ Item: Any }), extra_info: Nothing }),
           to_address: Type.String(),
           tx_hash: TransactionHash(),
           item_amount: Int64(),
