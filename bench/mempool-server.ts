@@ -18,6 +18,7 @@ const { createUnicorn, DEFAULT_MODULUS } = await compiled<typeof import('../src/
 const { createConfig } = await compiled<typeof import('../src/config/load.js')>('config/load.js');
 const { endlessRoom } = await compiled<typeof import('../src/db/disk-room.js')>('db/disk-room.js');
 const { openLevelKv } = await compiled<typeof import('../src/db/level-kv.js')>('db/level-kv.js');
+const { LogKv } = await compiled<typeof import('../src/db/log-kv.js')>('db/log-kv.js');
 const { LocalJournal } = await compiled<typeof import('../src/journal/local-journal.js')>('journal/local-journal.js');
 const { Verifier } = await compiled<typeof import('../src/ledger/verifier/verifier.js')>('ledger/verifier/verifier.js');
 const { systemClock: clock } = await compiled<typeof import('../src/lib/clock.js')>('lib/clock.js');
@@ -50,7 +51,7 @@ async function openAdmission() {
   });
   const store = new StateStore(await openLevelKv(`${dir}/state`, { createIfMissing: true }), clock);
   const modules = { state, store, clock, metrics, logger, room: endlessRoom };
-  const kv = await openLevelKv(`${dir}/journal`, { createIfMissing: true });
+  const kv = await LogKv.open(`${dir}/journal`, { createIfMissing: true });
   const journal = await LocalJournal.open({}, { ...modules, kv });
   const unicorn = (seed: bigint) => createUnicorn(seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
   const applier = new Applier({ ...modules, journal, unicorn });

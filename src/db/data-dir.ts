@@ -26,6 +26,7 @@ import { lockFolder } from './folder-lock.js';
 import { folderOf } from './kept-files.js';
 import type { Kv } from './kv.js';
 import { type LevelKv, type LevelKvOptions, openLevelKv } from './level-kv.js';
+import { LogKv } from './log-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
 import { ObservedKv, type WriteMeasures } from './observed-kv.js';
 import { makeFolder, makePrivate } from './private-folder.js';
@@ -41,6 +42,9 @@ const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
  * with four times as much at once that took half the processor time (docs/results/catch-up.md).
  */
 const LARGE = { writeBufferBytes: 16 * 1024 * 1024 } as const;
+
+/** Databases that are only appended to and cut off from the front. */
+const LOGS: readonly string[] = ['journal'];
 
 /** Advice after an error about lost or damaged data, by role: the end of its sentence. */
 const WAY_BACK: Readonly<Record<string, string>> = {
@@ -66,7 +70,7 @@ export interface DataDirOptions {
 export class DataDir {
   readonly path: string;
   readonly #unlock: () => Promise<void>;
-  readonly #opened = new Map<string, LevelKv>();
+  readonly #opened = new Map<string, LevelKv | LogKv>();
   readonly #mutex = new Mutex();
   readonly #measures: WriteMeasures | undefined;
   #marker: Marker;
@@ -171,10 +175,11 @@ export class DataDir {
     return this.#measures === undefined ? kv : new ObservedKv(kv, this.#measures);
   }
 
-  async #openKv(name: string, options: LevelKvOptions): Promise<LevelKv> {
+  async #openKv(name: string, options: LevelKvOptions): Promise<LevelKv | LogKv> {
     if (this.#isClosed) throw new TesseraError('shutting_down', `the data directory ${this.path} is closed`);
     if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
-    const kv = await openLevelKv(join(this.path, DATABASE_FOLDER, name), options);
+    const path = join(this.path, DATABASE_FOLDER, name);
+    const kv = await (LOGS.includes(name) ? LogKv.open(path, options) : openLevelKv(path, options));
     this.#opened.set(name, kv);
     return kv;
   }

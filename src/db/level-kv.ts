@@ -33,7 +33,7 @@ const PIECE_BYTES = 1024 * 1024;
 const DEFAULT_CHECK_BYTES = 256 * 1024 * 1024;
 const ID_LENGTH = 16;
 const NO_CHECKSUMS = new Uint8Array(0);
-const DEFAULT_WAY_BACK = 'restore the data directory from a backup';
+export const DEFAULT_WAY_BACK = 'restore the data directory from a backup';
 
 export interface LevelKvOptions {
   /** False for a database that must be there already: if it is not, that is `data_lost`. */
@@ -197,7 +197,7 @@ export class LevelKv implements Kv {
     }
     failpoint('db.write.after', this.#name);
     this.#last = mark;
-    if (sync) await this.#nameInSeal(mark);
+    if (sync) this.#nameInSeal(mark);
   }
 
   readonly #use: UseLevel = async (work) => {
@@ -297,9 +297,9 @@ export class LevelKv implements Kv {
   }
 
   /** The batch is durable whatever happens here; a seal that cannot be written is only out of date. */
-  async #nameInSeal(mark: Mark): Promise<void> {
+  #nameInSeal(mark: Mark): void {
     this.#sealed = mark;
-    await this.#seal?.write(mark).catch(() => undefined);
+    this.#seal?.tryWrite(mark);
     failpoint('db.write.sealed', this.#name);
   }
 }

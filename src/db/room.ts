@@ -9,14 +9,14 @@ const CHUNK = Buffer.alloc(1024 * 1024);
 const MARGIN = 256 * 1024;
 
 /**
- * Writes and syncs as many bytes into the folder of a database as LevelDB needs to open it, and removes them again. Throws
- * the system's error when that is not possible.
+ * Writes and syncs as many bytes into the folder of a database as LevelDB needs to open it, or a few more than `bytes`, and removes them
+ * again. Throws the system's error when that is not possible.
  */
-export async function checkRoom(path: string): Promise<void> {
+export async function checkRoom(path: string, bytes?: number): Promise<void> {
   const probe = join(path, PROBE_FILE);
   const file = await open(probe, 'w', 0o600);
   try {
-    for (let left = (await logBytes(path)) + MARGIN; left > 0; left -= CHUNK.length) {
+    for (let left = (bytes ?? (await logBytes(path))) + MARGIN; left > 0; left -= CHUNK.length) {
       await file.writeFile(CHUNK.subarray(0, Math.min(left, CHUNK.length)));
     }
     await file.sync();

@@ -11,7 +11,7 @@ const store = await BackupStore.openToWrite(backups, options, { random: systemRa
 const onProgress = (done: number, total: number): void => void process.send?.(done / total);
 const signal = new AbortController().signal;
 await takeBackup(
-  { dataDir, ...owner, lastDatabase: 'journal', program: '0', now: Number(now), signal, onProgress },
+  { dataDir, ...owner, lastDatabase: 'ledger', program: '0', now: Number(now), signal, onProgress },
   store,
 );
 await store.close();

@@ -12,7 +12,7 @@ import { restoreBackup } from '../../src/db/backup/restore-backup.js';
 import { type TakeBackupOptions, takeBackup } from '../../src/db/backup/take-backup.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { keepFiles } from '../../src/db/kept-files.js';
-import { readU64, u64Key } from '../../src/db/keys.js';
+import { prefixRange, readU64, u64Key } from '../../src/db/keys.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { recordOf } from './incompressible.js';
@@ -56,7 +56,7 @@ async function withStore<T>(
 
 function take(change: Partial<TakeBackupOptions> = {}, options: Partial<BackupStoreOptions> = {}) {
   const signal = new AbortController().signal;
-  const defaults = { dataDir: data, ...OWNER, lastDatabase: 'journal', program: '0', now: NOW, signal };
+  const defaults = { dataDir: data, ...OWNER, lastDatabase: 'ledger', program: '0', now: NOW, signal };
   return withStore((store) => takeBackup({ ...defaults, onProgress: () => undefined, ...change }, store), options);
 }
 
@@ -74,7 +74,7 @@ async function restore(
 /** A folder with some tables, a log and small files. */
 async function makeFolder(rounds = 3): Promise<void> {
   const directory = await DataDir.open(data, OWNER);
-  for (const name of ['journal', 'state']) await directory.open(name);
+  for (const name of ['journal', 'ledger', 'state']) await directory.open(name);
   await directory.close();
   await addRecords(0, rounds);
   await writeFile(join(data, 'node-key'), SECRET, { mode: 0o600 });
@@ -86,11 +86,11 @@ async function addRecords(from: number, rounds: number): Promise<void> {
   for (let round = from; round < from + rounds; round++) {
     // Opening moves the log into a table.
     const directory = await DataDir.open(data, OWNER);
-    const journal = await directory.open('journal');
+    const ledger = await directory.open('ledger');
     for (let i = 0; i < PER_ROUND; i += 100) {
-      const batch = journal.batch();
+      const batch = ledger.batch();
       for (let n = round * PER_ROUND + i; n < round * PER_ROUND + i + 100; n++) batch.put(u64Key('n', n), recordOf(n));
-      await journal.write(batch, { sync: true });
+      await ledger.write(batch, { sync: true });
     }
     await directory.close();
   }
@@ -99,10 +99,10 @@ async function addRecords(from: number, rounds: number): Promise<void> {
 async function recordsIn(folder: string): Promise<number> {
   const directory = await DataDir.open(folder, OWNER);
   try {
-    const journal = await directory.open('journal');
+    const ledger = await directory.open('ledger');
     let n = 0;
     for (; ; n++) {
-      const value = await journal.get(u64Key('n', n));
+      const value = await ledger.get(u64Key('n', n));
       if (value === undefined) return n;
       expect(recordOf(n).equals(value)).toBe(true);
     }
@@ -137,12 +137,15 @@ describe('a backup of a node that writes', () => {
     const folder = join(root, name);
     await restore(folder, name);
     const directory = await DataDir.open(folder, OWNER);
-    const journal = await directory.open('journal');
+    const ledger = await directory.open('ledger');
     const head = readU64((await (await directory.open('state')).get(utf8('head'))) ?? new Uint8Array(8), 0);
+    let last = 0;
+    for await (const [key] of (await directory.open('journal')).entries(prefixRange('e'))) last = readU64(key, 1);
+    expect(last).toBeGreaterThanOrEqual(atLeast);
     // The state is never ahead of what it follows from.
-    expect(await journal.get(u64Key('n', head))).toBeDefined();
+    expect(await ledger.get(u64Key('n', head))).toBeDefined();
     for (let n = 0; n <= atLeast; n++) {
-      if ((await journal.get(u64Key('n', n))) === undefined) expect.fail(`record ${n} of ${atLeast} is missing`);
+      if ((await ledger.get(u64Key('n', n))) === undefined) expect.fail(`record ${n} of ${atLeast} is missing`);
     }
     await directory.close();
     rmSync(folder, { recursive: true });
@@ -150,9 +153,9 @@ describe('a backup of a node that writes', () => {
 
   it('has all that was there before an opening that was interrupted, whatever LevelDB has removed', async () => {
     await makeFolder();
-    const journal = join(data, 'db', 'journal');
-    await keepFiles(journal, 'journal');
-    for (const name of readdirSync(journal)) if (/\.(log|ldb)$/.test(name)) rmSync(join(journal, name));
+    const ledger = join(data, 'db', 'ledger');
+    await keepFiles(ledger, 'ledger');
+    for (const name of readdirSync(ledger)) if (/\.(log|ldb)$/.test(name)) rmSync(join(ledger, name));
     const { name } = await take();
     await restore(join(root, 'restored'), name);
     expect(await recordsIn(join(root, 'restored'))).toBe(3 * PER_ROUND);
@@ -283,7 +286,7 @@ describe('a backup that is killed', () => {
 describe('a backup is refused', () => {
   it('of damaged data, and names the file (rule P3)', async () => {
     await makeFolder();
-    const store = join(data, 'db', 'journal');
+    const store = join(data, 'db', 'ledger');
     const table = readdirSync(store).find((name) => name.endsWith('.ldb')) ?? '';
     const bytes = readFileSync(join(store, table));
     bytes[1_000] = (bytes[1_000] ?? 0) ^ 1;
@@ -299,7 +302,7 @@ describe('a backup is refused', () => {
     ['CURRENT', /^CURRENT$/, rmSync],
   ])('when %s is gone', async (_, name, damage) => {
     await makeFolder();
-    const store = join(data, 'db', 'journal');
+    const store = join(data, 'db', 'ledger');
     damage(join(store, readdirSync(store).find((file) => name.test(file)) ?? ''));
     await expect(take()).rejects.toMatchObject({ code: 'data_lost' });
   });
@@ -333,7 +336,7 @@ describe('a sealed backup', () => {
   it('shows nothing of what is in it, and opens with its passphrase alone', async () => {
     await makeFolder(1);
     const { name } = await take({}, { isSealed: true });
-    const plain = [SECRET, recordOf(7).subarray(0, 32), 'node-key', 'db/journal'].map((text) => Buffer.from(text));
+    const plain = [SECRET, recordOf(7).subarray(0, 32), 'node-key', 'db/ledger'].map((text) => Buffer.from(text));
     for (const file of filesIn(backups)) {
       for (const text of plain) expect(readFileSync(file).includes(text)).toBe(false);
     }

@@ -1,9 +1,9 @@
 /** Child process of local-journal.test.ts: appends with 50 in flight, tells each acknowledged number, until it is killed. */
 
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LogKv } from '../../src/db/log-kv.js';
 import { openJournal } from '../support/journal.js';
 
-const kv = await openLevelKv(process.argv[2] ?? '', { createIfMissing: true });
+const kv = await LogKv.open(process.argv[2] ?? '', { createIfMissing: true });
 const journal = await openJournal(kv);
 process.on('disconnect', () => process.exit());
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LogKv } from '../../src/db/log-kv.js';
 import type { JournalEntry } from '../../src/journal/journal.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
@@ -24,15 +24,15 @@ afterEach(async () => {
 });
 
 for (const [name, cacheBytes] of [
-  ['LevelDB', undefined],
-  ['LevelDB with almost no memory', 60],
+  ['files', undefined],
+  ['files, with almost no memory', 60],
 ] as const) {
   journalContract(name, async () => {
     let kv: Kv | undefined;
     return {
       async open() {
         await kv?.close();
-        kv = await openLevelKv(join(folder, 'journal'), { createIfMissing: true });
+        kv = await LogKv.open(join(folder, 'journal'), { createIfMissing: true });
         return openJournal(kv, cacheBytes === undefined ? {} : { cacheBytes });
       },
       dispose: async () => kv?.close(),
@@ -228,7 +228,7 @@ describe('kill -9 during appends (rule P1)', () => {
         execArgv: ['--import', 'tsx'],
       });
       acknowledged = await killAfter(child, acknowledged + 500);
-      const kv = await openLevelKv(path, { createIfMissing: false });
+      const kv = await LogKv.open(path, { createIfMissing: false });
       const journal = await openJournal(kv);
       expect(journal.head).toBeGreaterThanOrEqual(acknowledged);
       let next = 1;

@@ -52,10 +52,15 @@ describe('an admitted transaction', () => {
     const tx = send(alice, 0, bob);
     const hash = transactionHash(tx);
     const gate = holdStatus(hash, 'Confirmed');
-    const { mempool } = await setUp({ folder: await newFolder(), wrapKv: gate.wrap });
+    const { mempool, bed } = await setUp({ folder: await newFolder(), wrapKv: gate.wrap });
     await stored(mempool, 0);
     const first = await mempool.submit([tx]);
-    await gate.reached;
+    let isReached = false;
+    gate.reached.then(() => {
+      isReached = true;
+    });
+    // It is written behind.
+    while (!isReached) await bed.clock.advance(300);
     expect((await mempool.statuses([hash])).get(hash)).toMatchObject({
       status: 'Confirmed',
       additionalInfo: expect.stringMatching(/^In block 1 b/),

@@ -33,7 +33,9 @@ async function createNode() {
   const kv = new MemoryKv();
   const state = new MempoolState(rulesFor([alice, bob], { druidLifetime: LIFETIME }));
   const journal = await openJournal(new MemoryKv());
-  const applier = applierOf(journal, kv, state);
+  const clock = new ManualClock();
+  const store = new StateStore(kv, clock);
+  const applier = applierOf(journal, kv, state, store);
   await applier.start();
   cleanups.push(
     () => journal.close(),
@@ -42,16 +44,12 @@ async function createNode() {
   const refused: string[] = [];
   applier.rejected.on(({ hash }) => refused.push(hash));
   const statusOf = async (tx: Transaction) => {
-    const record = await kv.get(keys.status(candidate(tx).hash));
+    const record = await store.get(keys.status(candidate(tx).hash));
     return record === undefined ? undefined : decodeStatus(record);
   };
   const send = (...txs: readonly Transaction[]) =>
     applier.submit<'transactions'>({ kind: 'transactions', time: 1, groups: [txs.map((tx) => encodeTransaction(tx))] });
-  const clock = new ManualClock();
-  const statuses = new Statuses(
-    { lifetime: 86_400 },
-    { store: new StateStore(kv, clock), state, clock, logger: silentLogger },
-  );
+  const statuses = new Statuses({ lifetime: 86_400 }, { store, state, clock, logger: silentLogger });
   cleanups.push(() => statuses.stop());
   /** What a client is told. */
   const told = async (...txs: readonly Transaction[]) => {

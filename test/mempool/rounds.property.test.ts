@@ -11,6 +11,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { FullBlock, OutPoint, Transaction } from '../../src/chain/types.js';
 import type { Journal } from '../../src/journal/journal.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { atOnce } from '../../src/lib/pieces.js';
 import { encodePlace } from '../../src/mempool/replicas/ahead-of-journal.js';
 import { WHOLE } from '../../src/mempool/replicas/copied-records.js';
@@ -23,6 +24,7 @@ import { OldestWaiting } from '../../src/mempool/state/oldest-waiting.js';
 import { decodeKept, decodeStatus, type KeptRecord } from '../../src/mempool/state/records.js';
 import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
+import { StateStore } from '../../src/mempool/state/state-store.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
@@ -60,7 +62,7 @@ class Node {
   readonly #journal: Journal;
   /** The database at the last restart. */
   #older = this.kv;
-  #running: { readonly state: MempoolState; readonly applier: Applier } | undefined;
+  #running: { readonly state: MempoolState; readonly applier: Applier; readonly store: StateStore } | undefined;
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -71,20 +73,31 @@ class Node {
     return this.#running.state;
   }
 
+  /** What it reads of its database. */
+  get store(): StateStore {
+    if (this.#running === undefined) throw new Error('it is not running');
+    return this.#running.store;
+  }
+
   get applier(): Applier {
     if (this.#running === undefined) throw new Error('it is not running');
     return this.#running.applier;
   }
 
-  /** `isLost`: what was written to the database since the last restart is gone, and comes from the journal. */
+  /**
+   * A kill: what waited to be written comes from the journal. `isLost`: what was written to the database since the last restart is
+   * gone too.
+   */
   async restart({ isLost = false } = {}): Promise<void> {
+    const left = await copyOf(isLost ? this.#older : this.kv);
     await this.stop();
-    if (isLost) this.kv = await copyOf(this.#older);
-    else this.#older = await copyOf(this.kv);
+    this.kv = left;
+    this.#older = await copyOf(left);
     const state = await loadMempoolState(this.kv, RULES, { hashKey: new Uint8Array(8).fill(7) });
-    const applier = applierOf(this.#journal, this.kv, state);
+    const store = new StateStore(this.kv, systemClock);
+    const applier = applierOf(this.#journal, this.kv, state, store);
     await applier.start();
-    this.#running = { state, applier };
+    this.#running = { state, applier, store };
   }
 
   async stop(): Promise<void> {
@@ -218,12 +231,12 @@ class Script {
   /** The second node loses its folder; of the journal there is at least what is kept for that. */
   async #anew(pick: number): Promise<void> {
     this.#isMadeAnew = true;
-    const [{ state, kv }, second] = this.nodes;
+    const [{ state, store }, second] = this.nodes;
     const blocks: KeptRecord[] = [];
     for (let height = 0; height <= state.head.height; height++) {
       const bytes = await this.archive.fullBlockBytes(height);
       if (bytes === undefined) throw new Error(`storage does not have block ${height}`);
-      const kept = await kv.get(keys.kept(height));
+      const kept = await store.get(keys.kept(height));
       if (kept === undefined) throw new Error(`block ${height} is not kept`);
       blocks.push({ bytes, facts: decodeKept(kept).facts });
     }
@@ -413,7 +426,7 @@ class Script {
 
   /** What must hold after every step. */
   async #check(): Promise<void> {
-    const [{ state, kv }, other] = this.nodes;
+    const [{ state, store }, other] = this.nodes;
     expect(other.state.sharedDigest()).toBe(state.sharedDigest());
     // A state that was made anew counts arrivals otherwise.
     if (!this.#isMadeAnew) expect(other.state.digest()).toBe(state.digest());
@@ -428,8 +441,8 @@ class Script {
     expect(head.hash).toBe(head.height < 0 ? null : await this.archive.hashAt(head.height));
     expect(this.#tokensOf(state)).toBe(head.issued);
     if (head.height + 1 === this.archive.nextHeight) this.#checkStored(state);
-    for (const tx of this.admitted) await this.#checkStatus(tx, state, kv);
-    for (const half of this.#halved) await this.#checkHalf(half, state, kv);
+    for (const tx of this.admitted) await this.#checkStatus(tx, state, store);
+    for (const half of this.#halved) await this.#checkHalf(half, state, store);
   }
 
   #tokensOf({ utxos }: MempoolState): bigint {
@@ -446,7 +459,7 @@ class Script {
   }
 
   /** It waits, or it is in a block with the other; if it is in none, its coin may be spent or its time may be over. */
-  async #checkHalf(tx: Transaction, state: MempoolState, kv: MemoryKv): Promise<void> {
+  async #checkHalf(tx: Transaction, state: MempoolState, store: StateStore): Promise<void> {
     const hash = transactionHash(tx);
     const height = this.#blocks.findIndex(({ block }) => block.transactions.includes(hash));
     if (state.waits(hash)) return;
@@ -454,15 +467,15 @@ class Script {
       expect(height === -1 || height > state.head.height).toBe(true);
       return;
     }
-    const record = await kv.get(keys.status(hash));
+    const record = await store.get(keys.status(hash));
     const status = record === undefined ? undefined : decodeStatus(record).status;
     expect(status).toBe(height !== -1 && height <= state.head.height ? 'Confirmed' : 'Rejected');
   }
 
   /** It waits, or it is in a block that storage has, or a block of another has spent its money. */
-  async #checkStatus(tx: Transaction, state: MempoolState, kv: MemoryKv): Promise<void> {
+  async #checkStatus(tx: Transaction, state: MempoolState, store: StateStore): Promise<void> {
     const hash = transactionHash(tx);
-    const record = await kv.get(keys.status(hash));
+    const record = await store.get(keys.status(hash));
     const status = record === undefined ? undefined : decodeStatus(record);
     const heights = this.#blocks.flatMap(({ block }, height) => (block.transactions.includes(hash) ? [height] : []));
     expect(heights.length).toBeLessThanOrEqual(1);

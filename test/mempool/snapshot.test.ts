@@ -102,7 +102,7 @@ describe('a snapshot', () => {
   });
 
   it('ends when the disk refuses a write meanwhile, also when it has recovered, and begins anew', async () => {
-    const store = { problem: null, refusals: 0 };
+    const store = { problem: null, refusals: 0, flush: async () => true };
     const { link } = await setUpPair(await filled(), { store });
     const asking = await link();
     const first = (await asking.request('snapshot.get', { part: 0 })) as Message<'snapshot.part'>;

@@ -73,7 +73,7 @@ describe('a command that is in the journal while the disk refuses the write of t
     const submit = () => applier.submit<'transactions'>({ kind: 'transactions', time: TIME, groups: [] });
     const begun = disk.hold();
     const first = submit();
-    await begun;
+    await advanceUntil(clock, begun);
     const second = submit();
     await expect.poll(() => journal.head, { timeout: 60_000 }).toBe(2);
     disk.isFull = true;

@@ -104,8 +104,12 @@ export function unicornOf(seed: bigint): Unicorn {
 }
 
 /** An applier on its own. */
-export function applierOf(journal: Journal, kv: Kv, state: MempoolState): Applier {
-  const store = new StateStore(kv, systemClock);
+export function applierOf(
+  journal: Journal,
+  kv: Kv,
+  state: MempoolState,
+  store = new StateStore(kv, systemClock),
+): Applier {
   return new Applier({ journal, store, state, unicorn: unicornOf, clock: systemClock, metrics: noMetrics });
 }
 

@@ -16,14 +16,18 @@ export interface StateGiver {
 export interface StateGiverOptions {
   /** What the taker knows. */
   readonly secret?: string;
-  readonly store?: { readonly problem: string | null; readonly refusals: number };
+  readonly store?: { readonly problem: string | null; readonly refusals: number; flush(): Promise<boolean> };
   /** Is asked before each answer of the giver; what it throws is the answer. */
   readonly before?: (message: Message) => void;
 }
 
 export async function createStateGiver(
   kv: Kv,
-  { secret = SECRET, store = { problem: null, refusals: 0 }, before = () => undefined }: StateGiverOptions = {},
+  {
+    secret = SECRET,
+    store = { problem: null, refusals: 0, flush: async () => true },
+    before = () => undefined,
+  }: StateGiverOptions = {},
 ): Promise<StateGiver> {
   const bed = createBed('memory');
   const giver = bed.node('giver', { role: 'mempool', secret: SECRET });

@@ -16,7 +16,7 @@ import { readWhole } from '../../lib/read-whole.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { folderOf } from '../kept-files.js';
 import { type DatabaseFiles, FolderFiles } from '../level-files/database-files.js';
-import { logsFrom, type Manifest, readManifest, type TableFile, tableName } from '../level-files/manifest.js';
+import { logName, logsFrom, type Manifest, readManifest, type TableFile, tableName } from '../level-files/manifest.js';
 import { checkTable } from '../level-files/table.js';
 import { sealPath } from '../seal.js';
 import type { BackupStore } from './backup-store.js';
@@ -191,10 +191,6 @@ class Captured implements DatabaseFiles {
   async cut(): Promise<void> {
     throw new TesseraError('internal_error', 'a backup changes nothing in the data directory');
   }
-}
-
-function logName(number: number): string {
-  return `${String(number).padStart(6, '0')}.log`;
 }
 
 function ifDamaged(error: unknown): undefined {

@@ -2,7 +2,8 @@
  * A record of a write-ahead log: `sequence (8) ‖ count (4)`, then `1 ‖ key ‖ value` for a put and `0 ‖ key` for a deletion.
  */
 
-import { VarintReader } from './varints.js';
+import type { PendingWrite } from '../record.js';
+import { VarintReader, varint } from './varints.js';
 
 const HEADER_LENGTH = 12;
 const COUNT_OFFSET = 8;
@@ -29,4 +30,17 @@ export function readBatch(record: Uint8Array): BatchWrite[] {
   }
   if (writes.length !== count) throw new RangeError('wrong count');
   return writes;
+}
+
+/** The record of a batch whose writes begin at this sequence number of the database. */
+export function encodeBatch(sequence: number, writes: readonly PendingWrite[]): Buffer {
+  const header = Buffer.alloc(HEADER_LENGTH);
+  header.writeBigUInt64LE(BigInt(sequence));
+  header.writeUInt32LE(writes.length, COUNT_OFFSET);
+  const parts: Uint8Array[] = [header];
+  for (const { key, record } of writes) {
+    parts.push(Uint8Array.of(record === undefined ? DELETION : PUT, ...varint(key.length)), key);
+    if (record !== undefined) parts.push(Uint8Array.from(varint(record.length)), record);
+  }
+  return Buffer.concat(parts);
 }

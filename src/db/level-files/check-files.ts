@@ -10,10 +10,10 @@ import { equalBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { recordChecksums, unsealRecord } from '../record.js';
 import { decodeMark, isSameDatabase, MARK_KEY, type Mark, nextMark } from '../seal.js';
-import { readBatch } from './batch.js';
+import { type BatchWrite, readBatch } from './batch.js';
 import type { DatabaseFiles } from './database-files.js';
 import { type LogFault, type LogRecord, readLog } from './log.js';
-import { logsFrom, type Manifest, MissingFile, readManifest, type TableFile, tableName } from './manifest.js';
+import { logName, logsFrom, type Manifest, MissingFile, readManifest, type TableFile, tableName } from './manifest.js';
 import { checkTable, newestOfLastKey, userKey } from './table.js';
 
 export interface CheckOptions {
@@ -23,6 +23,8 @@ export interface CheckOptions {
   readonly sealed: Mark | undefined;
   /** Cuts off every batch after this one: those behind a write that failed. */
   readonly lastAcknowledged?: number;
+  /** Called with the writes of each batch in the logs that counts, and its mark. */
+  readonly onBatch?: (log: string, writes: readonly BatchWrite[], mark: Mark | undefined) => void;
   /** Advice in the error. */
   readonly wayBack: string;
 }
@@ -134,7 +136,7 @@ class FileCheck {
 
   async #logNames(logNumber: number): Promise<string[]> {
     const logs = logsFrom(logNumber, await this.#files.list());
-    const first = `${String(logNumber).padStart(6, '0')}.log`;
+    const first = logName(logNumber);
     if (logNumber > 0 && logs[0] !== first) {
       throw this.#lost(`the log ${this.#name}/${first} is missing`, { log: first });
     }
@@ -153,6 +155,7 @@ class FileCheck {
       if (why !== null) {
         return { log: name, at, why, later: marksOf([...records.slice(i), ...(fault?.later ?? [])]), files: [] };
       }
+      this.#options.onBatch?.(name, batch.writes, batch.mark);
       at = record.end;
     }
     return fault && { log: name, at, why: fault.kind, later: marksOf(fault.later), files: [] };
@@ -224,6 +227,8 @@ interface Stop {
 }
 
 interface Batch {
+  /** Its writes, the mark left out. */
+  readonly writes: readonly BatchWrite[];
   readonly mark: Mark | undefined;
   /** Checksums of its writes, the mark left out. */
   readonly checksums: Uint8Array;
@@ -252,7 +257,7 @@ class BatchChain {
       if (!isSameDatabase(mark, last)) return 'foreign';
       if (mark.number !== last.number + 1) return 'gap';
       if (nextMark(last, checksums, mark.isSynced).digest !== mark.digest) return 'foreign';
-    } else if (mark.number !== 1) {
+    } else if (mark.number !== 1 && !mark.begins) {
       return 'gap';
     } else if (this.#sealed !== undefined && !isSameDatabase(mark, this.#sealed)) {
       return 'foreign';
@@ -275,15 +280,16 @@ function batchOf({ data }: LogRecord): Batch {
     const writes = readBatch(data);
     const last = writes.at(-1);
     if (last?.value === undefined || !equalBytes(last.key, MARK_KEY)) {
-      return { mark: undefined, checksums: new Uint8Array() };
+      return { writes, mark: undefined, checksums: new Uint8Array() };
     }
     return {
+      writes: writes.slice(0, -1),
       mark: decodeMark(unsealRecord(MARK_KEY, last.value)),
       checksums: recordChecksums(writes.slice(0, -1).map(({ key, value }) => ({ key, record: value }))),
     };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { mark: undefined, checksums: new Uint8Array() };
+    return { writes: [], mark: undefined, checksums: new Uint8Array() };
   }
 }
 

@@ -4,15 +4,18 @@
  * end are padding. A record is one full fragment, or a first, any number of middle, and a last one.
  */
 
+import type { Pieces } from '../../lib/pieces.js';
 import { maskedCrc32c } from './crc32c.js';
 
 const BLOCK_LENGTH = 32 * 1024;
 const HEADER_LENGTH = 7;
+/** Bytes that are written in one piece. */
+const PIECE_BYTES = 1024 * 1024;
 const LENGTH_OFFSET = 4;
 const TYPE_OFFSET = 6;
 const FULL = 1;
 const FIRST = 2;
-/** Type 3 is a middle fragment. */
+const MIDDLE = 3;
 const LAST = 4;
 /** Number of zero bytes at the end of a file which mean that its end was never written: the smallest unit of a disk. */
 const UNWRITTEN = 512;
@@ -150,4 +153,31 @@ class LogScan {
 function endsUnwritten(file: Buffer, from: number): boolean {
   const length = Math.min(UNWRITTEN, file.length - from);
   return file.subarray(file.length - length).every((byte) => byte === 0);
+}
+
+/** The bytes of a record that is written at byte `at` of a log, in pieces of a millisecond. */
+export function* encodeRecord(data: Uint8Array, at: number): Pieces<Buffer> {
+  const fragments = 2 + Math.ceil(data.length / (BLOCK_LENGTH - HEADER_LENGTH));
+  const bytes = Buffer.allocUnsafe(data.length + 2 * fragments * HEADER_LENGTH);
+  let end = 0;
+  for (let from = 0, isFirst = true; isFirst || from < data.length; ) {
+    const room = BLOCK_LENGTH - ((at + end) % BLOCK_LENGTH);
+    if (room < HEADER_LENGTH) {
+      bytes.fill(0, end, end + room);
+      end += room;
+      continue;
+    }
+    const begin = end;
+    const length = Math.min(room - HEADER_LENGTH, data.length - from);
+    const isLast = from + length === data.length;
+    end += HEADER_LENGTH + length;
+    bytes.writeUInt16LE(length, begin + LENGTH_OFFSET);
+    bytes[begin + TYPE_OFFSET] = isFirst ? (isLast ? FULL : FIRST) : isLast ? LAST : MIDDLE;
+    bytes.set(data.subarray(from, from + length), begin + HEADER_LENGTH);
+    bytes.writeUInt32LE(maskedCrc32c(bytes.subarray(begin + TYPE_OFFSET, end)), begin);
+    from += length;
+    isFirst = false;
+    if (from % PIECE_BYTES < length) yield;
+  }
+  return bytes.subarray(0, end);
 }

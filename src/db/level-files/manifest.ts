@@ -3,9 +3,11 @@
  * must be there with their sizes and first and last keys, and the number of the oldest log that must be there.
  */
 
+import { utf8 } from '../../lib/bytes.js';
+import { atOnce } from '../../lib/pieces.js';
 import type { DatabaseFiles } from './database-files.js';
-import { readLog } from './log.js';
-import { VarintReader } from './varints.js';
+import { encodeRecord, readLog } from './log.js';
+import { encodeSlice, VarintReader, varint } from './varints.js';
 
 export const CURRENT = 'CURRENT';
 const MANIFEST_NAME = /^(MANIFEST-\d+)\n$/;
@@ -31,6 +33,9 @@ export class MissingFile extends RangeError {}
 export function tableName({ number }: Pick<TableFile, 'number'>, ending: 'ldb' | 'sst' = 'ldb'): string {
   return `${String(number).padStart(6, '0')}.${ending}`;
 }
+
+/** Name of the file of a log. */
+export const logName = (number: number): string => `${String(number).padStart(6, '0')}.log`;
 
 /** The tables among the files of a database that the MANIFEST names. */
 export function tablesOf({ tables }: Manifest, files: readonly string[]): string[] {
@@ -119,4 +124,11 @@ class Edits {
         throw new RangeError('unknown field');
     }
   }
+}
+
+/** The MANIFEST of a database that has logs only, from `logNumber` on; no file has the number `next` yet. */
+export function encodeManifest(logNumber: number, next: number): Uint8Array {
+  const comparator = encodeSlice(utf8('leveldb.BytewiseComparator'));
+  const edit = [1, ...comparator, 2, ...varint(logNumber), 3, ...varint(next), 4, 0];
+  return atOnce(encodeRecord(Uint8Array.from(edit), 0));
 }

@@ -41,3 +41,16 @@ export class VarintReader {
     return this.take(this.varint());
   }
 }
+
+/** The bytes of a number. */
+export function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  return [...bytes, rest];
+}
+
+/** A length and that many bytes. */
+export function encodeSlice(bytes: Uint8Array): number[] {
+  return [...varint(bytes.length), ...bytes];
+}

@@ -24,7 +24,7 @@ const ID_BYTES = 16;
 
 export interface SnapshotServerModules {
   readonly kv: Kv;
-  readonly store: Pick<StateStore, 'problem' | 'refusals'>;
+  readonly store: Pick<StateStore, 'problem' | 'refusals' | 'flush'>;
   readonly network: Pick<PeerNetwork, 'handle'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -82,6 +82,7 @@ export class SnapshotServer {
       throw new TesseraError('overloaded', 'another node is given the state now; try again');
     }
     await this.#end();
+    await store.flush();
     this.#transfer = new Transfer(toHex(random.bytes(ID_BYTES)), link.nodeKey, store.refusals, kv);
     logger.info({ peer: link.address }, 'a mempool node takes the state of this one');
     return this.#transfer;

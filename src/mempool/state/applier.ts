@@ -149,6 +149,7 @@ export class Applier implements Service {
     this.#image = image;
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
+    store.resumed.on(() => this.applied.emit());
   }
 
   /** Rejects when the state or the journal can no longer be trusted: the node must stop. */
@@ -181,12 +182,16 @@ export class Applier implements Service {
     this.#cutAgain?.cancel();
     this.#store.stop();
     await this.#subscription?.stop();
-    await this.#working.run(() => undefined);
+    await this.#working.run(() => this.#store.flush()).catch(() => undefined);
     this.#end(new TesseraError('shutting_down', 'the node is stopping'));
   }
 
   /** Runs while no command is applied: the state is that after one of them, and written. */
-  readonly betweenCommands = <T>(work: () => Promise<T>): Promise<T> => this.#working.run(work);
+  readonly betweenCommands = <T>(work: () => Promise<T>): Promise<T> =>
+    this.#working.run(async () => {
+      await this.#store.flush();
+      return work();
+    });
 
   /** Why no command is taken for now; null when they are. */
   get problem(): string | null {
@@ -323,7 +328,7 @@ export class Applier implements Service {
   }
 
   /**
-   * Writes the changes of commands. What the disk refuses for now is held: the commands are in the journal, and in force.
+   * Writes the changes of commands, soon. What the disk refuses for now is held: the commands are in the journal, and in force.
    * During a replay there is room for one batch only.
    */
   async #write(batch: KvBatch, { seq, id }: JournalEntry): Promise<void> {
@@ -331,17 +336,11 @@ export class Applier implements Service {
     await inPieces(this.#state.statuses.list(batch), this.#turn);
     if (this.#image !== undefined) await inPieces(this.#image.note(batch, seq), this.#turn);
     this.#state.seal(seq, batch, { id: String(id), cluster: this.#journal.cluster });
-    const isOnDisk = await this.#store.write(batch, { sync: false });
-    if (!isOnDisk) await this.#held();
+    const isTaken = await this.#store.writeSoon(batch);
+    // Nothing new is taken until what is held is written.
+    if (!isTaken && this.#replay !== undefined) await this.#store.drained();
     this.#state.written();
     this.#overlap.written();
-  }
-
-  /** Nothing new is taken until what is held is written; then who waits for that goes on. */
-  async #held(): Promise<void> {
-    const drained = this.#store.drained();
-    if (this.#replay !== undefined) await drained;
-    else drained.then(() => this.applied.emit()).catch(() => undefined);
   }
 
   /** Makes the state durable by itself and lets the journal forget the commands up to `seq`. */

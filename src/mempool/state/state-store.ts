@@ -1,19 +1,27 @@
 /**
  * The database of the mempool's state. Writes run one after the other, so that nobody writes based on what was read before
- * somebody else's write. What the disk refuses is held in memory and retried until it succeeds: meanwhile commands that are
+ * somebody else's write. What the journal can bring back is written behind: small batches wait a moment for others, and a
+ * record that several of them change is written once; reads by key see it at once. What the disk refuses is held in memory and retried until it succeeds: meanwhile commands that are
  * in the journal go on, and reads by key see what is held. Damage ends the mempool with an error that names it.
  */
 
 import { databaseError, isUnreadable } from '../../db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../db/kv.js';
-import { unsealRecord, writesOf } from '../../db/record.js';
-import type { Clock } from '../../lib/clock.js';
+import { type PendingWrite, unsealRecord, writesOf } from '../../db/record.js';
+import type { Clock, Timer } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import { Failure } from '../../lib/service.js';
+import { SignalSource } from '../../lib/signal.js';
 
 /** Milliseconds between two attempts to write what the disk refuses. */
 const RETRY_MS = 1_000;
+
+/** Milliseconds that what is written soon waits at most, and the bytes that end the wait. */
+const SOON_MS = 250;
+const SOON_BYTES = 1024 * 1024;
+/** Writes of a batch that is written at once: for so many the write of a batch costs little. */
+const LARGE_BATCH = 256;
 
 interface StateWriteOptions {
   readonly sync: boolean;
@@ -29,6 +37,13 @@ export class StateStore {
   readonly #writes = new Mutex();
   readonly #failure = new Failure();
   readonly #stopping = new AbortController();
+  /** The disk takes again what it has refused. */
+  readonly resumed = new SignalSource<void>();
+  /** Writes that wait for others, and those on their way to the disk, by key. */
+  #soon = new Map<string, PendingWrite>();
+  #soonBytes = 0;
+  #flushing: ReadonlyMap<string, PendingWrite> = new Map();
+  #timer: Timer | undefined;
   /** Batches that the disk has refused so far, in order. Whoever fills it stops while there is a problem, so it stays small. */
   readonly #held: HeldBatch[] = [];
   /** Records that the held batches put (null: delete), by key. */
@@ -72,7 +87,7 @@ export class StateStore {
   async getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
     if (keys.length === 0) return [];
     // Before the disk is read: what is written in the meantime is gone from here afterwards.
-    const held = this.#heldRecords.size === 0 ? [] : keys.map((key) => this.#heldRecords.get(nameOf(key)));
+    const held = keys.map((key) => this.#unwritten(key));
     const values = await this.#guard(() => this.#kv.getMany(keys));
     return keys.map((key, i) => {
       const record = held[i];
@@ -81,7 +96,7 @@ export class StateStore {
     });
   }
 
-  /** All entries of a range on disk, without what is held; only for ranges of bounded size. */
+  /** All entries of a range on disk, without what is held or waits; only for ranges of bounded size. */
   list(range: KvRange): Promise<KvEntry[]> {
     return this.#guard(async () => {
       const entries: KvEntry[] = [];
@@ -99,6 +114,29 @@ export class StateStore {
     return this.#writes.run(() => this.#write(batch, options));
   }
 
+  /**
+   * Writes the batch within a moment, and not by itself if it is small: only for what the journal brings back after a kill. False when it,
+   * or what waited for it, is held because the disk refuses it for now.
+   */
+  writeSoon(batch: KvBatch): Promise<boolean> {
+    return this.#writes.run(async () => {
+      const isHeld = this.#draining !== undefined || this.#ended !== undefined;
+      if (isHeld || batch.size > LARGE_BATCH) return this.#write(batch, { sync: false });
+      for (const write of writesOf(batch)) {
+        this.#soon.set(nameOf(write.key), write);
+        this.#soonBytes += write.key.length + (write.record?.length ?? 0);
+      }
+      if (this.#soonBytes > SOON_BYTES) return this.#flush();
+      this.#timer ??= this.#clock.after(SOON_MS, () => void this.flush().catch(() => undefined));
+      return true;
+    });
+  }
+
+  /** Writes what waits. False when the disk refuses it for now. */
+  flush(): Promise<boolean> {
+    return this.#writes.run(() => this.#flush());
+  }
+
   /** Resolves when nothing is held. Rejects with `shutting_down` when that ends first. */
   async drained(): Promise<void> {
     await this.#draining;
@@ -110,7 +148,7 @@ export class StateStore {
       await this.drained();
       isDone = await this.#writes.run(async () => {
         // Ranges are read from the disk, which must have everything then.
-        if (this.#draining !== undefined) return false;
+        if (this.#draining !== undefined || !(await this.#flush())) return false;
         const batch = this.#kv.batch();
         await change(batch);
         if (batch.size > 0) await this.#write(batch, { sync: false });
@@ -120,7 +158,29 @@ export class StateStore {
     await this.drained();
   }
 
+  async #flush(): Promise<boolean> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#soon.size === 0) return this.#draining === undefined;
+    const batch = this.#kv.batch();
+    for (const { key, record } of this.#soon.values()) {
+      if (record === undefined) batch.del(key);
+      else batch.put(key, unsealRecord(key, record));
+    }
+    this.#flushing = this.#soon;
+    this.#soon = new Map();
+    this.#soonBytes = 0;
+    return this.#writeNow(batch, { sync: false }).finally(() => {
+      this.#flushing = new Map();
+    });
+  }
+
   async #write(batch: KvBatch, options: StateWriteOptions): Promise<boolean> {
+    if (this.#soon.size > 0) await this.#flush();
+    return this.#writeNow(batch, options);
+  }
+
+  async #writeNow(batch: KvBatch, options: StateWriteOptions): Promise<boolean> {
     if (this.#ended !== undefined) throw this.#ended;
     if (this.#draining === undefined) {
       try {
@@ -142,7 +202,7 @@ export class StateStore {
   async #drain(): Promise<void> {
     try {
       while (this.#held.length > 0) {
-        await this.#pause();
+        if (!this.#stopping.signal.aborted) await this.#pause();
         if (this.#stopping.signal.aborted) throw new TesseraError('shutting_down', 'the node is stopping');
         for (let first = this.#held[0]; first !== undefined && (await this.#retry(first)); first = this.#held[0]) {
           this.#held.shift();
@@ -156,6 +216,15 @@ export class StateStore {
       this.#heldRecords.clear();
       this.#draining = undefined;
     }
+    this.resumed.emit();
+  }
+
+  /** The record of a key that is not on disk yet; null for a deletion, undefined for none. */
+  #unwritten(key: Uint8Array): Uint8Array | null | undefined {
+    if (this.#soon.size + this.#flushing.size + this.#heldRecords.size === 0) return undefined;
+    const name = nameOf(key);
+    const write = this.#soon.get(name) ?? this.#flushing.get(name);
+    return write === undefined ? this.#heldRecords.get(name) : (write.record ?? null);
   }
 
   async #retry({ batch, sync }: HeldBatch): Promise<boolean> {
