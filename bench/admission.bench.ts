@@ -86,6 +86,18 @@ async function timed(count: number, run: () => unknown): Promise<{ readonly cpu:
   return { cpu: (user + system) / count, rate: count / seconds };
 }
 
+/** µs of one thread for the signature of each of these payments. */
+export async function verificationCost(transactions: readonly Transaction[]): Promise<number> {
+  const checks = checksOf(transactions);
+  const half = checks.length / 2;
+  const verifyAll = (some: readonly ScriptCheck[]): Promise<{ readonly cpu: number }> =>
+    timed(some.length, () => {
+      for (const check of some) if (!runCheck(check)) throw new Error('a signature does not verify');
+    });
+  await verifyAll(checks.slice(0, half));
+  return (await verifyAll(checks.slice(half))).cpu;
+}
+
 /** Each round has checks of its own: what a verifier has verified it does not verify again. */
 async function verification(verifier: Verifier, checks: readonly ScriptCheck[]): Promise<Verification> {
   const { cpu, rate } = await timed(checks.length, () => {

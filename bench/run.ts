@@ -14,6 +14,7 @@ import { catchUpBench } from './catch-up.bench.js';
 import { chainBench } from './chain.bench.js';
 import { chainIndexBench } from './chain-index.bench.js';
 import { compareRuns, printComparison, type Run } from './compare.js';
+import { costBench } from './cost.bench.js';
 import { fairnessBench } from './fairness.bench.js';
 import { largestBlockBench } from './largest-block.bench.js';
 import { describeMachine, thisMachine } from './machine.js';
@@ -34,6 +35,7 @@ const BENCHES: Readonly<Record<string, (options: BenchArguments) => Promise<void
   signatures: signatureBench,
   api: apiBench,
   admission: admissionBench,
+  cost: costBench,
   replicas: replicasBench,
   requests: requestsBench,
   messages: messagesBench,

@@ -5,7 +5,7 @@
  *   tessera.json    the marker: format, role, network, and the databases that have been created
  *   lock/, lock.pid  who has the folder (`folder-lock.ts`)
  *   lock.url        where its API listens (`running-node.ts`)
- *   db/<name>/      one LevelDB per store
+ *   db/<name>/      one LevelDB per store; the log of a journal (`log-kv.ts`)
  *   db/<name>.seal  what that store must hold (`seal.ts`)
  *   damaged-<name>-<n>/  a database that was put aside, until what can be read of it is in a new one (`put-aside.ts`)
  *   removed-<name>-<n>/  the same, while it is removed

@@ -1,5 +1,5 @@
 /**
- * The ordered log that feeds the mempool. What a command means is not known here. One implementation writes to LevelDB with
+ * The ordered log that feeds the mempool. What a command means is not known here. One implementation writes to files with
  * group commit, the other to etcd, where several nodes write and every node reads the same order.
  */
 

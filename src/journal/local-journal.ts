@@ -1,5 +1,5 @@
 /**
- * The journal of a network whose mempool runs on one machine: entries in LevelDB, group commit, delivery from disk and then
+ * The journal of a network whose mempool runs on one machine: entries in a store of its own, group commit, delivery from disk and then
  * live.
  */
 

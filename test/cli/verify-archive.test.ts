@@ -10,6 +10,7 @@ import { DEV_GENESIS_TX, devAccounts } from '../../src/config/dev-accounts.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { prefixRange } from '../../src/db/keys.js';
 import type { Kv, KvEntry, KvRange } from '../../src/db/kv.js';
+import { openLevelKv } from '../../src/db/level-kv.js';
 import { ranges } from '../../src/journal/layout.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
@@ -86,13 +87,15 @@ async function verify(role: NodeRole, ...flags: string[]) {
 
 const against = (role: NodeRole) => verify(role, '--archive', join(folder, 'storage'));
 
+/** LevelDB changes any record, also of a journal, which is brought back by the next that opens it. */
+async function edited(role: NodeRole, database: string, edit: (kv: Kv) => Promise<void>): Promise<void> {
+  const kv = await openLevelKv(join(folder, role, 'db', database), { createIfMissing: false });
+  await edit(kv).finally(() => kv.close());
+}
+
 /** Takes the first record of a range away while the check runs, and puts it back. */
 async function without<T>(role: NodeRole, database: string, range: KvRange, work: () => T) {
-  const change = async (edit: (kv: Awaited<ReturnType<DataDir['open']>>) => Promise<void>): Promise<void> => {
-    const directory = await DataDir.open(join(folder, role), { role, networkName: 'tessera-dev' });
-    await edit(await directory.open(database));
-    await directory.close();
-  };
+  const change = (edit: (kv: Kv) => Promise<void>): Promise<void> => edited(role, database, edit);
   let taken: readonly [Uint8Array, Uint8Array] | undefined;
   await change(async (kv) => {
     for await (const entry of kv.entries({ ...range, limit: 1 })) taken = entry;
@@ -107,11 +110,7 @@ async function without<T>(role: NodeRole, database: string, range: KvRange, work
 
 /** Puts the first command in the place of the last one that holds transactions, whole as it is, while the check runs. */
 async function withOtherCommand<T>(work: () => Promise<T>): Promise<T> {
-  const directory = async (edit: (kv: Kv) => Promise<void>): Promise<void> => {
-    const opened = await DataDir.open(join(folder, 'mempool'), { role: 'mempool', networkName: 'tessera-dev' });
-    await edit(await opened.open('journal'));
-    await opened.close();
-  };
+  const directory = (edit: (kv: Kv) => Promise<void>): Promise<void> => edited('mempool', 'journal', edit);
   let taken: KvEntry | undefined;
   await directory(async (kv) => {
     for await (const entry of kv.entries(ranges.entries))

@@ -56,7 +56,7 @@ describe('an admitted transaction', () => {
     await stored(mempool, 0);
     const first = await mempool.submit([tx]);
     let isReached = false;
-    gate.reached.then(() => {
+    void gate.reached.then(() => {
       isReached = true;
     });
     // It is written behind.

@@ -4,6 +4,8 @@ import { NODE_ROLES } from '../../src/lib/roles.js';
 import { type MessageType, PERMISSIONS } from '../../src/peers/permissions.js';
 
 const DATABASES = ['archive', 'journal', 'mempool', 'wallet'] as const;
+/** Those that LevelDB opens. */
+const OF_LEVELDB = ['archive', 'mempool', 'wallet'] as const;
 /** Files that are written by `writeFileDurable`. */
 const FILES = ['api-key', 'keystore.json', 'node-key', 'tessera.json'] as const;
 /** The outputs that a mempool node keeps an image of. */
@@ -16,14 +18,14 @@ const MESSAGES = (Object.keys(PERMISSIONS) as MessageType[]).filter((type) => !t
 export const PLACES = {
   'folder.locked': NODE_ROLES,
   'folder.database.made': DATABASES,
-  'db.open.kept': DATABASES,
+  'db.open.kept': OF_LEVELDB,
   'db.open.before': DATABASES,
   'db.open.after': DATABASES,
-  'db.open.forgotten': DATABASES,
+  'db.open.forgotten': OF_LEVELDB,
   'db.open.sealed': DATABASES,
-  'db.put-back.files': DATABASES,
-  'db.put-back.current': DATABASES,
-  'db.put-back.after': DATABASES,
+  'db.put-back.files': OF_LEVELDB,
+  'db.put-back.current': OF_LEVELDB,
+  'db.put-back.after': OF_LEVELDB,
   'db.write.before': DATABASES,
   'db.write.after': DATABASES,
   'db.write.sealed': DATABASES,

@@ -1,7 +1,7 @@
 /**
  * Applier between the journal and the state: appends commands, applies what the journal delivers, in its order, and gives the
- * outcome to whoever appended the command. A command is answered when it is durable in the journal and applied; the batch
- * that keeps the state need not be synced, since a start applies again what the journal has beyond it.
+ * outcome to whoever appended the command. A command is answered when it is durable in the journal and applied; the state
+ * is written behind and need not be synced, since a start applies again what the journal has beyond it.
  */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';

@@ -1,0 +1,182 @@
+/**
+ * What a mempool node costs, beside the node that Tessera replaces: processor time of all threads for a post, memory, and a restart. The
+ * figures of the original are those of its Network 1.1.2 (tw_chain 1.1.3), built in release mode and measured on two calm cores in turns with
+ * this program at commit 57cfdce. They are scaled by what a verification with libsodium takes here: it took 39 µs there.
+ * `npm run bench:network` measures what a confirmed payment costs.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once as onceEvent } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DEFAULT_BLOCK_RULES } from '../src/chain/block-rules.js';
+import { encodeTxOut } from '../src/chain/codec.js';
+import { transactionToCreateJson } from '../src/chain/create-transaction.js';
+import { DataDir } from '../src/db/data-dir.js';
+import { LocalJournal } from '../src/journal/local-journal.js';
+import { HASH_KEY_BYTES } from '../src/ledger/utxo/keyed-hash.js';
+import { UtxoTable } from '../src/ledger/utxo/utxo-table.js';
+import { systemClock } from '../src/lib/clock.js';
+import { stringifyExact } from '../src/lib/json.js';
+import { keys } from '../src/mempool/state/layout.js';
+import { MempoolState } from '../src/mempool/state/state.js';
+import { noMetrics } from '../src/observability/metrics.js';
+import { verificationCost } from './admission.bench.js';
+import { Contestant, HERE } from './contest.js';
+import { load, once, requestBytes } from './load.js';
+import { manyOutPoint, manyOutput } from './many-outputs.js';
+import { benchPayments } from './payments.js';
+import { printRow, printSection } from './report.js';
+import { measured } from './rounds.js';
+
+/** µs of a verification with libsodium when the original node was measured. */
+const VERIFICATION_THERE = 39;
+const WARM_UP = 3_000;
+const ROUNDS = 5;
+const OUTPUTS = 300_000;
+/** Milliseconds between two questions whether a node has started, and how many are asked. */
+const ASK_MS = 10;
+const MAX_ASKED = 12_000;
+
+interface Posts {
+  readonly name: string;
+  /** Transactions of a round, and of a post. */
+  readonly count: number;
+  readonly size: number;
+  readonly connections: number;
+  /** Posts a second; as many as it takes by default. */
+  readonly pace?: number;
+  /** µs that the original takes for a transaction. */
+  readonly original: number;
+}
+
+const POSTS: readonly Posts[] = [
+  { name: 'single posts, 32 connections', count: 2_000, size: 1, connections: 32, original: 198 },
+  { name: 'single posts, 128 connections', count: 2_000, size: 1, connections: 128, original: 212 },
+  { name: 'batches of 100, 32 connections', count: 6_400, size: 100, connections: 32, original: 114 },
+  { name: 'one post at a time, 20 a second', count: 60, size: 1, connections: 1, pace: 20, original: 500 },
+  { name: 'one post at a time, 100 a second', count: 200, size: 1, connections: 1, pace: 100, original: 430 },
+  { name: 'one post at a time, 500 a second', count: 1_000, size: 1, connections: 1, pace: 500, original: 370 },
+];
+
+export async function costBench(): Promise<void> {
+  const total = WARM_UP + POSTS.reduce((sum, { count }) => sum + ROUNDS * count, 0);
+  const transactions = benchPayments(0, total);
+  const scale = (await verificationCost(transactions.slice(0, 2_000))) / VERIFICATION_THERE;
+  const dir = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
+  try {
+    printSection(`Cost beside the original node, its figures times ${scale.toFixed(2)} (verification here and there)`);
+    const node = await Contestant.start('admitted', 'mempool-server.ts', [dir, '1', String(total)]);
+    const json = transactions.map((tx) => stringifyExact(transactionToCreateJson(tx)));
+    await post(node, json.splice(0, WARM_UP), { size: 1, connections: 32 });
+    for (const posts of POSTS) {
+      const costs: number[] = [];
+      for (let i = 0; i < ROUNDS; i++) costs.push(await post(node, json.splice(0, posts.count), posts));
+      const { median, low, high } = measured(costs);
+      const against = ['the original', posts.original * scale] as const;
+      printRow({ name: posts.name, value: median, unit: 'us', spread: [low, high], against });
+    }
+    await node.end();
+    await sizes(dir, scale);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** µs of processor time for a transaction. */
+async function post(
+  node: Contestant,
+  json: readonly string[],
+  { size, connections, pace }: Pick<Posts, 'size' | 'connections' | 'pace'>,
+): Promise<number> {
+  const bodies = Array.from(
+    { length: Math.ceil(json.length / size) },
+    (_, i) => `{"transactions":[${json.slice(i * size, (i + 1) * size).join(',')}]}`,
+  );
+  const next = once(bodies.map((body) => requestBytes(`${node.url}/v1/transactions`, 'POST', body)));
+  node.startCounting();
+  const { statuses } = await load({ url: node.url, connections, next, ...(pace === undefined ? {} : { pace }) });
+  const cpu = await node.counted();
+  if (statuses.get(201) !== bodies.length) throw new Error(`answered ${JSON.stringify([...statuses])}`);
+  return cpu / json.length;
+}
+
+/** Memory, and starts of the whole program. */
+async function sizes(dir: string, scale: number): Promise<void> {
+  const empty = await start(join(dir, 'empty'));
+  printRow({ name: 'memory, empty', value: empty.megabytes, unit: 'MB', against: ['the original', 29] });
+  const folder = join(dir, 'full');
+  await fill(folder);
+  // The first start makes the image that later ones use.
+  await start(folder, { isKilled: false });
+  for (const [name, isKilled] of [
+    ['a start', false],
+    ['a start after a stop', true],
+    ['a start after kill -9', false],
+  ] as const) {
+    const { seconds, cpu, megabytes } = await start(folder, { isKilled });
+    const note = `${seconds.toFixed(2)} s by the clock; the original 0.8 s`;
+    const against = ['the original', 0.4 * scale] as const;
+    printRow({ name: `${name} with ${OUTPUTS} outputs, processor`, value: cpu, unit: 's', against, note });
+    printRow({ name: '  memory', value: megabytes, unit: 'MB', against: ['the original', 264] });
+  }
+}
+
+/** The folder of a mempool node with many outputs and nothing else. */
+async function fill(folder: string): Promise<void> {
+  const directory = await DataDir.open(folder, { role: 'mempool', networkName: 'tessera-local' });
+  const kv = await directory.open('mempool');
+  const utxos = new UtxoTable(new Uint8Array(HASH_KEY_BYTES));
+  for (let from = 0; from < OUTPUTS; from += 5_000) {
+    const batch = kv.batch();
+    for (let i = from; i < from + 5_000; i++) {
+      utxos.insert(manyOutPoint(i), manyOutput(i));
+      batch.put(keys.utxo(manyOutPoint(i)), encodeTxOut(manyOutput(i)));
+    }
+    await kv.write(batch, { sync: false });
+  }
+  const rules = { genesis: [], issuances: new Map<number, never>(), block: DEFAULT_BLOCK_RULES };
+  const batch = kv.batch();
+  new MempoolState(
+    { ...rules, partitionSize: 1, asertActivationHeight: 0, druidLifetime: 10 },
+    { utxos, record: null, pooled: [], waiting: [], rounds: [], kept: [] },
+  ).seal(1, batch);
+  await kv.write(batch, { sync: true });
+  const modules = { kv: await directory.open('journal'), clock: systemClock, metrics: noMetrics };
+  const journal = await LocalJournal.open({}, modules);
+  await journal.append(new Uint8Array(1)).durable;
+  await journal.close();
+  await directory.close();
+}
+
+/** Starts the program until it answers for a balance, and ends it. */
+async function start(folder: string, { isKilled = true } = {}) {
+  const settings = ['api.port=23943', 'peers.port=0', 'peers.storage=[]'].flatMap((setting) => ['--set', setting]);
+  const args = ['dist/main.js', '--role', 'mempool', '--data', folder, ...settings];
+  const begun = performance.now();
+  const child = spawn(process.execPath, args, { cwd: fileURLToPath(HERE), stdio: 'ignore' });
+  try {
+    await answers('http://127.0.0.1:23943/v1/balances?address=', child);
+    const seconds = (performance.now() - begun) / 1_000;
+    const stat = (await readFile(`/proc/${child.pid}/stat`, 'latin1')).split(' ');
+    const status = await readFile(`/proc/${child.pid}/status`, 'latin1');
+    // Ticks are hundredths of a second on Linux.
+    const cpu = (Number(stat[13]) + Number(stat[14])) / 100;
+    return { seconds, cpu, megabytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024 };
+  } finally {
+    const gone = onceEvent(child, 'exit');
+    if (child.exitCode === null && child.kill(isKilled ? 'SIGKILL' : 'SIGTERM')) await gone;
+  }
+}
+
+async function answers(url: string, child: ChildProcess): Promise<void> {
+  const address = manyOutput(0).scriptPublicKey;
+  for (let i = 0; i < MAX_ASKED && child.exitCode === null; i++) {
+    const response = await fetch(url + address).catch(() => undefined);
+    if (response?.status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+  }
+  throw new Error('the node did not start');
+}
