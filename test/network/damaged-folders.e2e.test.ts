@@ -97,7 +97,8 @@ describe.each([
     if (node === undefined) throw new Error(`no ${role} node`);
     const backup = `${node.folder}.backup`;
     await cp(node.folder, backup, { recursive: true });
-    await damage(join(node.folder, 'db', database));
+    // A journal has no tables.
+    await damage(join(node.folder, 'db', damage === emptyTable && database === 'journal' ? 'mempool' : database));
     const error = await node.start().then(
       () => new Error('it has started'),
       (thrown: unknown) => thrown as Error,
@@ -200,7 +201,7 @@ describe('a storage node whose archive has a flipped byte', () => {
   it('has all blocks for a mempool node with two damaged databases, after tessera rebuild', async () => {
     const mempool = of('mempool');
     await mempool.stop();
-    await emptyTable(join(mempool.folder, 'db', 'journal'));
+    await deleteLog(join(mempool.folder, 'db', 'journal'));
     await emptyTable(join(mempool.folder, 'db', 'mempool'));
     const error = await mempool.start().then(
       () => new Error('it has started'),
