@@ -43,7 +43,5 @@ export interface Kv {
    * its database meanwhile.
    */
   entries(range: KvRange): AsyncIterable<KvEntry>;
-  /** Gives the room of what was deleted from a range back to the disk, which otherwise happens with later writes. */
-  reclaim?(range: Pick<KvRange, 'gte' | 'lt'>): Promise<void>;
   close(): Promise<void>;
 }

@@ -133,19 +133,6 @@ export class LevelKv implements Kv {
     });
   }
 
-  /** A database that could not be written is left as it is. */
-  reclaim({ gte, lt }: Pick<KvRange, 'gte' | 'lt'>): Promise<void> {
-    return this.#writing.run(async () => {
-      if (this.#isClosed || this.#isSpoiled) return;
-      const level = await this.#open();
-      try {
-        await level.compactRange?.(gte, lt, { keyEncoding: 'view' });
-      } catch (error) {
-        throw readError(this.#path, this.#wayBack, error);
-      }
-    });
-  }
-
   /** Why it takes no writes; null when the last one succeeded. */
   get problem(): string | null {
     return this.#problem;

@@ -24,8 +24,6 @@ export interface BinaryLevel {
   /** A batch that is handed over write by write. */
   batch(): LevelBatch;
   iterator(options: typeof BINARY & KvRange & { readonly highWaterMarkBytes: number }): LevelIterator;
-  /** LevelDB on disk has it. */
-  compactRange?(start: Uint8Array, end: Uint8Array, options: Pick<typeof BINARY, 'keyEncoding'>): Promise<void>;
   close(): Promise<void>;
 }
 

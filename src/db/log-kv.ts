@@ -113,18 +113,12 @@ export class LogKv implements Kv {
   }
 
   async get(key: Uint8Array): Promise<Uint8Array | undefined> {
-    return (await this.getMany([key]))[0];
+    for await (const [, value] of this.entries({ gte: key, lt: Buffer.concat([key, Uint8Array.of(0)]) })) return value;
+    return undefined;
   }
 
-  async getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
-    const values: (Uint8Array | undefined)[] = [];
-    for (const key of keys) {
-      let value: Uint8Array | undefined;
-      for await (const [, found] of this.entries({ gte: key, lt: Buffer.concat([key, Uint8Array.of(0)]) }))
-        value = found;
-      values.push(value);
-    }
-    return values;
+  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    return Promise.all(keys.map((key) => this.get(key)));
   }
 
   async *entries({ gte, lt, reverse = false, limit = -1 }: KvRange): AsyncGenerator<KvEntry> {

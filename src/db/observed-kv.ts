@@ -50,10 +50,6 @@ export class ObservedKv implements Kv {
     return this.#kv.entries(range);
   }
 
-  async reclaim(range: KvRange): Promise<void> {
-    await this.#kv.reclaim?.(range);
-  }
-
   close(): Promise<void> {
     return this.#kv.close();
   }

@@ -122,11 +122,10 @@ export class LocalJournal implements Journal {
     return seq - count;
   }
 
-  compact(seq: number, { isUrgent = false } = {}): Promise<void> {
+  compact(seq: number): Promise<void> {
     return this.#compaction.run(async () => {
       try {
         await this.#forgetBelow(seq);
-        if (isUrgent) await this.#kv.reclaim?.(ranges.between(0, this.#base));
       } catch (error) {
         throw databaseError('the journal', error);
       }
