@@ -137,7 +137,7 @@ async function fill(folder: string): Promise<void> {
     }
     await kv.write(batch, { sync: false });
   }
-  const rules = { genesis: [], issuances: new Map<number, never>(), block: DEFAULT_BLOCK_RULES };
+  const rules = { genesis: [], eras: [], issuances: new Map<number, never>(), block: DEFAULT_BLOCK_RULES };
   const batch = kv.batch();
   new MempoolState(
     { ...rules, partitionSize: 1, asertActivationHeight: 0, druidLifetime: 10 },
