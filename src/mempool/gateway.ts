@@ -43,54 +43,39 @@ export interface GatewayModules {
 }
 
 export class Gateway {
-  readonly #state: MempoolState;
-  readonly #applier: Applier;
-  readonly #sync: GatewayModules['sync'];
-  readonly #admission: Admission;
-  readonly #statuses: Statuses;
-  readonly #network: PeerNetwork;
-  readonly #clock: Clock;
+  readonly #modules: GatewayModules;
   readonly #lines: FewLines;
-  readonly #unready: () => string | null;
-  readonly #signer: Signer | undefined;
   readonly #slices: TimeSlices;
   /** Locks of links: what comes over one link is read in its order, because a payment may spend what the one before it pays. */
   readonly #reading = new WeakMap<Link, Mutex>();
   readonly #listeners: (() => void)[] = [];
 
-  constructor({ state, applier, sync, admission, statuses, network, clock, logger, unready, signer }: GatewayModules) {
-    this.#clock = clock;
+  constructor(modules: GatewayModules) {
+    const { clock, logger } = modules;
     this.#slices = new TimeSlices(clock);
-    this.#state = state;
-    this.#applier = applier;
-    this.#sync = sync;
-    this.#admission = admission;
-    this.#statuses = statuses;
-    this.#network = network;
+    this.#modules = modules;
     this.#lines = new FewLines(logger, clock);
-    this.#unready = unready;
-    this.#signer = signer;
   }
 
   start(): void {
-    this.#network.handle('transactions.submit', (link, message) => this.#onSubmit(link, message));
-    this.#network.handle('utxos.get', (_link, message) => this.#onUtxosGet(message));
-    this.#network.handle('statuses.get', (_link, message) => this.#onStatusesGet(message));
-    this.#network.handle('producer.get', () => {
-      const certificate = this.#signer?.node(this.#network.nodeKey);
-      const unready = this.#unready()?.slice(0, MAX_DETAIL);
+    this.#modules.network.handle('transactions.submit', (link, message) => this.#onSubmit(link, message));
+    this.#modules.network.handle('utxos.get', (_link, message) => this.#onUtxosGet(message));
+    this.#modules.network.handle('statuses.get', (_link, message) => this.#onStatusesGet(message));
+    this.#modules.network.handle('producer.get', () => {
+      const certificate = this.#modules.signer?.node(this.#modules.network.nodeKey);
+      const unready = this.#modules.unready()?.slice(0, MAX_DETAIL);
       return { type: 'producer', body: { ...(certificate && { certificate }), ...(unready && { unready }) } };
     });
-    this.#network.handle('chain.tip.get', () => {
-      const { height, hash } = this.#state.head;
-      return { type: 'chain.tip', body: { next: height + 1, hash, time: this.#clock.now() } };
+    this.#modules.network.handle('chain.tip.get', () => {
+      const { height, hash } = this.#modules.state.head;
+      return { type: 'chain.tip', body: { next: height + 1, hash, time: this.#modules.clock.now() } };
     });
     this.#listeners.push(
-      this.#applier.confirmed.on((round) => {
+      this.#modules.applier.confirmed.on((round) => {
         this.#announce(round.height, closedHash(round), () => closedBlockBytes(round));
       }),
       // Of the blocks that were fetched, a wallet needs only the last: it asks for what it has missed.
-      this.#sync.caughtUp.on(({ height, hash, bytes }) => this.#announce(height, hash, () => bytes)),
+      this.#modules.sync.caughtUp.on(({ height, hash, bytes }) => this.#announce(height, hash, () => bytes)),
     );
   }
 
@@ -100,7 +85,7 @@ export class Gateway {
 
   async #onSubmit(link: Link, { attachment }: Message<'transactions.submit'>): Promise<Reply> {
     try {
-      await this.#admission.submit(await this.#read(link, attachment), link.sender);
+      await this.#modules.admission.submit(await this.#read(link, attachment), link.sender);
       return { type: 'transactions.result', body: { accepted: true, code: '', detail: '' } };
     } catch (error) {
       // What may be in the journal yet is no answer: a wallet that takes it for a refusal could pay again.
@@ -113,7 +98,7 @@ export class Gateway {
   /** One page: however many outputs a wallet has, it is answered in pieces that hold nobody up. */
   #onUtxosGet({ body }: Message<'utxos.get'>): Reply {
     const { utxos, next } = this.#pageOf(body);
-    const { height, hash } = this.#state.head;
+    const { height, hash } = this.#modules.state.head;
     return {
       type: 'utxos',
       body: { block_num: height, hash, ...this.#certified(height, hash), ...(next === undefined ? {} : { next }) },
@@ -122,7 +107,7 @@ export class Gateway {
   }
 
   async #onStatusesGet({ body }: Message<'statuses.get'>): Promise<Reply> {
-    const found = await this.#statuses.get(body.hashes);
+    const found = await this.#modules.statuses.get(body.hashes);
     const statuses = [...found].map(([hash, { status, additionalInfo }]) => ({
       hash,
       status,
@@ -149,7 +134,7 @@ export class Gateway {
     readonly utxos: readonly Utxo[];
     readonly next: MessageBody<'utxos'>['next'];
   } {
-    const { utxos } = this.#state;
+    const { utxos } = this.#modules.state;
     const found: Utxo[] = [];
     for (const [index, address] of [...new Set(addresses)].entries()) {
       const from = index === 0 && after !== undefined ? { tHash: after.t_hash, n: after.n } : undefined;
@@ -169,15 +154,15 @@ export class Gateway {
 
   /** The certificate of a block, as a member of a body. */
   #certified(height: number, hash: string | null): { readonly certificate?: Certificate } {
-    if (this.#signer === undefined || hash === null) return {};
-    return { certificate: this.#signer.block({ height, hash }) };
+    if (this.#modules.signer === undefined || hash === null) return {};
+    return { certificate: this.#modules.signer.block({ height, hash }) };
   }
 
   #announce(height: number, hash: string, read: () => Uint8Array): void {
-    const links = [...this.#network.links].filter(({ role }) => hasWallet(role));
+    const links = [...this.#modules.network.links].filter(({ role }) => hasWallet(role));
     if (links.length === 0) return;
     const body = { block_num: height, hash, ...this.#certified(height, hash) };
-    for (const link of this.#network.broadcast(links, 'block.mined', body, read())) {
+    for (const link of this.#modules.network.broadcast(links, 'block.mined', body, read())) {
       this.#lines.about(link).warn({ peer: link.address }, 'a block was not announced');
     }
   }

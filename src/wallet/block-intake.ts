@@ -171,7 +171,7 @@ export class BlockIntake {
     if (this.height !== height) return false;
     const addresses = new Set(outputs.flatMap(({ utxo: [, { scriptPublicKey }] }) => scriptPublicKey ?? []));
     const utxos = outputs.map(({ utxo }) => utxo);
-    history.takeArrivals(coins.takeUnspent(utxos, addresses, coins.beginArrival()));
+    history.takeArrivals(coins.takeUnspent(utxos, addresses, this.#modules.meta.beginArrival()));
     for (const { place, ...one } of made.values()) history.locateOne(one, place);
     history.endImport([...addresses].filter((address) => !hasMore(address)));
     await settlement.commit();

@@ -33,6 +33,9 @@ export type Meta = Static<typeof MetaRecord>;
 /** Members to change; an undefined one is removed. */
 type MetaChange = { readonly [K in keyof Meta]?: Meta[K] | undefined };
 
+/** The number of a batch of coins (a block, a refresh, a payment); taken when the first coin of the batch arrives. */
+export type Arrival = () => number;
+
 export class MetaStore {
   readonly #writes: WriteBuffer;
   #current: Readonly<Meta>;
@@ -49,6 +52,17 @@ export class MetaStore {
 
   get current(): Readonly<Meta> {
     return this.#current;
+  }
+
+  beginArrival(): Arrival {
+    let number: number | undefined;
+    return () => {
+      if (number === undefined) {
+        number = this.#current.arrivals + 1;
+        this.update({ arrivals: number });
+      }
+      return number;
+    };
   }
 
   /** Changes members and stages the record. */

@@ -5,11 +5,10 @@ import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
-import type { Leadership } from '../../src/journal/leadership.js';
 import { toHex } from '../../src/lib/bytes.js';
-import { SignalSource } from '../../src/lib/signal.js';
 import type { Link, Message, PeerNetwork } from '../../src/peers/network.js';
 import { journalWith, openJournal } from '../support/journal.js';
+import { LeaseSwitch } from '../support/lease-switch.js';
 import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, genesisOut, keepStep, mine, pay, payment } from '../support/mempool.js';
@@ -28,26 +27,10 @@ import {
   stored,
 } from './running.js';
 
-class Switch implements Leadership {
-  readonly changed = new SignalSource<void>();
-  readonly problem = null;
-  leads = false;
-  resignations = 0;
-
-  resign(): void {
-    this.resignations++;
-  }
-
-  set(leads: boolean): void {
-    this.leads = leads;
-    this.changed.emit();
-  }
-}
-
 interface Pair {
   readonly bed: ReturnType<typeof createBed>;
   readonly nodes: readonly [Setup, Setup];
-  readonly leaders: readonly [Switch, Switch];
+  readonly leaders: readonly [LeaseSwitch, LeaseSwitch];
   /** What storage was sent, by either. */
   readonly blocks: FullBlock[];
   readonly storage: PeerNetwork;
@@ -57,7 +40,7 @@ interface Pair {
 async function pair(mempool: SetupOptions['mempool'] = {}, logged?: SetupOptions['logged']): Promise<Pair> {
   const bed = createBed('memory');
   const journal = journalWith(await openJournal(new MemoryKv()), { isShared: true });
-  const leaders = [new Switch(), new Switch()] as const;
+  const leaders = [new LeaseSwitch(), new LeaseSwitch()] as const;
   const shared = { bed, mempool, wrapJournal: () => journal, miners: [], storage: false, ...(logged && { logged }) };
   const one = await setUp({ ...shared, folder: await newFolder(), name: 'one', leadership: leaders[0] });
   const two = await setUp({ ...shared, folder: await newFolder(), name: 'two', leadership: leaders[1] });

@@ -6,15 +6,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
-import type { Leadership } from '../../src/journal/leadership.js';
 import type { Clock } from '../../src/lib/clock.js';
 import { createDeferred, type Deferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { SignalSource } from '../../src/lib/signal.js';
 import { PeerClocks } from '../../src/mempool/blocks/peer-clocks.js';
 import { MetricsRegistry } from '../../src/observability/metrics.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
 import { journalWith, openJournal } from '../support/journal.js';
+import { LeaseSwitch } from '../support/lease-switch.js';
 import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { metricValue } from '../support/metric-value.js';
@@ -23,22 +22,6 @@ import { addMiner, addStorage, alice, bob, newFolder, send, setUp, stored } from
 
 const HOUR_MS = 3_600_000;
 const DAY_AND_AN_HOUR_MS = 25 * HOUR_MS;
-
-class Lease implements Leadership {
-  readonly changed = new SignalSource<void>();
-  readonly problem = null;
-  leads = false;
-  resignations = 0;
-
-  resign(): void {
-    this.resignations++;
-  }
-
-  set(leads: boolean): void {
-    this.leads = leads;
-    this.changed.emit();
-  }
-}
 
 let bed: Bed;
 let network: PeerNetwork;
@@ -257,7 +240,7 @@ describe('a mempool node whose clock is 25 hours ahead', () => {
     let ahead = 0;
     const clock: Clock = { ...at.clock, now: () => at.clock.now() + ahead };
     const journal = journalWith(await openJournal(new MemoryKv()), { isShared: true });
-    const [first, second] = [new Lease(), new Lease()];
+    const [first, second] = [new LeaseSwitch(), new LeaseSwitch()];
     const shared = { bed: at, wrapJournal: () => journal, miners: [], storage: false };
     const one = await setUp({ ...shared, folder: await newFolder(), name: 'one', leadership: first, clock });
     const two = await setUp({ ...shared, folder: await newFolder(), name: 'two', leadership: second });

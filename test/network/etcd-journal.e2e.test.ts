@@ -21,7 +21,7 @@ import { KV } from '../../src/journal/etcd/generated/etcd-pb.js';
 import { fromUtf8, utf8 } from '../../src/lib/bytes.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import { damageState } from '../support/damaged-state.js';
-import { type Etcd, hasEtcd, startEtcd } from '../support/etcd.js';
+import { type Etcd, hasEtcd, journalIn, startEtcd } from '../support/etcd.js';
 import {
   call,
   createNetwork,
@@ -54,8 +54,7 @@ describe.runIf(hasEtcd)('a mempool node with its journal in etcd', () => {
   /** Amounts that the wallet has acknowledged. */
   const acknowledged: number[] = [];
   const sets = (): Readonly<Record<string, unknown>> => ({
-    'journal.kind': 'etcd',
-    'journal.endpoints': `["${etcd.endpoint}"]`,
+    ...journalIn(etcd),
     'journal.timeout_ms': 1_500,
   });
 

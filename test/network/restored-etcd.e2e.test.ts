@@ -14,8 +14,9 @@ import { assembleSigned, txOut, unsignedInput } from '../../src/chain/builders.j
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { outPointKey } from '../../src/chain/transaction.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
-import { type Etcd, hasEtcd, post, startEtcd } from '../support/etcd.js';
+import { type Etcd, hasEtcd, journalIn, post, startEtcd } from '../support/etcd.js';
 import {
+  besides,
   call,
   createNetwork,
   MAIN,
@@ -56,8 +57,7 @@ describe.runIf(hasEtcd && ETCDCTL !== undefined)('an etcd that was restored from
   let accounts = devAccounts().accounts.slice(2, 9);
 
   const sets = (): Readonly<Record<string, unknown>> => ({
-    'journal.kind': 'etcd',
-    'journal.endpoints': `["${etcd.endpoint}"]`,
+    ...journalIn(etcd),
     'journal.timeout_ms': 1_500,
   });
 
@@ -65,11 +65,7 @@ describe.runIf(hasEtcd && ETCDCTL !== undefined)('an etcd that was restored from
     etcd = await startEtcd();
     network = await createNetwork();
     nodes = await network.addAll({ 'peers.reconnect_max_ms': 200 }, { mempool: sets() });
-    const peers = {
-      'peers.mempool': nodes.mempool.peerAddress,
-      'peers.storage': nodes.storage.peerAddress,
-      'peers.miner': nodes.miner.peerAddress,
-    };
+    const peers = besides(nodes);
     second = await network.add('second', 'mempool', { ...sets(), ...peers });
     third = network.make('third', 'mempool', { ...sets(), ...peers });
   });

@@ -5,10 +5,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import { type Etcd, hasEtcd, startEtcd } from '../support/etcd.js';
+import { type Etcd, hasEtcd, journalIn, startEtcd } from '../support/etcd.js';
 import { FaultyClock } from '../support/faulty-clock/faulty-clock.js';
 import { canPreload } from '../support/preload-library.js';
 import {
+  besides,
   call,
   createNetwork,
   type Network,
@@ -32,18 +33,12 @@ describe.runIf(hasEtcd && canPreload)('a mempool node whose clock is 25 hours ah
     etcd = await startEtcd();
     clock = await FaultyClock.create();
     network = await createNetwork({ environment: (name) => (name === 'mempool' ? clock.environment() : {}) });
-    const sets = { 'journal.kind': 'etcd', 'journal.endpoints': `["${etcd.endpoint}"]` };
+    const sets = journalIn(etcd);
     nodes = await network.addAll(
       { 'peers.reconnect_max_ms': 200, 'metrics.enabled': true, 'metrics.port': 0 },
       { mempool: sets },
     );
-    const { mempool, storage, miner } = nodes;
-    const peers = {
-      'peers.mempool': mempool.peerAddress,
-      'peers.storage': storage.peerAddress,
-      'peers.miner': miner.peerAddress,
-    };
-    second = await network.add('second', 'mempool', { ...sets, ...peers });
+    second = await network.add('second', 'mempool', { ...sets, ...besides(nodes) });
     await whenReady(second);
   });
   afterAll(async () => {

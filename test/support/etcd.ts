@@ -31,6 +31,11 @@ export interface Etcd {
   dispose(): Promise<void>;
 }
 
+/** The options of a mempool node with its journal there. */
+export function journalIn({ endpoint }: Etcd): Readonly<Record<string, unknown>> {
+  return { 'journal.kind': 'etcd', 'journal.endpoints': `["${endpoint}"]` };
+}
+
 /** `more` are further arguments; with `https` the clients' side speaks TLS. */
 export async function startEtcd(more: readonly string[] = [], { https = false } = {}): Promise<Etcd> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-etcd-'));

@@ -68,6 +68,15 @@ export type NodeOptions = Readonly<Record<string, unknown>>;
 /** The nodes of a whole network, one of each role. */
 export type Nodes = Readonly<Record<NodeRole, NodeProcess>>;
 
+/** The options of one more mempool node beside these. */
+export function besides({ mempool, storage, miner }: Nodes): Readonly<Record<string, string>> {
+  return {
+    'peers.mempool': mempool.peerAddress,
+    'peers.storage': storage.peerAddress,
+    'peers.miner': miner.peerAddress,
+  };
+}
+
 export interface Network {
   /** A node that is not started yet. */
   make<R extends string = NodeRole>(name: string, role: R, options?: NodeOptions): NodeProcess<R>;

@@ -77,15 +77,7 @@ interface Submission {
 }
 
 export class Admission {
-  readonly #state: MempoolState;
-  readonly #catchUp: CatchUp | undefined;
-  readonly #statuses: Statuses;
-  readonly #verifier: Verifier;
-  readonly #clock: Clock;
-  readonly #metrics: Metrics;
-  readonly #assertNotBehind: () => void;
-  readonly #onRefused: AdmissionModules['onRefused'];
-  readonly #room: Room;
+  readonly #modules: AdmissionModules;
   readonly #seconds: HistogramHandle;
   readonly #admitted: CounterHandle;
   readonly #known: CounterHandle;
@@ -100,16 +92,8 @@ export class Admission {
   readonly #scripts = new RecentMap<boolean>(REMEMBERED_VERDICTS);
 
   constructor(options: AdmissionOptions, modules: AdmissionModules) {
-    this.#state = modules.state;
-    this.#catchUp = modules.catchUp;
-    this.#statuses = modules.statuses;
-    this.#verifier = modules.verifier;
+    this.#modules = modules;
     this.#slices = new TimeSlices(modules.clock);
-    this.#clock = modules.clock;
-    this.#metrics = modules.metrics;
-    this.#assertNotBehind = modules.assertNotBehind;
-    this.#onRefused = modules.onRefused;
-    this.#room = modules.room;
     this.#seconds = modules.metrics.histogram('tessera_mempool_admission_duration_seconds');
     this.#admitted = modules.metrics.counter('tessera_mempool_admissions_total', 'admitted');
     this.#known = modules.metrics.counter('tessera_mempool_admissions_total', 'known');
@@ -124,10 +108,10 @@ export class Admission {
 
   /** See `MempoolService.submit`. */
   async submit(transactions: readonly Transaction[], sender = ''): Promise<readonly SubmittedTransaction[]> {
-    const stopTimer = startTimer(this.#seconds, this.#clock);
+    const stopTimer = startTimer(this.#seconds, this.#modules.clock);
     try {
-      this.#assertNotBehind();
-      this.#room.check();
+      this.#modules.assertNotBehind();
+      this.#modules.room.check();
       const candidates = await this.#candidatesOf(transactions, sender);
       const fresh = await this.#admit(candidates, sender);
       if (fresh.length > 0) this.#admitted.inc(fresh.length);
@@ -135,7 +119,7 @@ export class Admission {
       return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
     } catch (error) {
       const code = isTesseraError(error) ? error.code : 'internal_error';
-      this.#metrics.counter('tessera_mempool_admissions_total', code).inc();
+      this.#modules.metrics.counter('tessera_mempool_admissions_total', code).inc();
       throw error;
     } finally {
       stopTimer();
@@ -160,7 +144,7 @@ export class Admission {
     const entered = this.#underWay.enter(candidates, sender);
     const leave = typeof entered === 'function' ? entered : await entered;
     try {
-      const unknown = candidates.filter(({ hash }) => !this.#statuses.isAdmittedInMemory(hash));
+      const unknown = candidates.filter(({ hash }) => !this.#modules.statuses.isAdmittedInMemory(hash));
       for (const candidate of unknown) this.#refuseFor(candidate, candidateFault(candidate, this.#minOutputAmount));
       const verified = this.#verifications.reserve(unknown, sender);
       let fresh: readonly CandidateTx[];
@@ -184,19 +168,19 @@ export class Admission {
 
   /** The members that pass every check by the state and its scripts; known ones are left out. Throws for the first that fails. */
   async #judge(unknown: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
-    const { coins } = this.#state;
+    const { coins } = this.#modules.state;
     const list = new Map(unknown.map((candidate) => [candidate.hash, candidate]));
     const submission = { sender, list, rivals: rivalsIn(list) };
     const fresh: CandidateTx[] = [];
     for (const chunk of chunksOf(unknown, ({ tx }) => weightOf(tx))) {
       if (this.#slices.isUsedUp) await this.#slices.turn(sender);
-      const { adoptions } = this.#state;
+      const { adoptions } = this.#modules.state;
       coins.approach(chunk.map(({ tx }) => tx));
       const verdicts = await inOrder(chunk.map((candidate) => this.#verdictOfAll(candidate, submission)));
       for (const [i, candidate] of chunk.entries()) {
         const wrong = verdicts[i] ?? null;
         if (wrong === null) fresh.push(candidate);
-        else if (wrong !== 'known' && !(await this.#statuses.isAdmitted(candidate.hash))) {
+        else if (wrong !== 'known' && !(await this.#modules.statuses.isAdmitted(candidate.hash))) {
           this.#assertSettled(adoptions);
           this.#refuseFor(candidate, wrong);
         }
@@ -207,8 +191,8 @@ export class Admission {
 
   /** Verdict on a candidate. A refusal by the state as it is here is judged again when more is in the journal. */
   #verdictOfAll(candidate: CandidateTx, submission: Submission): Promise<Verdict | 'known'> {
-    const catchUp = this.#catchUp;
-    const { seq } = this.#state;
+    const catchUp = this.#modules.catchUp;
+    const { seq } = this.#modules.state;
     const verdict = this.#verdict(candidate, submission);
     if (catchUp === undefined) return verdict;
     return verdict.then(async (first) => {
@@ -221,8 +205,8 @@ export class Admission {
   async #verdict({ hash, tx }: CandidateTx, { sender, list, rivals }: Submission): Promise<Verdict | 'known'> {
     // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
     // would show it.
-    if (this.#statuses.isAdmittedInMemory(hash)) return 'known';
-    if (isCreate(tx) && (await this.#statuses.isAdmitted(hash))) return 'known';
+    if (this.#modules.statuses.isAdmittedInMemory(hash)) return 'known';
+    if (isCreate(tx) && (await this.#modules.statuses.isAdmitted(hash))) return 'known';
     if (tx.druidInfo === null && this.#spendsClaimed(tx)) return SPENT;
     // Told before signatures are verified, for one signature may stand in all forms of a payment.
     const visible = (outPoint: OutPoint): boolean => this.#visibleOutput(outPoint, list) !== undefined;
@@ -239,7 +223,7 @@ export class Admission {
   async #scriptsHold(hash: string, { checks, fault }: ValidationPlan, sender: string): Promise<boolean> {
     const remembered = this.#scripts.get(hash);
     if (remembered !== undefined) return remembered;
-    const hold = await this.#verifier.verify(checks, sender);
+    const hold = await this.#modules.verifier.verify(checks, sender);
     // When a plan ended early, not all scripts have been looked at.
     if (!hold || fault === null) this.#scripts.set(hash, hold);
     return hold;
@@ -247,7 +231,7 @@ export class Admission {
 
   /** Output that is unspent, waits, or is created by the same list; in which order is decided when the command is applied. */
   #visibleOutput(outPoint: OutPoint, list: SubmittedList): TxOut | undefined {
-    const out = this.#state.coins.find(outPoint) ?? outputOf(list.get(outPoint.tHash), outPoint);
+    const out = this.#modules.state.coins.find(outPoint) ?? outputOf(list.get(outPoint.tHash), outPoint);
     return out === undefined || this.#isLocked(out) ? undefined : out;
   }
 
@@ -257,11 +241,11 @@ export class Admission {
 
   /** Number of the last stored block, which locktimes are compared with. */
   #currentBlock(): bigint {
-    return BigInt(Math.max(0, this.#state.head.height));
+    return BigInt(Math.max(0, this.#modules.state.head.height));
   }
 
   #spendsClaimed({ inputs }: Transaction): boolean {
-    const { coins } = this.#state;
+    const { coins } = this.#modules.state;
     return inputs.some(({ previousOut }) => previousOut !== null && coins.isClaimed(previousOut));
   }
 
@@ -269,11 +253,11 @@ export class Admission {
   async #write(fresh: readonly CandidateTx[], sender: string): Promise<void> {
     let rest = fresh;
     while (rest.length > 0) {
-      const { adoptions } = this.#state;
+      const { adoptions } = this.#modules.state;
       const refusal = await this.#journal.append(rest, sender);
       if (refusal === null) return;
       // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
-      if (!(await this.#statuses.isAdmitted(refusal.hash))) {
+      if (!(await this.#modules.statuses.isAdmitted(refusal.hash))) {
         this.#assertSettled(adoptions);
         for (const other of refusal.others) this.#note(other);
         this.#refuse(refusal);
@@ -284,7 +268,7 @@ export class Admission {
 
   /** Throws while a block of storage is taken in, or the pool is put in order: a missing output may be there afterwards. */
   #assertSettled(adoptions: number): void {
-    const now = this.#state.adoptions;
+    const now = this.#modules.state.adoptions;
     if (now === adoptions && now % 2 === 0) return;
     throw new TesseraError(
       'mempool_unreachable',
@@ -307,8 +291,8 @@ export class Admission {
   }
 
   #note({ hash, fault: { message } }: Refusal): void {
-    this.#statuses.refuse(hash, message);
-    this.#onRefused({ hash, rule: message });
+    this.#modules.statuses.refuse(hash, message);
+    this.#modules.onRefused({ hash, rule: message });
   }
 }
 

@@ -79,15 +79,7 @@ interface RoundWork {
 
 export class BlockMaker {
   readonly #options: BlockMakerOptions;
-  readonly #state: MempoolState;
-  readonly #applier: Applier;
-  readonly #sync: BlockMakerModules['sync'];
-  readonly #leadership: Leadership;
-  readonly #network: PeerNetwork;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #signer: Signer | undefined;
-  readonly #room: Room;
+  readonly #modules: BlockMakerModules;
   readonly #isMiningHeld: () => boolean;
   readonly #metrics: ReturnType<typeof makerMetrics>;
   /** Linked miners that asked to take part, by node key, in the order of joining. */
@@ -108,15 +100,7 @@ export class BlockMaker {
 
   constructor(options: BlockMakerOptions, modules: BlockMakerModules) {
     this.#options = options;
-    this.#state = modules.state;
-    this.#applier = modules.applier;
-    this.#sync = modules.sync;
-    this.#leadership = modules.leadership;
-    this.#network = modules.network;
-    this.#clock = modules.clock;
-    this.#logger = modules.logger;
-    this.#signer = modules.signer;
-    this.#room = modules.room;
+    this.#modules = modules;
     this.#isMiningHeld = modules.isMiningHeld ?? (() => false);
     this.#metrics = makerMetrics(modules.metrics);
   }
@@ -129,15 +113,15 @@ export class BlockMaker {
   /** Handles messages of miners from now on and starts cutting. */
   start(): void {
     this.#running = true;
-    this.#network.handle('mining.join', (link) => this.#onJoin(link));
-    this.#network.handle('mining.proof', (link, message) => this.#onProof(link, message));
+    this.#modules.network.handle('mining.join', (link) => this.#onJoin(link));
+    this.#modules.network.handle('mining.proof', (link, message) => this.#onProof(link, message));
     this.#listeners.push(
-      this.#network.linkDown.on(({ link }) => this.#onLinkDown(link)),
-      this.#applier.applied.on(() => this.#proceed()),
-      this.#applier.adopted.on(() => this.#giveUp()),
-      this.#sync.changed.on(() => this.#proceed()),
-      this.#leadership.changed.on(() => this.#onLeadership()),
-      this.#room.isBack.on(() => this.#proceed()),
+      this.#modules.network.linkDown.on(({ link }) => this.#onLinkDown(link)),
+      this.#modules.applier.applied.on(() => this.#proceed()),
+      this.#modules.applier.adopted.on(() => this.#giveUp()),
+      this.#modules.sync.changed.on(() => this.#proceed()),
+      this.#modules.leadership.changed.on(() => this.#onLeadership()),
+      this.#modules.room.isBack.on(() => this.#proceed()),
     );
     this.#proceed();
   }
@@ -166,7 +150,7 @@ export class BlockMaker {
   #onJoin(link: Link): Reply {
     this.#joined.set(link.nodeKey, link);
     this.#work?.sentTo.delete(link.nodeKey);
-    this.#logger.info({ miner: link.nodeKey, address: link.address }, 'miner joined');
+    this.#modules.logger.info({ miner: link.nodeKey, address: link.address }, 'miner joined');
     // The answer goes out first, then the template.
     setImmediate(() => this.#proceed());
     return { type: 'mining.joined', body: {} };
@@ -176,18 +160,18 @@ export class BlockMaker {
     if (this.#joined.get(link.nodeKey) !== link) return;
     this.#joined.delete(link.nodeKey);
     this.#work?.sentTo.delete(link.nodeKey);
-    this.#logger.info({ miner: link.nodeKey }, 'miner left');
+    this.#modules.logger.info({ miner: link.nodeKey }, 'miner left');
     this.#proceed();
   }
 
   /** Does the next thing that can be done; called after everything that may have changed something. */
   #proceed(): void {
-    if (!this.#running || this.#busy || this.#applier.problem !== null) return;
-    if (!this.#leadership.leads) {
+    if (!this.#running || this.#busy || this.#modules.applier.problem !== null) return;
+    if (!this.#modules.leadership.leads) {
       this.#watch();
       return;
     }
-    const { round } = this.#state;
+    const { round } = this.#modules.state;
     if (round === null) {
       if (this.#mayCut()) this.#run('cut-block', () => this.#cut());
       return;
@@ -199,23 +183,23 @@ export class BlockMaker {
 
   /** The round goes on with another node, or with this one: whose templates the miners get then. */
   #onLeadership(): void {
-    if (!this.#leadership.leads) this.#endWork();
+    if (!this.#modules.leadership.leads) this.#endWork();
     this.#intervalTimer?.cancel();
     this.#proceed();
   }
 
   /** Notes when another node cuts a block, so that the next one is due no earlier if this node has to cut it. */
   #watch(): void {
-    const height = this.#state.round?.height ?? this.#state.closedHeight;
+    const height = this.#modules.state.round?.height ?? this.#modules.state.closedHeight;
     if (height <= this.#cutElsewhere) return;
     this.#cutElsewhere = height;
-    this.#lastCut = this.#clock.monotonic();
+    this.#lastCut = this.#modules.clock.monotonic();
   }
 
   /** True if the leader has given the template to all miners by now. */
   #isOpenElsewhere(height: number): boolean {
-    const isCutElsewhere = !this.#leadership.leads && this.#cutElsewhere === height;
-    return isCutElsewhere && this.#clock.monotonic() - this.#lastCut >= PATIENCE_MS;
+    const isCutElsewhere = !this.#modules.leadership.leads && this.#cutElsewhere === height;
+    return isCutElsewhere && this.#modules.clock.monotonic() - this.#lastCut >= PATIENCE_MS;
   }
 
   /** One command at a time: the next decision needs the outcome of the last. */
@@ -227,44 +211,44 @@ export class BlockMaker {
     this.#busy = true;
     command().then(next, (error: unknown) => {
       if (!this.#running) return;
-      this.#logger.error({ command: name, err: error }, `${name} failed: ${errorMessage(error)}`);
+      this.#modules.logger.error({ command: name, err: error }, `${name} failed: ${errorMessage(error)}`);
       this.#retryTimer?.cancel();
-      this.#retryTimer = this.#clock.after(RETRY_MS, next);
+      this.#retryTimer = this.#modules.clock.after(RETRY_MS, next);
     });
   }
 
   #mayCut(): boolean {
     // A round that has begun is carried to its end: only storage needs room for its block.
-    if (this.#joined.size === 0 || !this.#sync.mayCut || this.#room.isLow) return false;
+    if (this.#joined.size === 0 || !this.#modules.sync.mayCut || this.#modules.room.isLow) return false;
     // Nothing can be admitted before block 0 is stored.
-    if (this.#state.head.height < 0)
-      return this.#state.closing === null && this.#joined.size >= this.#options.minMiners;
+    if (this.#modules.state.head.height < 0)
+      return this.#modules.state.closing === null && this.#joined.size >= this.#options.minMiners;
     if (this.#asked.isDue) return true;
     if (this.#isMiningHeld()) return false;
-    if (this.#options.instant) return this.#state.ready > 0;
-    const wait = this.#lastCut + this.#options.blockInterval - this.#clock.monotonic();
-    if (wait <= 0 || this.#state.beginsRound) return true;
+    if (this.#options.instant) return this.#modules.state.ready > 0;
+    const wait = this.#lastCut + this.#options.blockInterval - this.#modules.clock.monotonic();
+    if (wait <= 0 || this.#modules.state.beginsRound) return true;
     this.#intervalTimer?.cancel();
-    this.#intervalTimer = this.#clock.after(wait, () => this.#proceed());
+    this.#intervalTimer = this.#modules.clock.after(wait, () => this.#proceed());
     return false;
   }
 
   async #cut(): Promise<void> {
-    const started = this.#clock.monotonic();
+    const started = this.#modules.clock.monotonic();
     this.#lastCut = started;
-    const round = await this.#applier.submit<'cut-block'>({
+    const round = await this.#modules.applier.submit<'cut-block'>({
       kind: 'cut-block',
-      height: this.#state.closedHeight + 1,
-      time: unixSeconds(this.#clock),
+      height: this.#modules.state.closedHeight + 1,
+      time: unixSeconds(this.#modules.clock),
       miners: this.miners,
     });
     if (round === null) return;
     this.#asked.cut(round.height);
-    const ms = this.#clock.monotonic() - started;
+    const ms = this.#modules.clock.monotonic() - started;
     const { height, transactions } = round;
     this.#metrics.templateSeconds.observe(ms / MS_PER_SECOND);
     this.#metrics.templateTransactions.set(transactions.length);
-    this.#logger.info(
+    this.#modules.logger.info(
       { height, transactions: transactions.length, ms: Math.round(ms) },
       `block ${height} cut with ${transactions.length} transactions`,
     );
@@ -293,15 +277,15 @@ export class BlockMaker {
   /** Body of a template, with the certificate of the block before, so that a miner knows that it works on top of the chain. */
   #templateBody({ height, reward, header: { previousHash } }: Round): MessageBody<'mining.template'> {
     const body = { block_num: height, reward: reward.toString() };
-    if (previousHash === null || this.#signer === undefined) return body;
-    return { ...body, previous: this.#signer.block({ height: height - 1, hash: previousHash }) };
+    if (previousHash === null || this.#modules.signer === undefined) return body;
+    return { ...body, previous: this.#modules.signer.block({ height: height - 1, hash: previousHash }) };
   }
 
   #beginWork(height: number): RoundWork {
     this.#endWork();
     this.#work = {
       height,
-      startedAt: this.#clock.monotonic(),
+      startedAt: this.#modules.clock.monotonic(),
       sentTo: new Set(),
       proven: false,
       openToAll: false,
@@ -328,24 +312,24 @@ export class BlockMaker {
   }
 
   #sendAgain(miner: string, height: number): void {
-    this.#logger.warn(
+    this.#modules.logger.warn(
       { miner, height },
       'a miner was not sent its template: its send queue is full, or its link is closing',
     );
     this.#retryTimer?.cancel();
-    this.#retryTimer = this.#clock.after(RETRY_MS, () => this.#proceed());
+    this.#retryTimer = this.#modules.clock.after(RETRY_MS, () => this.#proceed());
   }
 
   /** A miner that is silent, or whose template or proof was lost, must not stop the chain. */
   #waitForProofs(work: RoundWork): void {
-    work.patience = this.#clock.after(PATIENCE_MS, () => {
-      const { round } = this.#state;
+    work.patience = this.#modules.clock.after(PATIENCE_MS, () => {
+      const { round } = this.#modules.state;
       if (!this.#running || round === null || round.height !== work.height || round.proofs.length > 0) return;
       work.openToAll = true;
       work.sentTo.clear();
       const miners = this.#joined.size;
       if (miners > 0) {
-        this.#logger.warn(
+        this.#modules.logger.warn(
           { height: work.height, miners },
           `nobody has proven block ${work.height} yet: its template goes to all ${miners} miners`,
         );
@@ -360,7 +344,7 @@ export class BlockMaker {
     if (work === undefined) return false;
     const proven = new Set(round.proofs.map((proof) => proof.miner));
     if (work.windowOver || this.#selected(round).every((miner) => proven.has(miner))) return true;
-    work.window ??= this.#clock.after(this.#options.proofWindow, () => {
+    work.window ??= this.#modules.clock.after(this.#options.proofWindow, () => {
       work.windowOver = true;
       this.#proceed();
     });
@@ -369,24 +353,24 @@ export class BlockMaker {
 
   async #close(round: Round): Promise<void> {
     const { height } = round;
-    const closed = await this.#applier.submit<'close-block'>({ kind: 'close-block', height });
+    const closed = await this.#modules.applier.submit<'close-block'>({ kind: 'close-block', height });
     if (closed === null) return;
     for (const miner of this.#work?.sentTo ?? []) this.#joined.get(miner)?.send('mining.stop', { block_num: height });
-    this.#logger.info({ height, proofs: closed.proofs.length }, `block ${height} closed`);
+    this.#modules.logger.info({ height, proofs: closed.proofs.length }, `block ${height} closed`);
   }
 
   async #onProof(link: Link, { body, attachment }: Message<'mining.proof'>): Promise<Reply> {
     const refusal = await this.#takeProof(link.nodeKey, body.block_num, fromHex(body.nonce), attachment);
     this.#measureProof(body.block_num, refusal === null);
     const reason = refusal?.message ?? '';
-    const level = isUsual(refusal, this.#leadership.leads) ? 'debug' : 'warn';
-    if (refusal !== null) this.#logger[level]({ miner: link.nodeKey, reason }, 'proof refused');
+    const level = isUsual(refusal, this.#modules.leadership.leads) ? 'debug' : 'warn';
+    if (refusal !== null) this.#modules.logger[level]({ miner: link.nodeKey, reason }, 'proof refused');
     return { type: 'mining.verdict', body: { accepted: refusal === null, reason } };
   }
 
   /** Counts a proof, or says why not. A miner may send one proof per round: further ones never reach the journal. */
   async #takeProof(miner: string, height: number, nonce: Uint8Array, coinbase: Uint8Array): Promise<Verdict> {
-    const { round } = this.#state;
+    const { round } = this.#modules.state;
     if (round === null || round.winner !== null || round.height !== height) return NOT_MINED_NOW;
     const work = this.#work?.height === height ? this.#work : undefined;
     const isSelected = work?.sentTo.has(miner) || this.#selected(round).includes(miner);
@@ -397,7 +381,7 @@ export class BlockMaker {
     if (wrong !== null) return wrong;
     this.#proving.add(proving);
     try {
-      const counts = await this.#applier.submit<'proof'>({ kind: 'proof', height, miner, nonce, coinbase });
+      const counts = await this.#modules.applier.submit<'proof'>({ kind: 'proof', height, miner, nonce, coinbase });
       return counts ? null : NOT_MINED_NOW;
     } finally {
       this.#proving.delete(proving);
@@ -409,7 +393,7 @@ export class BlockMaker {
     const work = this.#work;
     if (!accepted || work?.height !== height || work.proven) return;
     work.proven = true;
-    this.#metrics.proofWaitSeconds.observe((this.#clock.monotonic() - work.startedAt) / MS_PER_SECOND);
+    this.#metrics.proofWaitSeconds.observe((this.#modules.clock.monotonic() - work.startedAt) / MS_PER_SECOND);
   }
 }
 

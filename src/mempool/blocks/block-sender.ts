@@ -50,14 +50,7 @@ interface BlockName {
 }
 
 export class BlockSender {
-  readonly #state: MempoolState;
-  readonly #applier: Applier;
-  readonly #store: StateStore;
-  readonly #tips: StorageTips;
-  readonly #leadership: Leadership;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #signer: Signer | undefined;
+  readonly #modules: BlockSenderModules;
   readonly #startTimer: () => () => void;
   readonly #slices: TimeSlices;
   /** Links that were sent a block and have not answered yet. */
@@ -75,16 +68,10 @@ export class BlockSender {
   #confirming = false;
   #running = false;
 
-  constructor({ state, applier, store, tips, leadership, clock, logger, metrics, signer }: BlockSenderModules) {
-    this.#state = state;
-    this.#applier = applier;
-    this.#store = store;
-    this.#tips = tips;
-    this.#leadership = leadership;
-    this.#clock = clock;
+  constructor(modules: BlockSenderModules) {
+    const { clock, metrics } = modules;
+    this.#modules = modules;
     this.#slices = new TimeSlices(clock);
-    this.#logger = logger;
-    this.#signer = signer;
     const seconds = metrics.histogram('tessera_mempool_block_confirm_seconds');
     this.#startTimer = () => startTimer(seconds, clock);
   }
@@ -102,10 +89,10 @@ export class BlockSender {
   start(): void {
     this.#running = true;
     this.#listeners.push(
-      this.#applier.applied.on(() => this.#proceed()),
-      this.#applier.confirmed.on(({ height }) => this.#onConfirmed(height)),
-      this.#tips.changed.on(() => this.#proceed()),
-      this.#leadership.changed.on(() => this.#onLeadership()),
+      this.#modules.applier.applied.on(() => this.#proceed()),
+      this.#modules.applier.confirmed.on(({ height }) => this.#onConfirmed(height)),
+      this.#modules.tips.changed.on(() => this.#proceed()),
+      this.#modules.leadership.changed.on(() => this.#onLeadership()),
     );
     this.#proceed();
   }
@@ -118,9 +105,9 @@ export class BlockSender {
   }
 
   #onLeadership(): void {
-    if (!this.#leadership.leads) return;
+    if (!this.#modules.leadership.leads) return;
     // What another node has sent meanwhile is not known here.
-    this.#tips.askAnew();
+    this.#modules.tips.askAnew();
     void this.#noteHead();
   }
 
@@ -129,12 +116,12 @@ export class BlockSender {
    * that has the block closed would wait for it for ever. Where it is known, the command does nothing.
    */
   async #noteHead(): Promise<void> {
-    const { height, hash } = this.#state.head;
+    const { height, hash } = this.#modules.state.head;
     if (hash === null) return;
     try {
-      await this.#applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
+      await this.#modules.applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
     } catch (error) {
-      this.#logger.warn(
+      this.#modules.logger.warn(
         { height, reason: errorMessage(error) },
         'the journal does not take the notice of a stored block',
       );
@@ -142,14 +129,14 @@ export class BlockSender {
   }
 
   #proceed(): void {
-    if (!this.#running || !this.#leadership.leads) return;
-    const { closing } = this.#state;
+    if (!this.#running || !this.#modules.leadership.leads) return;
+    const { closing } = this.#modules.state;
     if (closing !== null && this.#sending?.height !== closing.height) {
       this.#sending = { height: closing.height, stopTimer: this.#startTimer() };
     }
-    for (const [link, tip] of this.#tips.all) {
+    for (const [link, tip] of this.#modules.tips.all) {
       if (this.#asked.has(link) || this.#resting.has(link)) continue;
-      const relation = relationOf(tip, this.#state);
+      const relation = relationOf(tip, this.#modules.state);
       if (relation === 'confirming') void this.#confirmTold(link);
       else if (relation === 'even' && !this.#refusing.has(link)) this.#sendClosed(link);
       else if (relation === 'behind') this.#sendKept(link, tip.next);
@@ -158,13 +145,13 @@ export class BlockSender {
 
   /** Storage says by itself that it has the closed block: an answer was lost. */
   async #confirmTold(from: Link): Promise<void> {
-    const { closing } = this.#state;
+    const { closing } = this.#modules.state;
     if (closing === null || this.#confirming) return;
     const { height } = closing;
     try {
       const hash = closedHash(closing);
       await this.#confirm(height, hash);
-      for (const link of this.#tips.all.keys()) link.send('chain.tip', { next: height + 1, hash });
+      for (const link of this.#modules.tips.all.keys()) link.send('chain.tip', { next: height + 1, hash });
       // The next block may have been closed meanwhile.
       this.#proceed();
     } catch (error) {
@@ -174,24 +161,24 @@ export class BlockSender {
   }
 
   #sendClosed(link: Link): void {
-    const { closing } = this.#state;
+    const { closing } = this.#modules.state;
     if (closing === null || this.#confirming) return;
     const { height } = closing;
     const hash = closedHash(closing);
     void this.#send(link, { height, hash }, async () => {
-      const current = this.#state.closing;
+      const current = this.#modules.state.closing;
       if (current?.height !== height) return undefined;
-      const facts = this.#state.closingFacts(current);
+      const facts = this.#modules.state.closingFacts(current);
       // It may not be put together yet, after a start or where this was woken meanwhile.
       return { bytes: await inPieces(closedBlockPieces(current), () => this.#slices.turn()), facts };
     });
   }
 
   #sendKept(link: Link, height: number): void {
-    const hash = this.#state.kept.hashAt(height);
+    const hash = this.#modules.state.kept.hashAt(height);
     if (hash === undefined) return;
     void this.#send(link, { height, hash }, async () => {
-      const record = await this.#store.get(keys.kept(height));
+      const record = await this.#modules.store.get(keys.kept(height));
       return record && decodeKept(record);
     });
   }
@@ -202,7 +189,7 @@ export class BlockSender {
     try {
       const record = await read();
       if (record === undefined) return;
-      const certificate = this.#signer?.block({ height, hash });
+      const certificate = this.#modules.signer?.block({ height, hash });
       const round = roundBody(record.facts);
       const body = { block_num: height, hash, round, ...(certificate && { certificate }) };
       const answer = await link.request('block.deliver', body, { attachment: record.bytes, timeoutMs: ANSWER_MS });
@@ -218,8 +205,8 @@ export class BlockSender {
 
   async #onStored(link: Link, { height, hash }: BlockName): Promise<void> {
     if (this.#isCurrent(height)) await this.#confirm(height, hash);
-    const known = this.#tips.all.get(link);
-    if (known !== undefined && known.next <= height + 1) this.#tips.note(link, { next: height + 1, hash });
+    const known = this.#modules.tips.all.get(link);
+    if (known !== undefined && known.next <= height + 1) this.#modules.tips.note(link, { next: height + 1, hash });
   }
 
   /** Handles a refusal: storage expects a different block than this node assumed, or does not accept this one. */
@@ -228,14 +215,14 @@ export class BlockSender {
     const rule = isRefused ? (answer as Message<'block.refused'>).body.rule : undefined;
     if (rule !== undefined && this.#isCurrent(height)) this.#standStill(link, height, rule, refusalOf(answer));
     else this.#sendLater(link, height, refusalOf(answer));
-    if (isRefused) this.#tips.ask(link);
+    if (isRefused) this.#modules.tips.ask(link);
   }
 
   async #confirm(height: number, hash: string): Promise<void> {
     if (!this.#isCurrent(height) || this.#confirming) return;
     this.#confirming = true;
     try {
-      await this.#applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
+      await this.#modules.applier.submit<'block-stored'>({ kind: 'block-stored', height, hash });
     } finally {
       this.#confirming = false;
     }
@@ -245,17 +232,17 @@ export class BlockSender {
     if (this.#sending?.height === height) this.#sending.stopTimer();
     this.#sending = undefined;
     this.#refusing.clear();
-    if (!this.#leadership.leads) this.#tips.askAll();
+    if (!this.#modules.leadership.leads) this.#modules.tips.askAll();
   }
 
   /** Sending it again does not help: the operator must be told. A storage node that links again is asked at once. */
   #standStill(link: Link, height: number, rule: string, reason: string): void {
     if (!this.#running) return;
-    this.#logger.error({ height, storage: link.address, rule, reason }, `storage refuses block ${height}`);
+    this.#modules.logger.error({ height, storage: link.address, rule, reason }, `storage refuses block ${height}`);
     const text = `block ${height} is refused by storage node ${link.address} for the rule ${rule}: ${reason}; no block is made until that is mended`;
     this.#problem = { height, text };
     this.#refusing.add(link);
-    this.#refusedTimer ??= this.#clock.after(REFUSED_MS, () => {
+    this.#refusedTimer ??= this.#modules.clock.after(REFUSED_MS, () => {
       this.#refusedTimer = undefined;
       this.#refusing.clear();
       this.#proceed();
@@ -263,11 +250,11 @@ export class BlockSender {
   }
 
   #sendLater(link: Link, height: number, reason: string): void {
-    if (!this.#running || (height > this.#state.head.height && !this.#isCurrent(height))) return;
-    this.#logger.warn({ height, storage: link.address, reason }, `block ${height} is not stored yet`);
+    if (!this.#running || (height > this.#modules.state.head.height && !this.#isCurrent(height))) return;
+    this.#modules.logger.warn({ height, storage: link.address, reason }, `block ${height} is not stored yet`);
     this.#problem = { height, text: `block ${height} is not stored: ${link.address}: ${reason}` };
     this.#resting.add(link);
-    this.#retryTimer ??= this.#clock.after(RETRY_MS, () => {
+    this.#retryTimer ??= this.#modules.clock.after(RETRY_MS, () => {
       this.#retryTimer = undefined;
       this.#resting.clear();
       this.#proceed();
@@ -275,7 +262,7 @@ export class BlockSender {
   }
 
   #isCurrent(height: number): boolean {
-    return this.#state.closing?.height === height;
+    return this.#modules.state.closing?.height === height;
   }
 }
 

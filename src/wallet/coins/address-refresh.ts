@@ -8,6 +8,7 @@ import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { History } from '../history/history.js';
+import type { Arrival, MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import type { Coin } from './coin.js';
 import type { CoinStore } from './coin-store.js';
@@ -18,6 +19,7 @@ const COINS_PER_STEP = 500;
 export interface AddressRefreshModules {
   readonly coins: CoinStore;
   readonly history: History;
+  readonly meta: MetaStore;
   readonly writes: WriteBuffer;
   readonly slices: TimeSlices;
 }
@@ -40,14 +42,14 @@ export class AddressRefresh {
   readonly #isChecked: boolean;
   readonly #unproven: Utxo[] = [];
   readonly #present = new Set<string>();
-  readonly #arrival: () => number;
+  readonly #arrival: Arrival;
 
   constructor({ addresses, height, isChecked }: AddressRefreshOptions, modules: AddressRefreshModules) {
     this.#addresses = addresses;
     this.#height = height;
     this.#isChecked = isChecked;
     this.#modules = modules;
-    this.#arrival = modules.coins.beginArrival();
+    this.#arrival = modules.meta.beginArrival();
   }
 
   /** Outputs at these addresses that were named and are to be proven; they are not taken in. */

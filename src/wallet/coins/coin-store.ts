@@ -11,7 +11,7 @@ import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { atOnce, inPieces } from '../../lib/pieces.js';
 import { keyText, outpointRecordKey, PREFIX, spentKey } from '../layout.js';
-import type { MetaStore } from '../meta.js';
+import type { Arrival, MetaStore } from '../meta.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { AsideCoins } from './aside-coins.js';
 import {
@@ -42,9 +42,6 @@ export interface CoinStoreModules {
   /** True for an address of the wallet; asked for each that something is paid to. */
   readonly owns: (address: string) => boolean;
 }
-
-/** The number of a batch of coins (a block, a refresh, a payment); taken when the first coin of the batch arrives. */
-type Arrival = () => number;
 
 export class CoinStore {
   readonly #modules: CoinStoreModules;
@@ -179,7 +176,7 @@ export class CoinStore {
     const spent = this.inputsOf(transaction);
     for (const coin of spent) this.#move(coin, 'pending', hash);
     const made: Coin[] = [];
-    const arrival = this.#arrival();
+    const arrival = this.#modules.meta.beginArrival();
     for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {
       const address = txOut.scriptPublicKey;
       if (address === null || !this.#modules.owns(address) || this.#index.get(outPoint) !== undefined) continue;
@@ -262,7 +259,7 @@ export class CoinStore {
 
   /** Adds an outpoint by hand: a seed of a development network. */
   add(outPoint: OutPoint, txOut: TxOut): Coin | undefined {
-    return this.#arrive(outPoint, txOut, this.#arrival());
+    return this.#arrive(outPoint, txOut, this.#modules.meta.beginArrival());
   }
 
   /**
@@ -279,7 +276,7 @@ export class CoinStore {
     const height = Number(block.header.bNum);
     if (height <= this.height) return 'known';
     if (height > this.height + 1) return 'gap';
-    const arrival = this.#arrival();
+    const arrival = this.#modules.meta.beginArrival();
     // Coins that the block brings are judged by its own number.
     this.advanceTo(height);
     block.transactions.forEach((hash, i) => {
@@ -316,11 +313,6 @@ export class CoinStore {
       const address = txOut.scriptPublicKey;
       return address !== null && addresses.has(address) ? (this.#arrive(outPoint, txOut, arrival) ?? []) : [];
     });
-  }
-
-  /** The number of a batch that arrives in several pieces. */
-  beginArrival(): Arrival {
-    return this.#arrival();
   }
 
   /** Coins at these addresses that the wallet counts as unspent, as a list that stays as it is. */
@@ -391,17 +383,6 @@ export class CoinStore {
     if (coin.state === 'expected') this.#index.move(coin, 'unspent', null, true);
     else this.#index.move(coin, coin.state, coin.by, true);
     this.#save(coin);
-  }
-
-  #arrival(): Arrival {
-    let number: number | undefined;
-    return () => {
-      if (number === undefined) {
-        number = this.#modules.meta.current.arrivals + 1;
-        this.#modules.meta.update({ arrivals: number });
-      }
-      return number;
-    };
   }
 
   #put(coin: Coin, inputs?: readonly Coin[]): void {

@@ -122,3 +122,14 @@ function firstOutputs(hash: string, transaction: Transaction, own: ReadonlySet<n
   }
   return found;
 }
+
+/** The coins of each transaction. */
+export function byTransaction(coins: readonly Coin[]): ReadonlyMap<string, readonly Coin[]> {
+  const groups = new Map<string, Coin[]>();
+  for (const coin of coins) {
+    const group = groups.get(coin.outPoint.tHash);
+    if (group) group.push(coin);
+    else groups.set(coin.outPoint.tHash, [coin]);
+  }
+  return groups;
+}

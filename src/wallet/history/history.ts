@@ -16,7 +16,7 @@ import type { MetaStore } from '../meta.js';
 import type { Outgoing, OwnTransaction } from '../payments/outgoing.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { buildHistory } from './build-history.js';
-import { amountsOf, type Concerned, changeNumber, factsOf, joined, seenOutputs } from './facts.js';
+import { amountsOf, byTransaction, type Concerned, changeNumber, factsOf, joined, seenOutputs } from './facts.js';
 import {
   counts,
   decodeMovement,
@@ -416,14 +416,4 @@ export class History {
     this.#open.delete(hash);
     this.#recent.delete(hash);
   }
-}
-
-function byTransaction(coins: readonly Coin[]): ReadonlyMap<string, readonly Coin[]> {
-  const groups = new Map<string, Coin[]>();
-  for (const coin of coins) {
-    const group = groups.get(coin.outPoint.tHash);
-    if (group) group.push(coin);
-    else groups.set(coin.outPoint.tHash, [coin]);
-  }
-  return groups;
 }

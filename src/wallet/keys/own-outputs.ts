@@ -90,6 +90,17 @@ export class OwnOutputs {
     this.#put(address, this.#unpaid.get(address)?.amounts ?? []);
   }
 
+  /** Does the work with the `next` address, which is given back when the work fails. */
+  async lend<T>(account: OwnAccount, amount: bigint, work: (address: string) => Promise<T>): Promise<T> {
+    const address = this.next(account, amount);
+    try {
+      return await work(address);
+    } catch (error) {
+      this.giveBack(address);
+      throw error;
+    }
+  }
+
   /** Discards like `giveBack`, for the outputs of a transaction. */
   discard({ outputs }: Transaction): void {
     for (const { scriptPublicKey: to } of outputs) if (to !== null) this.giveBack(to);

@@ -333,15 +333,10 @@ export class Payments {
   async #createItem(order: ItemOrder): Promise<OwnTransaction> {
     const { keys, meta, ownOutputs, slices } = this.#modules;
     await slices.turn();
-    const address = ownOutputs.next('items', order.amount);
-    let transaction: Transaction;
-    try {
-      const height = BigInt(Math.max(meta.current.block, 0));
-      transaction = await keys.withKey(address, (key) => buildItemCreation(order, height, key));
-    } catch (error) {
-      ownOutputs.giveBack(address);
-      throw error;
-    }
+    const height = BigInt(Math.max(meta.current.block, 0));
+    const transaction = await ownOutputs.lend('items', order.amount, (address) =>
+      keys.withKey(address, (key) => buildItemCreation(order, height, key)),
+    );
     return this.release(this.stage(transaction, { kind: 'item', peer: null, keep: order.keep }));
   }
 

@@ -202,18 +202,17 @@ export class Trades {
     checkExchange(give, want, this.#rules);
     payments.checkFunds(BigInt(give.amount), assetIdOf(give));
     const creation = give.kind === 'item' ? await items.creationOf(give.genesis_hash) : undefined;
-    const to = this.#newAddress(want);
-    const content = {
-      ...{ network: this.#rules.network, give, want, to, peer },
-      expires_at: expiresAt,
-      creation: creationText(creation),
-      nonce: toHex(random.bytes(16)),
-    };
-    const offer = await signOffer(content, keys);
-    const trade = newTrade({ id: offerId(offer), side: 'maker', state: 'open', offer, createdAt: clock.now() });
-    return this.#orGiveBack(to, () =>
-      this.#keepAside(give, trade.id, async (coins) => ({ ...trade, coins: outPointsOf(coins) }), keep),
-    );
+    return this.#withAddress(want, async (to) => {
+      const content = {
+        ...{ network: this.#rules.network, give, want, to, peer },
+        expires_at: expiresAt,
+        creation: creationText(creation),
+        nonce: toHex(random.bytes(16)),
+      };
+      const offer = await signOffer(content, keys);
+      const trade = newTrade({ id: offerId(offer), side: 'maker', state: 'open', offer, createdAt: clock.now() });
+      return this.#keepAside(give, trade.id, async (coins) => ({ ...trade, coins: outPointsOf(coins) }), keep);
+    });
   }
 
   async #receive(offer: Offer, peer: string, sender: string): Promise<void> {
@@ -240,15 +239,15 @@ export class Trades {
     this.#checkForeign(offer);
     const { want } = offer;
     payments.checkFunds(BigInt(want.amount), assetIdOf(want));
-    const to = this.#newAddress(offer.give);
     const fresh = newTrade({ id, side: 'taker', state: 'accepted', offer, createdAt: clock.now() });
     const trade = { ...fresh, peer: offer.peer ?? known?.peer ?? null };
-    const prepare = async (coins: readonly SpentCoin[]): Promise<Trade> => {
-      const half = await signPayment({ inputs: coins, to: offer.to, asset: assetOfTraded(want) }, keys);
-      const acceptance = await signAcceptance({ offer: id, to, from: txInsAddress(half.inputs) }, keys);
-      return { ...trade, acceptance, coins: outPointsOf(coins) };
-    };
-    return this.#orGiveBack(to, () => this.#keepAside(want, id, prepare));
+    return this.#withAddress(offer.give, (to) =>
+      this.#keepAside(want, id, async (coins) => {
+        const half = await signPayment({ inputs: coins, to: offer.to, asset: assetOfTraded(want) }, keys);
+        const acceptance = await signAcceptance({ offer: id, to, from: txInsAddress(half.inputs) }, keys);
+        return { ...trade, acceptance, coins: outPointsOf(coins) };
+      }),
+    );
   }
 
   /** The maker's half. */
@@ -372,15 +371,6 @@ export class Trades {
     return this.#tell(this.get(id));
   }
 
-  async #orGiveBack<T>(address: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      this.#modules.ownOutputs.giveBack(address);
-      throw error;
-    }
-  }
-
   /** Half of the trade: what is kept for it, paid to the other party. */
   async #half(trade: Trade, to: string): Promise<Transaction> {
     const { coins, keys } = this.#modules;
@@ -390,11 +380,11 @@ export class Trades {
   }
 
   /**
-   * Address where this wallet is paid. Addresses of trades that do not take place are given again, as other addresses that
+   * Does the work with an address where this wallet is paid. Addresses of trades that do not take place are given again, as other addresses that
    * were not paid: a search by words ends where too many follow each other.
    */
-  #newAddress(asset: TradedAsset): string {
-    return this.#modules.ownOutputs.next(asset.kind === 'item' ? 'items' : 'change', BigInt(asset.amount));
+  #withAddress<T>(asset: TradedAsset, work: (to: string) => Promise<T>): Promise<T> {
+    return this.#modules.ownOutputs.lend(asset.kind === 'item' ? 'items' : 'change', BigInt(asset.amount), work);
   }
 
   /** An offer of somebody else that can be accepted now. */
