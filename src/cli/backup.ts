@@ -4,11 +4,11 @@ import { loadConfig } from '../config/load.js';
 import { takeBackup } from '../db/backup/take-backup.js';
 import { systemClock } from '../lib/clock.js';
 import { factsOf } from '../lib/roles.js';
+import { programVersion } from '../lib/version.js';
 import { BACKUP_PASSPHRASE_FLAG, openToWrite } from './backup-folder.js';
 import { integerFlag, type OwnCommand, printed, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { withProgress } from './progress.js';
-import { programVersion } from './version.js';
 
 const MAX_KEEP = 10_000;
 

@@ -2,7 +2,7 @@
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openApiFiles } from '../api/openapi/files.js';
+import { openApiFiles } from '../api/openapi/document.js';
 import { type OwnCommand, printed } from './command.js';
 
 const DEFAULT_FOLDER = 'openapi';

@@ -2,6 +2,7 @@
 
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { printableJson, printableLines } from '../lib/printable.js';
+import { programVersion } from '../lib/version.js';
 import {
   type CliContext,
   type CliProcess,
@@ -14,7 +15,6 @@ import {
 import { COMMANDS, findCommand } from './commands.js';
 import { commandJson, commandPage, overview, overviewJson, PROGRAM } from './help.js';
 import { failureJson, failureText } from './lifecycle.js';
-import { programVersion } from './version.js';
 import { Writes } from './writes.js';
 
 /** Exit status of a wrong command line. */

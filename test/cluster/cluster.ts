@@ -16,7 +16,7 @@ import { createNetwork, type Network, type NodeOptions, type NodeProcess, until 
 import { EtcdMembers } from './etcd-members.js';
 import type { Machines } from './machines.js';
 
-/** Seconds of the lease of the leader (`node/roles/mempool/open-journal.ts`). */
+/** Seconds of the lease of the leader (`node/roles/mempool.ts`). */
 export const LEASE_SECONDS = 5;
 /** Links notice a dead peer and are opened again quickly, so that a fault is over quickly. */
 const LINKS = { 'peers.heartbeat_ms': 1_000, 'peers.reconnect_max_ms': 500 };

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { openApiFiles } from '../../src/api/openapi/files.js';
+import { openApiFiles } from '../../src/api/openapi/document.js';
 import { createConfig, loadConfig } from '../../src/config/load.js';
 import { sampleConfig } from '../../src/config/sample.js';
 import type { NodeRole } from '../../src/lib/roles.js';

@@ -2,10 +2,12 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import { sha3Hex } from '../../crypto/sha3.js';
-import { stringifyExact } from '../../lib/json.js';
+import { prettyExact, stringifyExact } from '../../lib/json.js';
 import { hasWallet, NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { MAX_IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
 import { membersOf, type Operation, type Success } from '../operation.js';
+import { OPERATIONS, operationsOf } from '../operations.js';
+import { devOperations } from '../routes/dev/operations.js';
 import { ErrorResponses } from './error-responses.js';
 import type { Json, JsonObject } from './json-value.js';
 import { SchemaSet, type SchemaSetOptions } from './schema-set.js';
@@ -243,4 +245,23 @@ function jsonContent(schema: TSchema, schemas: SchemaSet, media = 'application/j
 
 function capitalized(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
+}
+
+export interface OpenApiFile {
+  /** `node-v1.json` */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** All documents, with the text that their files should have. */
+export function openApiFiles(): OpenApiFile[] {
+  const whole = { name: 'node-v1.json', text: `${prettyExact(openApiDocument(OPERATIONS))}\n` };
+  const perRole = NODE_ROLES.map((role) => ({
+    name: `${role}.json`,
+    text: `${prettyExact(openApiDocument(operationsOf(role), { roles: [role] }))}\n`,
+  }));
+  const roles = NODE_ROLES;
+  const network = { name: 'network.json', text: `${prettyExact(openApiDocument(operationsOf(roles), { roles }))}\n` };
+  const dev = [...operationsOf(roles, true), ...devOperations];
+  return [whole, ...perRole, network, { name: 'dev.json', text: `${prettyExact(openApiDocument(dev, { roles }))}\n` }];
 }

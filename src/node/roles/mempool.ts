@@ -3,10 +3,11 @@
 import { join } from 'node:path';
 import type { Kv } from '../../db/kv.js';
 import type { EtcdJournal } from '../../journal/etcd/etcd-journal.js';
-import type { LastEntry } from '../../journal/journal.js';
-import { soleLeader } from '../../journal/leadership.js';
+import type { Journal, LastEntry } from '../../journal/journal.js';
+import { type Leadership, soleLeader } from '../../journal/leadership.js';
+import { LocalJournal } from '../../journal/local-journal.js';
 import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
-import { Failure } from '../../lib/service.js';
+import { Failure, type Service } from '../../lib/service.js';
 import type { Signer } from '../../mempool/blocks/signer.js';
 import { Mempool } from '../../mempool/mempool.js';
 import type { MempoolProgress } from '../../mempool/progress.js';
@@ -16,7 +17,6 @@ import { missingPeer } from '../node-links.js';
 import { signerOf, unsignedWarning } from '../producers.js';
 import { FromStorage } from './mempool/from-storage.js';
 import { Joining } from './mempool/joining.js';
-import { type OpenJournal, openJournal } from './mempool/open-journal.js';
 import { mempoolOptions, unicornSource } from './mempool/options.js';
 import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
@@ -215,4 +215,24 @@ function fromStorage(
   const options = { rules, chain: chain.rules, verifyThreads, hashKey, clock };
   const modules = { kv, journal: shared, turn: rebuilding, network, logger: logger('join'), onProgress };
   return new FromStorage(config.peers.storage, options, modules);
+}
+
+interface OpenJournal {
+  readonly journal: Journal;
+  /** The same, where other nodes may write to it too. */
+  readonly shared?: EtcdJournal;
+  /** Started by whoever has the state, once it is loaded. */
+  readonly leadership: Leadership & Service;
+  /** Held by the one node that makes its state anew from storage; where several share the journal. */
+  readonly rebuilding?: Leadership & Service;
+}
+
+async function openJournal(context: RoleContext): Promise<OpenJournal> {
+  if (context.config.journal.kind === 'local') {
+    const kv = await context.dataDir.open('journal', { isLarge: true });
+    const journal = await LocalJournal.open({}, { ...context, kv });
+    return { journal, leadership: soleLeader };
+  }
+  const { openEtcdJournal } = await import('./mempool/etcd-journal.js');
+  return openEtcdJournal(context);
 }

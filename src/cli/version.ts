@@ -1,3 +1,0 @@
-/** The version of the program, for the commands. */
-
-export { programVersion } from '../lib/version.js';
