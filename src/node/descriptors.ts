@@ -1,10 +1,12 @@
 /**
  * Limit of files and sockets of this process, and its shares: databases come first, because a node that cannot open its own
- * files must stop, while connections can be refused.
+ * files must stop, while connections can be refused. Also the warnings of what this machine lacks.
  */
 
 import { readFileSync } from 'node:fs';
+import { whyNoSodium } from '../crypto/ed25519-backend.js';
 import { TesseraError } from '../lib/errors.js';
+import type { Logger } from '../lib/logger.js';
 
 export interface DescriptorPlan {
   /** Number of files and sockets that the process may have open. */
@@ -65,4 +67,12 @@ function reportedLimit(): number | undefined {
   const report = process.report?.getReport() as { userLimits?: { open_files?: { soft?: unknown } } } | undefined;
   const soft = report?.userLimits?.open_files?.soft;
   return typeof soft === 'number' ? soft : undefined;
+}
+
+/** Warns of few descriptors, and of signatures without libsodium. */
+export function warnOfMachine({ warning }: DescriptorPlan, logger: Logger): void {
+  if (warning !== undefined) logger.warn({}, warning);
+  const reason = whyNoSodium();
+  if (reason === null) return;
+  logger.warn({ reason }, 'signatures are verified without libsodium, in 1.6 times the time, and made in twice');
 }

@@ -5,7 +5,6 @@
 
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
-import { whyNoSodium } from '../crypto/ed25519-backend.js';
 import { fileError, isDiskFull } from '../db/database-error.js';
 import { noteApi } from '../db/running-node.js';
 import { isForgotten } from '../journal/journal.js';
@@ -17,7 +16,7 @@ import { type Random, systemRandom } from '../lib/random.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { MetricsRegistry, noMetrics } from '../observability/metrics.js';
-import { type DescriptorPlan, descriptorLimit, planDescriptors } from './descriptors.js';
+import { type DescriptorPlan, descriptorLimit, planDescriptors, warnOfMachine } from './descriptors.js';
 import { readGenesis } from './genesis-file.js';
 import type { JointApi } from './joint-api.js';
 import { listening } from './listening.js';
@@ -210,7 +209,7 @@ export class Node implements Service {
     const opened = this.#opened;
     const folder = await openNodeFolder(this.#config, { ...shared, logger: this.#logger, metrics, opened });
     this.#room = folder.room;
-    this.#warn();
+    warnOfMachine(this.#descriptors, this.#logger);
     const network = await createNodeLinks(this.#config, {
       ...shared,
       nodeKey: folder.nodeKey,
@@ -244,16 +243,6 @@ export class Node implements Service {
     await this.#opened.closeAll((error) => {
       this.#logger.error({ err: error }, `closing failed: ${errorMessage(error)}`);
     });
-  }
-
-  #warn(): void {
-    if (this.#descriptors.warning !== undefined) this.#logger.warn({}, this.#descriptors.warning);
-    const reason = whyNoSodium();
-    if (reason === null) return;
-    this.#logger.warn(
-      { reason },
-      'signatures are verified without libsodium, in 1.6 times the time, and made in twice',
-    );
   }
 
   #createContext(folder: NodeFolder, network: RoleContext['network']): RoleContext {

@@ -4,12 +4,13 @@
  * the other end takes a second one that comes up as the sign that the first is dead.
  */
 
+import type { Clock } from '../../lib/clock.js';
 import { type Fault, fault, isFault, type Verdict } from '../../lib/fault.js';
 import { addressGroup } from '../../lib/ip-address.js';
 import { isOperator, type NodeRole } from '../../lib/roles.js';
 import type { Link } from '../network.js';
 import type { PeerIdentity, Side } from './handshake.js';
-import type { Stranger, StrangerPlaces } from './stranger-places.js';
+import { type Stranger, StrangerPlaces, type StrangerPlacesOptions } from './stranger-places.js';
 
 export interface LinkRegisterOptions {
   readonly ownRole: NodeRole;
@@ -17,7 +18,7 @@ export interface LinkRegisterOptions {
   readonly nodeKey: string;
   /** Node keys (hex) that may link in a role; a role that is not named is open to all. */
   readonly allowedKeys: Partial<Readonly<Record<NodeRole, readonly string[]>>>;
-  readonly places: StrangerPlaces;
+  readonly places: StrangerPlacesOptions;
 }
 
 /** A peer that was let in; to be released when its handshake fails or its link goes down. */
@@ -38,6 +39,7 @@ const DUPLICATE = fault(
 export class LinkRegister {
   readonly links: ReadonlySet<Link>;
   readonly #options: LinkRegisterOptions;
+  readonly #places: StrangerPlaces;
   readonly #links = new Set<Link>();
   readonly #byKey = new Map<string, Link>();
   /** Links by the address that this node dialed: what a peer says of its own address proves nothing. */
@@ -45,8 +47,9 @@ export class LinkRegister {
   /** Connections let in for each node key, links included. */
   readonly #admitted = new Map<string, number>();
 
-  constructor(options: LinkRegisterOptions) {
+  constructor(options: LinkRegisterOptions, clock: Clock) {
     this.#options = options;
+    this.#places = new StrangerPlaces(options.places, clock);
     this.links = this.#links;
   }
 
@@ -56,7 +59,7 @@ export class LinkRegister {
     if (wrong !== null) return wrong;
     let stranger: Stranger | undefined;
     if (side === 'listener' && !peer.trusted && !this.#isListed(peer)) {
-      const place = this.#options.places.take(host, addressGroup(host));
+      const place = this.#places.take(host, addressGroup(host));
       if (isFault(place)) return place;
       stranger = place;
     }
@@ -66,7 +69,7 @@ export class LinkRegister {
 
   release({ nodeKey, stranger }: Admission): void {
     this.#count(nodeKey, -1);
-    if (stranger !== undefined) this.#options.places.release(stranger);
+    if (stranger !== undefined) this.#places.release(stranger);
   }
 
   add(link: Link, reachedAt: string | undefined): void {
