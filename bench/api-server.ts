@@ -68,6 +68,8 @@ async function node(role: 'mempool' | 'storage'): Promise<FastifyInstance> {
       envelope: {
         enabled: true,
         requireCacheId: false,
+        walletRoutes: false,
+        answers: 'contract',
         blockByNum: 'blocks',
         cacheEntries: 10_000,
         cacheTtlSeconds: 3_600,

@@ -197,6 +197,8 @@ async function createApps() {
         envelope: {
           enabled: true,
           requireCacheId: false,
+          walletRoutes: false,
+          answers: 'contract',
           blockByNum: 'blocks',
           cacheEntries: 100,
           cacheTtlSeconds: 60,

@@ -31,7 +31,7 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   const { roles, api } = options;
   const keys = modules.keys ?? new ApiKeys(apiKeysOptions(roles, api), OPERATIONS);
   const log = new RequestLog({ ...modules, sink: modules.requestLines });
-  const errors = new ErrorAnswers({ ...modules, log });
+  const errors = new ErrorAnswers({ ...modules, log, isOriginal: options.envelope.answers === 'original' });
   const app = createServer(options, modules, errors);
   app.setErrorHandler(errors.onError);
   app.setNotFoundHandler(errors.onNotFound);

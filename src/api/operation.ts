@@ -56,6 +56,8 @@ export interface Operation {
   readonly apiKey?: boolean | 'optional';
   /** Permission that a key needs, when its permissions are limited. Every operation that takes a key has one. */
   readonly permission?: ApiPermission;
+  /** Of an older route: the operation under /v1 that does the same. A key may use the one if it may use the other. */
+  readonly twin?: Operation;
   /** True if it is never open to callers from other machines, whatever the configuration says. */
   readonly secret?: boolean;
   /** The answer may be long: it is written in slices, and refused with 503 while there are too many of them. */
@@ -113,6 +115,11 @@ export type Result<O extends Operation> = {
 /** True when it changes nothing at the node. */
 export function isRead({ method, reads = false }: Operation): boolean {
   return method === 'GET' || reads;
+}
+
+/** True when it is served to HEAD as well: not a stream, whose length is not known, nor a GET that changes something. */
+export function takesHead({ method, aliases = [], events, twin }: Operation): boolean {
+  return [method, ...aliases].includes('GET') && events === undefined && (twin === undefined || isRead(twin));
 }
 
 /** The members of an object schema, and whether they are required. */

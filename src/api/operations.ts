@@ -5,13 +5,15 @@ import type { Operation } from './operation.js';
 import { ROLE_APIS, rolesOf } from './roles.js';
 import { commonOperations } from './routes/common/operations.js';
 import { envelopeOperations } from './routes/envelope/operations.js';
+import { olderWalletOperations } from './routes/envelope/wallet-operations.js';
 import { eventOperations } from './routes/events/operations.js';
 
 type Groups =
   | typeof commonOperations
   | (typeof ROLE_APIS)[NodeRole]['operations']
   | typeof eventOperations
-  | typeof envelopeOperations;
+  | typeof envelopeOperations
+  | typeof olderWalletOperations;
 export type KnownOperation = Groups[number];
 
 /** Each once, although several roles may serve it. */
@@ -21,6 +23,7 @@ export const OPERATIONS: readonly KnownOperation[] = [
     ...NODE_ROLES.flatMap((role): readonly KnownOperation[] => ROLE_APIS[role].operations),
     ...eventOperations,
     ...envelopeOperations,
+    ...olderWalletOperations,
   ]),
 ];
 

@@ -37,6 +37,10 @@ export interface EnvelopeOptions {
   readonly enabled: boolean;
   /** Decision E1. */
   readonly requireCacheId: boolean;
+  /** Serves the wallet routes of the original node. */
+  readonly walletRoutes: boolean;
+  /** Statuses and shapes of the contract, or those of the original node (decision E10). */
+  readonly answers: 'contract' | 'original';
   /** Decision E9. */
   readonly blockByNum: 'blocks' | 'pairs';
   readonly cacheEntries: number;

@@ -7,7 +7,19 @@ import type { ApiOptions, ApiPlugin } from './options.js';
 import { SITES, type Site } from './pages/page-paths.js';
 import { holdingOperations } from './routes/chain/holding-operations.js';
 import { chainOperations } from './routes/chain/operations.js';
-import { type EnvelopeOperation, mempoolEnvelopes, storageEnvelopes } from './routes/envelope/operations.js';
+import {
+  type EnvelopeOperation,
+  mempoolEnvelopes,
+  postCreateItemAsset,
+  storageEnvelopes,
+} from './routes/envelope/operations.js';
+import {
+  minerEnvelopes,
+  type OlderOperation,
+  poolEnvelopes,
+  userEnvelopes,
+  walletEnvelopes,
+} from './routes/envelope/wallet-operations.js';
 import { createItem, mempoolOperations } from './routes/mempool/operations.js';
 import { miningOperations } from './routes/mining/operations.js';
 import { storageOperations } from './routes/storage/operations.js';
@@ -23,6 +35,8 @@ export interface RoleApi {
   readonly operations: readonly Operation[];
   /** Operations of the older routes. */
   readonly envelopes?: readonly EnvelopeOperation[];
+  /** Those that `envelope.wallet_routes` adds. */
+  readonly walletEnvelopes?: readonly (EnvelopeOperation | OlderOperation)[];
   readonly sites?: readonly Site[];
   /** Operations that the options open to callers without a key. */
   readonly open?: (api: ApiOptions['api']) => readonly Operation[];
@@ -44,6 +58,7 @@ export const ROLE_APIS = {
   mempool: {
     operations: mempoolOperations,
     envelopes: mempoolEnvelopes,
+    walletEnvelopes: poolEnvelopes,
     // Only where the client signs, so never where a wallet does: beside one, `itemRoutes` asks for the key of an item that it signs.
     open: ({ openItemCreation }) => (openItemCreation ? [createItem] : []),
     plugin: async () => (await import('./plugins/mempool.js')).mempool,
@@ -56,11 +71,13 @@ export const ROLE_APIS = {
   },
   miner: {
     operations: [...miningOperations, ...WALLET],
+    walletEnvelopes: [...walletEnvelopes, ...minerEnvelopes, postCreateItemAsset],
     sites: ['wallet'],
     plugin: async () => (await import('./plugins/miner.js')).miner,
   },
   user: {
     operations: [...WALLET, ...userOperations, ...toolOperations],
+    walletEnvelopes: [...walletEnvelopes, ...userEnvelopes, postCreateItemAsset],
     sites: ['wallet'],
     plugin: async () => (await import('./plugins/user.js')).user,
   },
@@ -73,8 +90,8 @@ export function apiOf(role: NodeRole): RoleApi {
 /** The roles that serve an operation; every node serves what is of no role. */
 export function rolesOf(operation: Operation): readonly NodeRole[] {
   const own = NODE_ROLES.filter((role) => {
-    const { operations, envelopes = [] } = apiOf(role);
-    return operations.includes(operation) || (envelopes as readonly Operation[]).includes(operation);
+    const { operations, envelopes = [], walletEnvelopes = [] } = apiOf(role);
+    return [...operations, ...envelopes, ...walletEnvelopes].includes(operation);
   });
   return own.length === 0 ? NODE_ROLES : own;
 }

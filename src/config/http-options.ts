@@ -145,9 +145,21 @@ export const api = group('The HTTP API.', {
 export const envelope = group('The older routes at the root of the API, with the x-cache-id header.', {
   enabled: flag({ default: true, description: 'Serves these routes.' }),
   require_cache_id: flag({ default: false, description: 'Refuses requests without x-cache-id.' }),
+  wallet_routes: flag({
+    default: false,
+    description:
+      'Serves the wallet routes of the original node too (make_payment, wallet_info, …), with the keys of their twins under /v1.',
+  }),
+  answers: choice(['contract', 'original'], {
+    default: 'contract',
+    description:
+      'Statuses and shapes: those of the contract, or those of the original node, which answers 500 where a rule refuses and takes ' +
+      'the good transactions of a list.',
+  }),
   block_by_num: choice(['blocks', 'pairs'], {
     default: 'blocks',
-    description: 'What block_by_num answers: {"blocks": [...]}, or a list of [hash, block] pairs.',
+    description:
+      'What block_by_num answers: {"blocks": [...]}, or a list of [hash, block] pairs; the original adds its place to each.',
   }),
   cache_entries: integer({
     minimum: 1,

@@ -87,7 +87,9 @@ describe('protected routes', () => {
   });
 
   it('open to a key with permissions only for what these allow, and each has one', async () => {
-    const marked: readonly Operation[] = OPERATIONS.filter((operation) => 'apiKey' in operation && operation.apiKey);
+    // An older route has what its twin has: `wallet-routes.test.ts`.
+    const all: readonly Operation[] = OPERATIONS;
+    const marked = all.filter(({ apiKey, twin }) => apiKey && twin === undefined);
     expect(marked.filter(({ permission }) => permission === undefined).map(({ id }) => id)).toEqual([]);
     const opened = (...permissions: ApiPermission[]) => {
       const key = { name: 'shop', key: 'a-key-of-the-shop' };

@@ -145,6 +145,8 @@ describe('examples', () => {
           'offerTrade',
           'acceptTrade',
           'changePassphrase',
+          'envelopeMakePayment',
+          'envelopeMakeIpPayment',
           'envelopeBlockchainEntry',
         ].includes(id);
         if (!expected) expect([id, sent.status < 300, sent.text]).toEqual([id, true, sent.text]);

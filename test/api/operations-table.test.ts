@@ -28,6 +28,7 @@ const SOURCES = [
   'openapi',
   'chain-index',
   'docs.e2e',
+  'wallet-routes',
 ]
   .map((name) => `api/${name}.test.ts`)
   .map((name) => ({ name, text: readFileSync(`${TESTS}${name}`, 'utf8') }));

@@ -8,11 +8,15 @@ import { devAccounts } from '../../src/config/dev-accounts.js';
 import { useDevNetwork } from '../support/dev-network.js';
 import { createTwoWayClient, keypair, type Relay, startRelay, type TwoWayClient } from './two-way-client.js';
 
-const network = useDevNetwork();
+const networks = {
+  contract: useDevNetwork(),
+  original: useDevNetwork({ 'envelope.answers': 'original', 'envelope.wallet_routes': true }),
+};
 describe.each([
-  ['at the addresses of the nodes', false, 0],
-  ['at one address', true, 2],
-] as const)('%s', (_where, isOne, from) => {
+  ['at the addresses of the nodes', false, 0, networks.contract],
+  ['at one address', true, 2, networks.contract],
+  ['with the answers of the original node', true, 0, networks.original],
+] as const)('%s', (_where, isOne, from, network) => {
   let relay: Relay;
   let hosts: { readonly mempool: string; readonly storage: string; readonly relay: string };
   let alice: TwoWayClient;
@@ -107,7 +111,47 @@ describe.each([
       const reply = await alice.post(hosts.mempool, 'create_transactions', [
         { inputs: [], outputs: [], version: 2, druid_info: null },
       ]);
-      expect(reply).toMatchObject({ id: null, status: 'Error', content: null });
+      const isOriginal = network === networks.original;
+      expect(reply).toMatchObject({ status: 'Error', content: isOriginal ? 'null' : null });
     });
+  });
+});
+
+describe('a program that operates a wallet of the original node', () => {
+  async function call(node: 'user' | 'miner' | 'mempool', route: string, body?: unknown): Promise<unknown> {
+    const response = await fetch(`${networks.original().urls[node]}/${route}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const reply = (await response.json()) as { status: string; reason: string; content: unknown };
+    expect([route, reply.reason, reply.status === 'Error']).toEqual([route, reply.reason, false]);
+    return reply.content;
+  }
+
+  it('pays an address of the miner, sees it confirmed, and sees it in both wallets', async () => {
+    const address = (await call('miner', 'payment_address')) as string;
+    const paid = (await call('user', 'make_payment', { address, amount: 4_321, passphrase: '', locktime: null })) as {
+      readonly success: boolean;
+      readonly tx_hash: string;
+      readonly tx: { readonly outputs: readonly unknown[] };
+    };
+    expect(paid).toMatchObject({ success: true, reason: 'Payment transaction pending' });
+    expect(paid.tx.outputs[0]).toEqual({ value: { Token: 4_321 }, locktime: 0, script_public_key: address });
+    await expect
+      .poll(() => call('mempool', 'transaction_status', [paid.tx_hash]))
+      .toMatchObject({ [paid.tx_hash]: { status: 'Confirmed' } });
+    await expect
+      .poll(() => call('miner', 'wallet_info'))
+      .toMatchObject({ addresses: { [address]: [{ out_point: { t_hash: paid.tx_hash, n: 0 } }] } });
+    const outgoing = (await call('user', 'outgoing_transactions')) as readonly (readonly [string, unknown])[];
+    expect(outgoing.at(-1)).toEqual([paid.tx_hash, paid.tx]);
+  });
+
+  it('moves a key from one wallet to the other', async () => {
+    const address = (await call('miner', 'payment_address')) as string;
+    const { addresses } = (await call('miner', 'export_keypairs')) as { addresses: Record<string, unknown> };
+    expect(await call('user', 'import_keypairs', { addresses: { [address]: addresses[address] } })).toEqual([address]);
+    expect(await call('user', 'update_running_total', ['all'])).toBe('null');
   });
 });

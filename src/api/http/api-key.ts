@@ -98,7 +98,8 @@ export class ApiKeys {
    * The name of the key by which the caller may use the operation; empty where it needs none. Throws `missing_api_key` or
    * `invalid_api_key` when the caller may not.
    */
-  check(operation: Operation, caller: Caller): string {
+  check({ twin, ...own }: Operation, caller: Caller): string {
+    const operation = twin ?? own;
     if (!operation.apiKey || this.#openIds.has(operation.id)) return '';
     if (this.#isOpen && this.#isOpenTo(operation, caller)) return '';
     if (caller.apiKey === undefined || caller.apiKey === '') {
@@ -137,7 +138,7 @@ function readKey({ name, key, sha256, routes, permissions }: ApiKeyOptions, know
 
 /** Every protected route in the forms that keys may name: with its method, and with `*` for any. */
 function routesOf(operations: readonly Operation[]): ReadonlySet<string> {
-  const protectedOnes = operations.filter((operation) => operation.apiKey);
+  const protectedOnes = operations.filter(({ apiKey, twin }) => apiKey && twin === undefined);
   return new Set(protectedOnes.flatMap(({ method, path }) => [`${method} ${path}`, `* ${path}`]));
 }
 

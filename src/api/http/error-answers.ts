@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Logger } from '../../lib/logger.js';
-import type { Operation } from '../operation.js';
+import { type Operation, takesHead } from '../operation.js';
 import { OPERATIONS } from '../operations.js';
 import { rolesOf } from '../roles.js';
 import { errorEnvelope } from '../routes/envelope/envelope.js';
@@ -18,6 +18,8 @@ import { setCommonHeaders } from './request-id.js';
 import type { RequestLog } from './request-log.js';
 
 export interface ErrorModules {
+  /** True if envelopes are those of the original node (`envelope.answers`). */
+  readonly isOriginal?: boolean;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly log: RequestLog;
@@ -51,7 +53,7 @@ export class ErrorAnswers {
     this.#notServed ??= new NotServed([...request.server.operations], OPERATIONS);
     const error = this.#notServed.error(request.method, pathOf(request.url));
     request.routingError = error.code;
-    sendError(reply, error, request);
+    sendError(reply, error, request, this.#modules.isOriginal);
   };
 
   /** Handles requests with an invalid path, for which no route was searched and no hook has run. */
@@ -68,15 +70,15 @@ export class ErrorAnswers {
       const fields = { request_id: request.id, error: errorMessage(error), stack };
       this.#modules.logger.error(fields, 'request failed inside the node');
     }
-    sendError(reply, shown, request);
+    sendError(reply, shown, request, this.#modules.isOriginal);
   }
 }
 
-function sendError(reply: FastifyReply, error: TesseraError, request: FastifyRequest): void {
+function sendError(reply: FastifyReply, error: TesseraError, request: FastifyRequest, isOriginal = false): void {
   request.errorCode = error.code;
   reply.headers(problemHeaders(error));
   if (!isProblemPath(pathOf(request.url))) {
-    const { status, json } = errorEnvelope(error);
+    const { status, json } = errorEnvelope(error, isOriginal ? callOf(request) : undefined);
     reply.code(status).header('content-type', JSON_MEDIA_TYPE).send(json);
     return;
   }
@@ -84,6 +86,11 @@ function sendError(reply: FastifyReply, error: TesseraError, request: FastifyReq
   // As bytes: Fastify would add a charset to a string, which this media type does not have.
   const bytes = Buffer.from(stringifyExact(problem), 'utf8');
   reply.code(problem.status).header('content-type', PROBLEM_MEDIA_TYPE).send(bytes);
+}
+
+function callOf({ headers, operation }: FastifyRequest) {
+  const route = operation?.path.split('/')[1] ?? 'null';
+  return { id: String(headers['x-cache-id'] ?? ''), route };
 }
 
 function pathOf(url: string): string {
@@ -127,20 +134,20 @@ class NotServed {
     const other = this.#anywhere.find(({ pattern, methods }) => pattern.test(path) && methods.includes(method));
     if (other !== undefined) {
       const roles = rolesOf(other.operation).join(' and ');
-      return new TesseraError('not_found', `This node does not serve the route; ${roles} nodes do.`);
+      const where = other.operation.twin === undefined ? '' : ' where envelope.wallet_routes is true';
+      return new TesseraError('not_found', `This node does not serve the route; ${roles} nodes do${where}.`);
     }
     return new TesseraError('not_found', 'There is no such route. GET /v1/openapi.json describes those of this node.');
   }
 }
 
 function knownPathOf(operation: Operation): KnownPath {
-  const { path, method, aliases = [], events } = operation;
+  const { path, method, aliases = [] } = operation;
   const source = path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+');
   const methods = [method, ...aliases];
   return {
     pattern: new RegExp(`^${source}$`),
-    // A stream has no HEAD: what it would send is not known in advance.
-    methods: methods.includes('GET') && events === undefined ? [...methods, 'HEAD'] : methods,
+    methods: takesHead(operation) ? [...methods, 'HEAD'] : methods,
     operation,
   };
 }

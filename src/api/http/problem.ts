@@ -227,13 +227,36 @@ const ENVELOPE_FAULTS: ReadonlySet<ErrorCode> = new Set([
   'storage_unreachable',
   'too_many_ancestors',
   'mempool_full',
+  'peer_unreachable',
+  'no_wallet',
+  'wallet_unreadable',
+  'wallet_write_failed',
+  'refresh_failed',
+  'not_mining',
+  'cannot_pay',
   'internal_error',
 ]);
-const ENVELOPE_KEPT: ReadonlySet<number> = new Set([404, 405, 413, 415, 421, 429, 503]);
+const ENVELOPE_KEPT: ReadonlySet<number> = new Set([401, 404, 405, 413, 415, 421, 429, 503]);
 const ENVELOPE_NOT_FOUND: ReadonlySet<ErrorCode> = new Set(['entry_not_found', 'block_not_found', 'no_blocks']);
 
-/** The HTTP status of a code on an envelope route: client errors are 400, and so are transactions that rules refuse. */
-export function envelopeStatusOf(code: ErrorCode): number {
+/** What the original node answers else where a rule refuses (decision E10). */
+const ORIGINAL_STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
+  transaction_rejected: 500,
+  double_spend: 500,
+  unknown_input: 500,
+  invalid_signature: 500,
+  no_addresses: 500,
+  blank_passphrase: 401,
+  no_blocks: 204,
+};
+
+/**
+ * The HTTP status of a code on an envelope route: client errors are 400, and so are transactions that rules refuse, unless the
+ * answers are those of the original node.
+ */
+export function envelopeStatusOf(code: ErrorCode, isOriginal = false): number {
+  const original = ORIGINAL_STATUS[code];
+  if (isOriginal && original !== undefined) return original;
   if (ENVELOPE_FAULTS.has(code)) return 500;
   if (ENVELOPE_NOT_FOUND.has(code)) return 400;
   const status = statusOf(code);

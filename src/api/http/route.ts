@@ -16,7 +16,7 @@ import type {
   RouteHandlerMethod,
   RouteOptions,
 } from 'fastify';
-import { fastifyPath, type Operation, type Result } from '../operation.js';
+import { fastifyPath, type Operation, type Result, takesHead } from '../operation.js';
 import type { Answerable } from './answers.js';
 import type { PlannedAnswer } from './long-answers.js';
 
@@ -63,6 +63,7 @@ export function addRoutes<const Group extends readonly Operation[]>(
   for (const operation of group) {
     if (app.operations.has(operation)) continue;
     const handler = byId[operation.id] as RouteHandlerMethod;
+    app.handlers.set(operation, handler as Handler<Operation>);
     const status = Number(Object.keys(operation.success)[0] ?? 200);
     const answering = status === 200 ? handler : answersWith(status, handler);
     app.route({ ...routeOf(operation), handler: operation.long ? longHandler(answering) : answering });
@@ -71,22 +72,24 @@ export function addRoutes<const Group extends readonly Operation[]>(
 
 /** Everything of a route but its handler. */
 export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
-  const { method, aliases = [], path, body, events } = operation;
+  const { method, aliases = [], path, body } = operation;
   return {
     method: [method, ...aliases],
     url: fastifyPath(path),
     config: { operation },
     schema: schemaOf(operation),
-    // A stream is not known in advance.
-    ...(events === undefined ? {} : { exposeHeadRoute: false }),
+    exposeHeadRoute: takesHead(operation),
     ...(body?.optional ? { preValidation: emptyBodyIsObject } : {}),
   };
 }
 
-/** Bodies of envelope routes have many forms and are read by `envelope/requests.ts`; their schemas are documentation. */
-function schemaOf({ family, params, query, body, success }: Operation): FastifySchema {
+/**
+ * Bodies of envelope routes have many forms and are read by `envelope/requests.ts`; their schemas are documentation, but for those
+ * of wallet routes.
+ */
+function schemaOf({ family, twin, params, query, body, success }: Operation): FastifySchema {
   const response = { response: answersOf(success) };
-  if (family === 'envelope') return response;
+  if (family === 'envelope' && twin === undefined) return response;
   return {
     ...(params && { params }),
     ...(query && { querystring: query }),

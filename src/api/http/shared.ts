@@ -16,6 +16,7 @@ import { clientAddress } from './client-address.js';
 import { addJsonBodyParser } from './json.js';
 import { refusedBodies } from './refused-bodies.js';
 import { type RequestLog, requestLog } from './request-log.js';
+import type { Handler } from './route.js';
 import { sharedValidators } from './validator.js';
 import { type AllowedOrigins, isOfThisMachine } from './web-pages.js';
 
@@ -23,12 +24,15 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The operations that this app serves, in the order in which they were added. */
     readonly operations: Set<Operation>;
+    /** Handlers of operations, for the older routes that do the same. */
+    readonly handlers: Map<Operation, Handler<Operation>>;
   }
 }
 
 const mountedOperations = fp((app, _options, done) => {
   const operations = new Set<Operation>();
   app.decorate('operations', operations);
+  app.decorate('handlers', new Map());
   app.addHook('onRoute', ({ config }) => {
     if (config?.operation !== undefined) operations.add(config.operation);
   });

@@ -27,6 +27,8 @@ const TAGS: Readonly<Record<string, string>> = {
   Events: 'Events of the node as they happen. An extension of the interface.',
   Health: 'For supervisors and load balancers.',
   Dev: 'Of dev networks only: a faucet, blocks on request, the clock, snapshots.',
+  'Older wallet routes':
+    'Of nodes with `envelope.wallet_routes`: what the original node serves for its wallet, in envelopes.',
   Envelope: 'The older routes: every answer is wrapped in an envelope, and x-cache-id makes repeated requests safe.',
 };
 

@@ -43,6 +43,8 @@ function apiOptions(roles: readonly NodeRole[], api: Partial<ApiOptions['api']> 
     envelope: {
       enabled: true,
       requireCacheId: false,
+      walletRoutes: true,
+      answers: 'contract',
       blockByNum: 'blocks',
       cacheEntries: 10_000,
       cacheTtlSeconds: 3_600,

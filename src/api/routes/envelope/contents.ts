@@ -1,8 +1,9 @@
 /** Contents of envelope answers: one form with what the contract names and what existing clients read (decision E6). */
 
 import { encodeTransaction } from '../../../chain/codec.js';
+import { transactionHash } from '../../../chain/hash.js';
 import { assetView } from '../../../chain/json.js';
-import type { Asset } from '../../../chain/types.js';
+import type { Asset, Transaction } from '../../../chain/types.js';
 import { toHex } from '../../../lib/bytes.js';
 import { parseExactJson } from '../../../lib/json.js';
 import type { Balances, CreatedItem, Holdings, SubmittedTransaction } from '../../../mempool/service.js';
@@ -41,6 +42,21 @@ export function createdItem({ asset, toAddress, txHash }: CreatedItem) {
     item_amount: amount,
     metadata,
   };
+}
+
+/** Of every transaction of a list, as the original node answers: its last output. */
+export function originalTransactions(transactions: readonly Transaction[]): ReadonlyMap<string, unknown> {
+  return new Map(
+    transactions.map((transaction) => {
+      const last = transaction.outputs.at(-1);
+      const asset = last === undefined ? { Token: 0 } : assetView(last.value);
+      return [transactionHash(transaction), [last?.scriptPublicKey ?? '', { asset, extra_info: null }]];
+    }),
+  );
+}
+
+export function originalItem({ asset, toAddress, txHash }: CreatedItem) {
+  return { asset: { asset: assetView(asset), extra_info: null }, to_address: toAddress, tx_hash: txHash };
 }
 
 /** `total` and `address_list` for clients, `balances` for the contract, with zero for addresses that hold nothing. */
@@ -100,6 +116,11 @@ export function latestBlock(latest: LatestBlock) {
   return blockContent(latest.hash, block.block);
 }
 
+/** `{"block": {header, transactions}}`, as it is stored. */
+export function originalLatest({ json }: LatestBlock): unknown {
+  return (parseExactJson(json) as unknown as { block: unknown }).block;
+}
+
 /** The stored block as the contract shows it. */
 function blockOf(entry: StoredEntry) {
   return blockContent(entry.key, entryJson(entry).data.block);
@@ -130,4 +151,12 @@ export function entryTuple(entry: StoredEntry | undefined) {
   if (entry === undefined) return ['', '', ''];
   const { data, item_meta } = entryJson(entry);
   return [entry.key, data, item_meta];
+}
+
+/** As `entryTuple`, with the place under the name of its kind, as the original node answers. */
+export function originalTuple(entry: StoredEntry | undefined) {
+  if (entry === undefined) return entryTuple(entry);
+  const { data, item_meta } = entryJson(entry);
+  const { type, ...place } = item_meta as Readonly<Record<string, unknown>>;
+  return [entry.key, data, { [type === 'block' ? 'Block' : 'Tx']: place }];
 }

@@ -9,15 +9,26 @@ import { envelopeStatusOf } from '../../http/problem.js';
 const CACHE_ID = /^[a-z0-9]{32}$/;
 
 /** A success, with its members in the order of the existing network. */
-export function successEnvelope(id: string, reason: string, route: string, content: unknown) {
-  return { id, status: 'Success', reason, route, content } as const;
+export function successEnvelope(
+  id: string,
+  reason: string,
+  route: string,
+  content: unknown,
+  status: 'Success' | 'InProgress' = 'Success',
+) {
+  return { id, status, reason, route, content };
 }
 
-/** An error: all members that identify the call are null. */
-export function errorEnvelope(error: TesseraError): { readonly status: number; readonly json: string } {
-  const status = envelopeStatusOf(error.code);
+/**
+ * An error: all members that identify the call are null. Given the call, it is that of the original node (decision E10), which names
+ * the call, and has no content as a text.
+ */
+export function errorEnvelope(error: TesseraError, call?: { readonly id: string; readonly route: string }) {
+  const status = envelopeStatusOf(error.code, call !== undefined);
+  const named = call === undefined ? { id: null, route: null, content: null } : { ...call, content: 'null' };
   const reason = `${STATUS_CODES[status] ?? 'Error'}: ${error.message}`;
-  return { status, json: stringifyExact({ id: null, status: 'Error', reason, route: null, content: null }) };
+  const { id, route, content } = named;
+  return { status, json: stringifyExact({ id, status: 'Error', reason, route, content }) };
 }
 
 /** The id of a request, '' when it has none. Throws `invalid_request` when it is malformed, or missing and required. */

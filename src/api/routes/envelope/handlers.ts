@@ -3,10 +3,12 @@
  * `x-cache-id`. A node mounts the routes of its roles, and always `debug_data` (decision E8).
  */
 
-import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import type { Transaction } from '../../../chain/types.js';
 import { sha3Hex } from '../../../crypto/sha3.js';
-import { TesseraError } from '../../../lib/errors.js';
+import { isTesseraError, TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
+import type { MempoolService } from '../../../mempool/service.js';
 import { clientAddress } from '../../http/client-address.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
 import { LazyList } from '../../http/lazy-list.js';
@@ -14,9 +16,13 @@ import { PlannedAnswer } from '../../http/long-answers.js';
 import { routeOf } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import type { ApiModules, EnvelopeOptions, NodeInfo } from '../../options.js';
+import { isForWallet } from '../items/handlers.js';
 import { balanceAnswer } from '../mempool/balance-answer.js';
+import { itemCreationOf } from '../mempool/handlers.js';
+import { createItem } from '../mempool/operations.js';
 import { readTransactions } from '../mempool/read-transactions.js';
 import { readEntries } from '../storage/read-entries.js';
+import { balanceView } from '../views.js';
 import {
   blockPair,
   blocksOf,
@@ -25,24 +31,33 @@ import {
   entryTuple,
   fetchedBalances,
   latestBlock,
+  originalItem,
+  originalLatest,
+  originalTransactions,
+  originalTuple,
   singleEntry,
 } from './contents.js';
 import { cacheIdOf, successEnvelope } from './envelope.js';
 import { IdempotencyCache } from './idempotency.js';
 import { commonEnvelopes, type EnvelopeOperation, type mempoolEnvelopes, type storageEnvelopes } from './operations.js';
-import { readAddresses, readBlockNumbers, readItemCreation, readKeys, transactionsOf } from './requests.js';
+import { readAddresses, readBlockNumbers, readItem, readKeys, transactionsOf } from './requests.js';
+import type { OlderOperation } from './wallet-operations.js';
 
 export interface EnvelopeRoutes {
   readonly options: EnvelopeOptions & { readonly batch: number };
   /** Operations of the roles of the node. */
-  readonly operations: readonly EnvelopeOperation[];
+  readonly operations: readonly (EnvelopeOperation | OlderOperation)[];
   readonly modules: Pick<ApiModules, 'clock' | 'node' | 'keptAnswers'>;
 }
 
 const RETRIEVED = 'Database item(s) successfully retrieved';
 
-/** A reason for people, and a function that makes the content of an answer from a body. */
-type Content = readonly [reason: string, content: (body: unknown, sender: string) => unknown];
+/** A reason for people, and a function that makes the content of an answer; `status` is `Success` by default. */
+type Content = readonly [
+  reason: string,
+  content: (request: FastifyRequest, sender: string, reply: FastifyReply) => unknown,
+  status?: 'InProgress' | undefined,
+];
 /** One for each operation of a group; a missing one is a type error. */
 type Contents<Group extends readonly Operation[]> = { readonly [Id in Group[number]['id']]: Content };
 
@@ -50,27 +65,31 @@ export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { opt
   addJsonBodyParser(app, true);
   app.decorateRequest('rawBody', null);
   const cache = modules.keptAnswers ?? IdempotencyCache.of(options, modules);
-  const served = [...operations, ...commonEnvelopes];
+  const served = [...new Set([...operations, ...commonEnvelopes])];
   const contents: Readonly<Record<EnvelopeOperation['id'], Content>> = {
     ...mempoolContents(app, options),
     ...storageContents(app, options),
-    envelopeDebugData: ['Debug data successfully retrieved', () => debugData(modules.node, served.map(nameOf))],
+    envelopeDebugData: [
+      'Debug data successfully retrieved',
+      () => debugData(modules.node, [...new Set(served.map(nameOf))]),
+    ],
   };
   for (const operation of served) {
-    addRoute(app, operation, contents[operation.id], { cache, requireCacheId: options.requireCacheId });
+    const content = 'twin' in operation ? contentOfTwin(operation) : contents[operation.id];
+    addRoute(app, operation, content, { cache, requireCacheId: options.requireCacheId });
   }
   done();
 };
 
 /** The name of a route in its envelopes. */
 function nameOf({ path }: Operation): string {
-  return path.slice(1);
+  return path.split('/')[1] ?? '';
 }
 
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  [reason, contentOf]: Content,
+  [reason, contentOf, status]: Content,
   { cache, requireCacheId }: { readonly cache: IdempotencyCache; readonly requireCacheId: boolean },
 ): void {
   const name = nameOf(operation);
@@ -78,43 +97,90 @@ function addRoute(
     ...routeOf(operation),
     async handler(request, reply) {
       const id = cacheIdOf(request.headers['x-cache-id'], requireCacheId);
-      const envelope = (content: unknown) => successEnvelope(id, reason, name, content);
+      const envelope = (content: unknown) => successEnvelope(id, reason, name, content, status);
       const answer = async () => {
-        const content = await contentOf(request.body, addressGroup(clientAddress(request)));
+        const content = await contentOf(request, addressGroup(clientAddress(request)), reply);
         const whole = content instanceof PlannedAnswer ? content.within(envelope) : envelope(content);
         return app.longAnswers.json(whole, reply, !operation.long);
       };
-      const body = id === '' ? '' : sha3Hex(request.rawBody ?? '');
-      const json = id === '' ? await answer() : await cache.run(id, name, body, answer);
+      // Private keys are not kept.
+      const isKept = id !== '' && operation.secret !== true;
+      const body = isKept ? sha3Hex(`${request.url}\n${sha3Hex(request.rawBody ?? '')}`) : '';
+      const json = isKept ? await cache.run(id, name, body, answer) : await answer();
       return reply.type(JSON_MEDIA_TYPE).send(json);
     },
   });
 }
 
+/** What an older wallet route answers, made of what its twin does. */
+function contentOfTwin({ twin, differences }: OlderOperation): Content {
+  const { reason, asks, shows = (result: unknown) => result, fails, status } = differences;
+  const content: Content[1] = async (request, _sender, reply) => {
+    const { body, params } = request as { body: object; params: { part: string } };
+    try {
+      const result = await askTwin(twin, Object.assign(request, asks?.(body, params)), reply);
+      return await shows(result, body, request);
+    } catch (error) {
+      const isRefused = isTesseraError(error, 'insufficient_funds') || isTesseraError(error, 'payment_refused');
+      if (fails === undefined || !isRefused) throw error;
+      return fails(error.message);
+    }
+  };
+  return [reason, content, status];
+}
+
+/**
+ * What the handler of an operation under /v1 returns. The `x-cache-id` is the key of what it pays, so that a repetition pays no
+ * second time, even after a restart.
+ */
+async function askTwin(twin: Operation, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+  const { headers, server } = request;
+  if (twin.idempotencyKey && headers['x-cache-id']) headers['idempotency-key'] ??= headers['x-cache-id'];
+  const result = await server.handlers.get(twin)?.(request, reply);
+  reply.code(200);
+  return Object(result);
+}
+
 type Options = EnvelopeRoutes['options'];
 
-function mempoolContents({ services, slices }: FastifyInstance, { batch }: Options): Contents<typeof mempoolEnvelopes> {
+function mempoolContents(
+  app: FastifyInstance,
+  { batch, walletRoutes, answers }: Options,
+): Contents<typeof mempoolEnvelopes> {
+  const { services, slices } = app;
+  const isOriginal = answers === 'original';
   return {
     envelopeCreateTransactions: [
-      'Transaction/s successfully created',
-      async (body, sender) => {
+      isOriginal ? 'Transaction(s) processing' : 'Transaction/s successfully created',
+      async ({ body }, sender) => {
         const { mempool } = services;
         const { list, placeOf } = transactionsOf(body, batch);
-        return createdTransactions(
-          await mempool.submit(await readTransactions(list, placeOf, () => slices.turn(sender)), sender),
-        );
+        const transactions = await readTransactions(list, placeOf, () => slices.turn(sender));
+        if (!isOriginal) return createdTransactions(await mempool.submit(transactions, sender));
+        await submitGood(mempool, transactions, sender);
+        return originalTransactions(transactions);
       },
     ],
     envelopeCreateItemAsset: [
       'Item asset(s) created',
-      async (body, sender) => createdItem(await services.mempool.createItem(readItemCreation(body), sender)),
+      async (request, sender, reply) => {
+        const item = readItem(request.body);
+        if (walletRoutes && isForWallet(app, item)) {
+          await askTwin(createItem, Object.assign(request, { body: item }), reply);
+          return item.item_amount;
+        }
+        const created = await services.mempool.createItem(itemCreationOf(item), sender);
+        return isOriginal ? originalItem(created) : createdItem(created);
+      },
     ],
     envelopeFetchBalance: [
       'Balance successfully fetched',
-      (body) => {
+      ({ body }) => {
         const { mempool } = services;
         const addresses = readAddresses(body, batch);
-        return balanceAnswer(mempool, addresses, (balances) => fetchedBalances(addresses, balances));
+        return balanceAnswer(mempool, addresses, (balances) =>
+          isOriginal ? balanceView(balances) : fetchedBalances(addresses, balances),
+        );
       },
     ],
     envelopeIssuedSupply: ['Successfully fetched issued supply', () => services.mempool.supply().issued],
@@ -122,36 +188,57 @@ function mempoolContents({ services, slices }: FastifyInstance, { batch }: Optio
   };
 }
 
+/** Refusals of a single transaction, for which the original node leaves it out of a list (decision E10). */
+const REFUSED = ['transaction_rejected', 'double_spend', 'unknown_input', 'invalid_signature'] as const;
+
+/** Admits those of a list that the rules allow; throws a refusal when there are none. */
+async function submitGood(mempool: MempoolService, list: readonly Transaction[], sender: string): Promise<void> {
+  try {
+    await mempool.submit(list, sender);
+  } catch (error) {
+    if (list.length < 2 || !REFUSED.some((code) => isTesseraError(error, code))) throw error;
+    let refusals = 0;
+    for (const transaction of list) {
+      await submitGood(mempool, [transaction], sender).catch((refusal) => {
+        if (++refusals === list.length || !REFUSED.some((code) => isTesseraError(refusal, code))) throw refusal;
+      });
+    }
+  }
+}
+
 function storageContents(
   { services, longAnswers }: FastifyInstance,
-  { batch, blockByNum }: Options,
+  { batch, blockByNum, answers }: Options,
 ): Contents<typeof storageEnvelopes> {
+  const isOriginal = answers === 'original';
   return {
     envelopeLatestBlock: [
       RETRIEVED,
       async () => {
         const latest = await services.storage.latest();
         if (latest === undefined) throw new TesseraError('no_blocks', 'No block stored yet.');
-        return latestBlock(latest);
+        return isOriginal ? originalLatest(latest) : latestBlock(latest);
       },
     ],
     envelopeBlockByNum: [
       RETRIEVED,
-      async (body) => {
+      async ({ body }) => {
         const { storage } = services;
         const nums = readBlockNumbers(body, batch);
         const entries = await readEntries(nums, (num) => storage.blockAt(num), longAnswers);
+        if (isOriginal) return LazyList.of(entries, originalTuple);
         if (blockByNum === 'pairs') return LazyList.of(entries, blockPair);
         return blocksOf(entries.filter((entry) => entry !== undefined));
       },
     ],
     envelopeBlockchainEntry: [
       RETRIEVED,
-      async (body) => {
+      async ({ body }) => {
         const { storage } = services;
         const keys = readKeys(body, batch);
         if (typeof keys !== 'string') {
-          return LazyList.of(await readEntries(keys, (key) => storage.entry(key), longAnswers), entryTuple);
+          const entries = await readEntries(keys, (key) => storage.entry(key), longAnswers);
+          return LazyList.of(entries, isOriginal ? originalTuple : entryTuple);
         }
         const entry = await storage.entry(keys);
         if (entry === undefined) throw new TesseraError('entry_not_found', 'no entry is stored under this key.');

@@ -15,21 +15,21 @@ import {
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
-import { GENESIS_HASH_SPEC } from '../mempool/schemas.js';
+import { CreateItemRequest, GENESIS_HASH_SPEC } from '../mempool/schemas.js';
 import { BlockHeader } from '../storage/schemas.js';
 
 const older = section('Envelope', 'envelope');
 
 /** Any value: its form depends on the request. */
-const Any = Type.Unsafe<unknown>({});
+export const Any = Type.Unsafe<unknown>({});
 
 /** Always null. Generators know no type that is nothing else. */
-const Nothing = Nullable(Type.String(), { description: 'Always null.' });
+export const Nothing = Nullable(Type.String(), { description: 'Always null.' });
 
-function envelope(content: TSchema) {
+export function envelope(content: TSchema) {
   return Type.Object({
     id: Nullable(Type.String(), { description: 'The x-cache-id of the request; empty without one.' }),
-    status: Enum(['Success', 'Error']),
+    status: Enum(['Success', 'InProgress', 'Error']),
     reason: Type.String({ description: 'For people.' }),
     route: Nullable(Type.String(), { description: 'Name of the route.' }),
     content,
@@ -136,17 +136,14 @@ const Specification = (description: string) =>
   });
 
 export const postCreateItemAsset = older.post('envelopeCreateItemAsset', '/create_item_asset', {
-  summary: 'Create items, signed by the client',
+  summary: 'Create items',
+  description:
+    'The client signs. On a node with a wallet, where `envelope.wallet_routes` is set, the wallet does: it asks for the key of ' +
+    'POST /v1/items, and answers the number of items.',
   body: {
     schema: Type.Object(
       {
-        item_amount: Int64({ minimum: 1, description: 'Number of items to create.' }),
-        script_public_key: Address(),
-        public_key: Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'Hex ed25519 key of the creator.' }),
-        signature: Type.String({
-          pattern: '^[0-9a-fA-F]{128}$',
-          description: 'Hex signature over the hex text of SHA3-256("Item:<item_amount>").',
-        }),
+        ...CreateItemRequest.properties,
         genesis_hash_spec: Type.Optional(
           Specification('Create or Default in any case; also an object with that only key. Without it: Default.'),
         ),
@@ -176,13 +173,16 @@ export const postCreateItemAsset = older.post('envelopeCreateItemAsset', '/creat
     200: {
       description: 'Created.',
       schema: envelope(
-        Type.Object({
-          asset: Type.Object({ asset: Type.Object({ Item: Any }), extra_info: Nothing }),
-          to_address: Type.String(),
-          tx_hash: TransactionHash(),
-          item_amount: Int64(),
-          metadata: Nullable(Type.String()),
-        }),
+        Type.Union([
+          Type.Object({
+            asset: Type.Object({ asset: Type.Object({ Item: Any }), extra_info: Nothing }),
+            to_address: Type.String(),
+            tx_hash: TransactionHash(),
+            item_amount: Int64(),
+            metadata: Nullable(Type.String()),
+          }),
+          Int64(),
+        ]),
       ),
     },
   },
@@ -196,6 +196,8 @@ export const postCreateItemAsset = older.post('envelopeCreateItemAsset', '/creat
     'outcome_unknown',
     'mempool_unreachable',
     'idempotency_conflict',
+    ...(['missing_api_key', 'invalid_api_key', 'payment_refused', 'no_wallet', 'cannot_pay'] as const),
+    ...(['wallet_unreadable', 'wallet_write_failed'] as const),
   ],
 });
 

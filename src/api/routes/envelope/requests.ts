@@ -4,9 +4,8 @@ import { hasValidAddressLength } from '../../../chain/address.js';
 import type { GenesisHashSpec } from '../../../chain/types.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { stringifyExact } from '../../../lib/json.js';
-import type { ItemCreation } from '../../../mempool/service.js';
 import { INT64_MAX } from '../../schemas/scalars.js';
-import { itemCreationOf } from '../mempool/handlers.js';
+import type { CreateItemRequest } from '../mempool/schemas.js';
 
 type JsonObject = { readonly [key: string]: unknown };
 
@@ -61,17 +60,17 @@ export function readKeys(body: unknown, limit: number): string | readonly string
   );
 }
 
-/** An item creation under either name of its specification (docs/clients.md#c10). */
-export function readItemCreation(body: unknown): ItemCreation {
+/** An item creation under either name of its specification (docs/clients.md#c10); a wallet signs one without keys. */
+export function readItem(body: unknown): CreateItemRequest & { readonly genesis_hash_spec: GenesisHashSpec } {
   if (!isObject(body)) return refuse('the body must be an object.');
-  return itemCreationOf({
+  return {
     genesis_hash_spec: readSpecs(body),
     item_amount: readAmount(body.item_amount),
     metadata: readMetadata(body.metadata),
     public_key: readText(body, 'public_key'),
     script_public_key: readText(body, 'script_public_key'),
     signature: readText(body, 'signature'),
-  });
+  };
 }
 
 function readAmount(value: unknown): number | bigint {
@@ -105,7 +104,7 @@ function readMetadata(value: unknown): string | null {
   return isObject(value) ? stringifyExact(value) : refuse('metadata must be a text, an object or null.');
 }
 
-function readText(body: JsonObject, name: string): string {
-  const value = body[name];
-  return typeof value === 'string' ? value : refuse(`${name} must be a string.`);
+function readText(body: JsonObject, name: string): string | null {
+  const value = body[name] ?? null;
+  return value === null || typeof value === 'string' ? value : refuse(`${name} must be a string.`);
 }

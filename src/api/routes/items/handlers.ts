@@ -27,23 +27,19 @@ export const itemRoutes: FastifyPluginCallback = (app, _options, done) => {
 
   addRoutes(app, [createItem] as const, {
     createItem(request, reply) {
-      const hasMempool = app.operations.has(createTransactions);
-      const hasWallet = app.operations.has(getWallet);
-      if (!hasWallet || (hasMempool && isSigned(request.body))) return byClient(request, reply);
-      if (hasMempool) app.authorize(createOwnItem, request);
+      if (!isForWallet(app, request.body)) return byClient(request, reply);
+      app.authorize(createOwnItem, request);
       return byWallet(request, reply);
     },
   });
   done();
 };
 
-/** True for what only a client that signs would send. */
-function isSigned({
-  public_key: publicKey,
-  script_public_key: scriptPublicKey,
-  signature,
-}: CreateItemRequest): boolean {
-  return Boolean(publicKey || scriptPublicKey || signature);
+/** True for an item that the wallet of this node signs: where there is a mempool node too, one that no client has signed. */
+export function isForWallet({ operations }: FastifyInstance, item: Partial<CreateItemRequest>): boolean {
+  const { public_key: publicKey, script_public_key: scriptPublicKey, signature } = item;
+  const isSigned = Boolean(publicKey || scriptPublicKey || signature);
+  return operations.has(getWallet) && !(operations.has(createTransactions) && isSigned);
 }
 
 function signedByClient({ services }: FastifyInstance): CreateItem {
