@@ -6,6 +6,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { transactionHash } from '../../src/chain/hash.js';
 import type { Room } from '../../src/db/disk-room.js';
 import type { Kv } from '../../src/db/kv.js';
 import { createDeferred } from '../../src/lib/deferred.js';
@@ -16,7 +17,7 @@ import type { ChainView } from '../../src/storage/chain-index/service.js';
 import { withWrite } from '../support/kv.js';
 import { ManualClock, settle } from '../support/manual-clock.js';
 import { IndexedChain } from '../support/storage/indexed-chain.js';
-import { ADDRESS, createTestChain, payment, signed } from '../support/storage/test-chain.js';
+import { ADDRESS, createTestChain, itemCreation, payment, signed } from '../support/storage/test-chain.js';
 
 const BLOCKS = 24;
 const chain = createTestChain().grow(BLOCKS);
@@ -273,5 +274,29 @@ describe('an answer', () => {
     growing.add([signed([last.outPoint], [{ value: last.asset, locktime: 0n, scriptPublicKey: ADDRESS }])]);
     await indexed.store(growing.blocks.slice(2));
     expect(await page(next ?? '')).toEqual(expected);
+  });
+});
+
+describe('a search by words', () => {
+  it('finds items by all words of their metadata or their beginnings, the newest first, and those made later do not change it', async () => {
+    const words = ['{"name":"Ferry ticket"}', 'FERRY to the island', 'tick\u0065\u0301t', 'a ticket for nobody'];
+    const creations = words.map((metadata, at) => itemCreation(at + 1, 3n, null, metadata));
+    const names = creations.map((creation) => transactionHash(creation));
+    const searched = createTestChain();
+    for (const transactions of [[], creations]) searched.add(transactions);
+    const indexed = await IndexedChain.open();
+    await indexed.store(searched.blocks);
+    await indexed.caughtUp();
+    const found = (text: string) =>
+      indexed.index.at(async (view) =>
+        (await view.search(text)).map((one) => (one.kind === 'item' ? names.indexOf(one.genesisHash) : one.kind)),
+      );
+    expect(await found('Ferry ticket')).toEqual([0]);
+    expect(await found('ferry')).toEqual([1, 0]);
+    expect(await found('  Tick, ')).toEqual([3, 0, 2]);
+    expect(await found('tick\u00e9t')).toEqual([2]);
+    expect(await found('ferry nobody')).toEqual([]);
+    expect(await found('!?')).toEqual([]);
+    expect(await found('1')).toEqual(['block']);
   });
 });

@@ -1699,7 +1699,7 @@ export interface Operations {
   searchChain(args: {
     /**
      * The number of a block, or a hash of a block, transaction or item, or an address: whole, or six or more
-     * characters of its beginning.
+     * characters of its beginning; or words of the metadata of items, or their beginnings.
      */
     readonly q: string;
   }, options?: CallOptions): Promise<SearchResponse>;

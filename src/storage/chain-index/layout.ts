@@ -12,6 +12,7 @@
  *   k ‖ address ‖ item                       → how many of the item the address holds
  *   r ‖ item ‖ inverted amount ‖ address     → the address as text: holders, the largest first
  *   t ‖ item ‖ place                         → a transfer of the item
+ *   w ‖ word of metadata ‖ 0 ‖ inverted item → the name of the item, the newest first
  *   d ‖ place                                → of a transaction of a trade: where its set begins in the block, and how long it is
  *
  * Everything is big-endian. A height has 5 bytes, a place is a height and 3 bytes for the index in the block. Addresses and
@@ -34,6 +35,7 @@ const TX_NUM_BYTES = 3;
 const PLACE_BYTES = HEIGHT_BYTES + TX_NUM_BYTES;
 const ADDRESS_BYTES = 6;
 const ITEM_BYTES = 5;
+const MAX_ITEM = 2 ** (8 * ITEM_BYTES) - 1;
 const INDEX_BYTES = 4;
 /** Amounts of one item at one address may pass 2^64: each creation may have that many. */
 const AMOUNT_BYTES = 16;
@@ -68,6 +70,13 @@ export const spentKey = (place: Place, index: number): Uint8Array =>
   new Key('s', PLACE_BYTES + INDEX_BYTES).place(place).index(index).bytes;
 export const holderKey = (item: number, amount: bigint, address: number): Uint8Array =>
   new Key('r', ITEM_BYTES + AMOUNT_BYTES + ADDRESS_BYTES).item(item).inverted(amount).address(address).bytes;
+/** No word has a zero in it. */
+export function wordKey(word: string, item: number): Uint8Array {
+  const end = new Key('\0', ITEM_BYTES).item(MAX_ITEM - item).bytes;
+  return Buffer.concat([prefixKey('w'), utf8(word), end]);
+}
+/** Records of the words that begin so. */
+export const wordsFrom = (word: string): KvRange => listOf(Buffer.concat([prefixKey('w'), utf8(word)]), false);
 export const tradeKey = (place: Place): Uint8Array => new Key('d', PLACE_BYTES).place(place).bytes;
 
 /** The lists of an address: what is between two of its keys. */

@@ -6,7 +6,7 @@ import type { Place } from './layout.js';
 import { type Party, type RecordReader, RecordWriter, readRecord } from './record-bytes.js';
 import type { BlockSummary, TransactionKind } from './service.js';
 
-const FORMAT = 1;
+const FORMAT = 2;
 
 export interface IndexTip {
   /** Number of blocks indexed. */

@@ -1,4 +1,4 @@
-/** Search for a text: the number of a block, a hash of a block, transaction or item, an address, or the beginning of one. */
+/** Search for a text: the number of a block, a hash of a block, transaction or item, an address, the beginning of one, or words of metadata. */
 
 import { nameForms } from '../../chain/name-forms.js';
 import type { Kv } from '../../db/kv.js';
@@ -6,6 +6,7 @@ import type { ArchiveLookups } from '../archive/lookups.js';
 import { addressesFrom, addressKey, addressOfKey, itemKey } from './layout.js';
 import type { ChainView, Found } from './service.js';
 import type { AnswerReads } from './transaction-reads.js';
+import { itemsWith } from './words.js';
 
 const NUMBER = /^\d{1,15}$/;
 const HEX = /^[0-9a-f]{1,64}$/;
@@ -27,6 +28,11 @@ export async function searchIn(query: string, modules: SearchModules): Promise<r
   const found = new Map<string, Found>();
   for (const text of nameForms(query.trim())) {
     for (const one of text === '' ? [] : await searchFor(text, modules)) found.set(JSON.stringify(one), one);
+  }
+  const items = NUMBER.test(query.trim()) ? [] : await itemsWith(query, modules.kv);
+  for (const genesisHash of items.slice(0, MAX_FOUND)) {
+    const one = { kind: 'item', genesisHash } as const;
+    found.set(JSON.stringify(one), one);
   }
   return [...found.values()];
 }

@@ -8,10 +8,11 @@ import { withFixedHash } from '../../chain/assets.js';
 import { placedOutputs, type Unscripted } from '../../chain/transaction.js';
 import type { Asset, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
+import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { Accounts } from './accounts.js';
 import { type BlockToIndex, kindOf, type TransactionToIndex } from './block-to-index.js';
-import { blockKey, type Place, spentKey, TIP_KEY, tradeKey, transferKey } from './layout.js';
+import { blockKey, type Place, spentKey, TIP_KEY, tradeKey, transferKey, wordKey } from './layout.js';
 import { type Movement, Movements } from './movements.js';
 import {
   encodeBlock,
@@ -25,6 +26,7 @@ import {
 } from './records.js';
 import type { TransactionKind } from './service.js';
 import { type Source, type Sources, type SourceTransaction, sourceOf } from './sources.js';
+import { wordsOf } from './words.js';
 
 /** Inputs and outputs that are taken without asking for a turn. */
 const PIECE = 16;
@@ -163,6 +165,7 @@ export class IndexStep {
     }
     for (const [address, movement] of movements.byAddress) await this.#move(address, movement, place, kind);
     await this.#transfer(movements, place, kind, isFounding(transaction));
+    if (isFounding(transaction)) this.#putWords(transaction, hash, place);
     this.#putTrade(transaction, place);
     this.#sources.keep(hash, transaction, place);
   }
@@ -203,6 +206,17 @@ export class IndexStep {
       item.transfers++;
       if (isNew) item.issued += transfer.amount;
       this.#batch.put(transferKey(item.number, place), encodeTransfer({ kind, ...transfer.shown }));
+    }
+  }
+
+  /** The words of items that the transaction has made as the first. */
+  #putWords({ outputs }: Pick<Unscripted, 'outputs'>, hash: string, place: Place): void {
+    for (const { value } of outputs) {
+      if (value.kind !== 'item') continue;
+      const genesisHash = value.genesisHash ?? hash;
+      const { number, created } = this.#accounts.item(genesisHash, place);
+      if (created.height !== place.height || created.txNum !== place.txNum) continue;
+      for (const word of wordsOf(value.metadata ?? '')) this.#batch.put(wordKey(word, number), utf8(genesisHash));
     }
   }
 

@@ -242,7 +242,7 @@ export const SearchQuery = Type.Object({
     maxLength: MAX_NAME,
     description:
       'The number of a block, or a hash of a block, transaction or item, or an address: whole, or six or more characters ' +
-      'of its beginning.',
+      'of its beginning; or words of the metadata of items, or their beginnings.',
     examples: [EXAMPLE_TX_HASH],
   }),
 });
