@@ -297,6 +297,44 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
   });
 
+  it('finds an item by words of its metadata, shows it as a card, and asks nobody else for its image', async () => {
+    const image = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
+    const attributes = [{ trait_type: 'Seat', value: 7 }];
+    for (const [name, source] of [
+      ['Ferry ticket <b>', image],
+      ['Ferry pass', 'https://stranger.example/pass.png'],
+    ]) {
+      const metadata = JSON.stringify({ name, description: 'One way', image: source, attributes });
+      await post('/v1/items', { genesis_hash_spec: 'Create', item_amount: 1, metadata });
+    }
+    await until('both to be found', async () => {
+      const { found } = (await read('/v1/chain/search?q=ferry')) as { found: unknown[] };
+      return found.length === 2 || undefined;
+    });
+    for (const [pixels, colorScheme] of [
+      [360, 'dark'],
+      [1_280, 'light'],
+    ] as const) {
+      const { page } = await open('/', { context: { colorScheme, viewport: { width: pixels, height: 800 } } });
+      await searchFor(page, 'ferry', 'Search');
+      await page.locator('.results').getByText('Ferry pass').waitFor();
+      await page.getByRole('searchbox').fill('FERRY tick');
+      await page.getByRole('searchbox').press('Enter');
+      const about = page.getByRole('region', { name: 'About the item' });
+      await about.getByText('Ferry ticket <b>', { exact: true }).waitFor();
+      const width = () => page.evaluate("document.querySelector('.item-image')?.naturalWidth");
+      await until('the image to be there', async () => (await width()) === 1 || undefined);
+      await about.getByText('Seat', { exact: true }).waitFor();
+      await about.getByText('Raw text').press('Enter');
+      await about.getByText('"trait_type"').waitFor();
+      expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+      expect(await axeFindings(page)).toEqual([]);
+      await searchFor(page, 'ferry pass', 'g');
+      await about.getByRole('link', { name: 'Open the image at stranger.example' }).waitFor();
+      expect(await about.locator('img').count()).toBe(0);
+    }
+  });
+
   it('shows an address that turns around as what it is: the chain takes any text for one', async () => {
     // 64 bytes, which would read as the first account of the dev network, but for its last characters.
     const address = `\u202e${[...ADDRESS].slice(0, 61).reverse().join('')}`;

@@ -205,6 +205,26 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await page.getByText('Confirmed', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'To the items' }).click();
     await card.getByText('2 ×').waitFor();
+
+    const metadata = '{"name":"Ferry ticket","attributes":{"Seat":"7 <b>"}}';
+    await fetch(`${origin}/v1/items`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ genesis_hash_spec: 'Create', item_amount: 1, metadata }),
+    });
+    for (const [width, colorScheme] of [
+      [360, 'dark'],
+      [1_280, 'light'],
+    ] as const) {
+      const gallery = (await open('/wallet/items', { context: { colorScheme, viewport: { width, height: 800 } } }))
+        .page;
+      const ticket = gallery.getByRole('listitem').filter({ hasText: 'Ferry ticket' });
+      await ticket.getByText('7 <b>', { exact: true }).waitFor();
+      expect(await sidewaysScroll(gallery)).toBeLessThanOrEqual(0);
+      expect(await axeFindings(gallery)).toEqual([]);
+      await ticket.getByRole('button', { name: /^Send/ }).press('Enter');
+      await gallery.getByRole('heading', { name: 'Send items' }).waitFor();
+    }
   });
 
   it('shows what nodes answered to a request for a donation, as text', async () => {

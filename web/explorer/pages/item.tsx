@@ -4,9 +4,9 @@ import type { ItemHoldersResponse, ItemTransfersResponse } from '../../../src/sd
 import { grouped } from '../../shared/amounts.js';
 import { Fact, Facts } from '../../shared/components/facts.js';
 import { Hash } from '../../shared/components/hash.js';
+import { Metadata } from '../../shared/components/item-card.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
-import { SafeText } from '../../shared/components/safe-text.js';
 import type { Column } from '../../shared/components/table.js';
 import { When } from '../../shared/components/when.js';
 import { usePlace } from '../../shared/router.js';
@@ -73,7 +73,7 @@ function ItemView({ item }: { readonly item: Item }) {
               <span class="none">none</span>
             ) : (
               <>
-                <SafeText text={metadata} />
+                <Metadata text={metadata} />
                 <p class="hint">Written by the creator, and not verified.</p>
               </>
             )}

@@ -5,12 +5,14 @@ import { nameForms } from '../../../src/chain/name-forms.js';
 import { isTesseraError, RefusedCall, type SearchResponse } from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
 import { Hash } from '../../shared/components/hash.js';
+import { cardOf } from '../../shared/components/item-card.js';
 import { Loaded, Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { SafeLine } from '../../shared/components/safe-text.js';
 import { node } from '../../shared/node.js';
 import { navigate, usePlace } from '../../shared/router.js';
 import { useResource } from '../../shared/use-resource.js';
+import { readerOf } from '../chain/reader.js';
 import * as stored from '../chain/stored-chain.js';
 import { type Chain, useChain } from '../chain/use-chain.js';
 import { addressPath, blockPath, itemPath, transactionPath } from '../paths.js';
@@ -49,7 +51,7 @@ export function SearchPage() {
       {text === '' ? (
         <p>
           Search for the number of a block, or for a hash, an address or an item: whole, or at least the first six
-          characters.
+          characters. Items are also found by words of their metadata.
         </p>
       ) : (
         <Loaded resource={found} what="results">
@@ -73,7 +75,8 @@ function Results({ text, results }: { readonly text: string; readonly results: r
         </p>
         <p>
           Names are numbers of blocks, hashes of blocks (<code>b…</code>) and transactions (<code>g…</code>), items by
-          the transaction that created them, and addresses: whole, or at least the first six characters.
+          the transaction that created them, and addresses: whole, or at least the first six characters. Items are also
+          found by words of their metadata.
         </p>
       </Notice>
     );
@@ -84,11 +87,26 @@ function Results({ text, results }: { readonly text: string; readonly results: r
         <li key={`${found.kind}/${found.name}`} class="panel">
           <p class="kind">{NAMES[found.kind]}</p>
           <Hash value={found.name} href={pathOf(found, text)} />
+          {found.kind === 'item' && <ItemText genesis={found.name} />}
           {found.block_num !== null && <span class="none"> block {grouped(found.block_num)}</span>}
         </li>
       ))}
     </ul>
   );
+}
+
+/** Name of an item, or what its creator wrote. */
+function ItemText({ genesis }: { readonly genesis: string }) {
+  const { source } = useChain();
+  const { value } = useResource(source && `item/${source}/${genesis}`, (signal) =>
+    readerOf(source).readItem(genesis, signal),
+  );
+  const text = cardOf(value?.metadata ?? null)?.name ?? value?.metadata;
+  return text ? (
+    <p>
+      <SafeLine text={text} />
+    </p>
+  ) : null;
 }
 
 /** Finds by the index; without one, by the form of the text. */

@@ -3,9 +3,9 @@
 import { useState } from 'preact/hooks';
 import type { PaymentAcceptedResponse, WalletItemsResponse } from '../../../src/sdk/client.js';
 import { grouped, readAmount } from '../../shared/amounts.js';
+import { Metadata } from '../../shared/components/item-card.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
-import { SafeText } from '../../shared/components/safe-text.js';
 import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { Field, ItemName } from '../parts.js';
@@ -59,7 +59,7 @@ function Items({ onSend }: { readonly onSend: (item: WalletItem) => void }) {
       {({ items }) => (
         <>
           {items.length === 0 && <p class="none">This wallet holds no items.</p>}
-          <ul class="cards" aria-label="Items">
+          <ul class="cards gallery" aria-label="Items">
             {items.slice(0, shown).map((item) => (
               <li key={item.genesis_hash} class="card">
                 <ItemCard item={item} onSend={() => onSend(item)} />
@@ -89,7 +89,7 @@ function ItemCard({ item, onSend }: { readonly item: WalletItem; readonly onSend
           Send<span class="unseen"> items of {genesis_hash}</span>
         </button>
       </div>
-      {metadata !== null && <SafeText text={metadata} />}
+      {metadata !== null && <Metadata text={metadata} />}
     </>
   );
 }
