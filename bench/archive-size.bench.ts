@@ -163,7 +163,7 @@ async function measure(folder: string, count: number): Promise<void> {
       { rules, cacheBytes: 1 },
       { kv: await dataDir.open('archive', { isLarge: true }) },
     );
-    await opened.countUnspent(() => undefined);
+    await opened.load(() => undefined);
     const following = indexOf(dataDir, opened);
     await following.start();
     while (following.status().state !== 'ready') await new Promise((resolve) => setTimeout(resolve, 1));

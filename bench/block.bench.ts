@@ -26,6 +26,7 @@ import { atOnce } from '../src/lib/pieces.js';
 import { systemRandom } from '../src/lib/random.js';
 import { closedBlockBytes, closedHash, type Round } from '../src/mempool/state/round.js';
 import { MempoolState } from '../src/mempool/state/state.js';
+import { type ArchiveFiles, openArchiveFiles } from '../src/node/archive-files.js';
 import { stateRules } from '../src/node/roles/mempool/options.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
@@ -105,13 +106,13 @@ export async function blockBench(): Promise<void> {
     printRow({ name: 'mempool: apply "stored"', value: store, unit: 'ms' });
 
     const genesis = parseGenesis(parseExactJson(benchGenesis(TRANSACTIONS * ROUNDS)));
-    const kv = await dataDir.open('archive', { isLarge: true });
+    const files = await openArchiveFiles(dataDir);
     const scripts = new Verifier({ threads: 1 });
     await scripts.start();
     const rules = { genesis, activationHeight: 3 };
-    const archive = await Archive.open({ rules }, { kv, scripts });
+    const archive = await Archive.open({ rules }, { ...files, scripts });
     await storeBench(archive, rounds);
-    await countBench(rules, kv, rounds.length);
+    await countBench(rules, files, rounds.length);
     await scripts.close();
     await readBench(archive);
   } finally {
@@ -146,13 +147,14 @@ async function storeBench(archive: Archive, rounds: readonly Round[]): Promise<v
 }
 
 /** What an archive of a version without unspent outputs does at its first start. */
-async function countBench(rules: ChainRules, kv: Kv, blocks: number): Promise<void> {
+async function countBench(rules: ChainRules, files: ArchiveFiles, blocks: number): Promise<void> {
+  const { kv } = files;
   const batch = kv.batch().del(UNSPENT_TIP_KEY);
   for await (const [key] of kv.entries(UNSPENT)) batch.del(key);
   await kv.write(batch, { sync: true });
-  const archive = await Archive.open({ rules }, { kv });
+  const archive = await Archive.open({ rules }, files);
   const start = performance.now();
-  await archive.countUnspent();
+  await archive.load();
   const rate = (TRANSACTIONS * (blocks - 1)) / ((performance.now() - start) / 1_000);
   printRow({ name: 'archive: counting unspent outputs anew', value: rate, unit: 'tx/s' });
 }

@@ -15,6 +15,7 @@ import { createConfig } from '../src/config/load.js';
 import { DataDir } from '../src/db/data-dir.js';
 import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { parseExactJson } from '../src/lib/json.js';
+import { openArchiveFiles } from '../src/node/archive-files.js';
 import { rebuildMempool } from '../src/node/rebuild/rebuild-mempool.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import { createTestChain } from '../test/support/storage/test-chain.js';
@@ -45,7 +46,7 @@ async function fill(folder: string, genesisText: string, payments: number): Prom
   const scripts = new Verifier({ threads: THREADS });
   await scripts.start();
   const rules = { genesis, activationHeight: 3 };
-  const archive = await Archive.open({ rules }, { kv: await dataDir.open('archive'), scripts });
+  const archive = await Archive.open({ rules }, { ...(await openArchiveFiles(dataDir)), scripts });
   const chain = createTestChain(0, genesis);
   await archive.store(chain.add());
   for (let block = 0; block < BLOCKS; block++) {

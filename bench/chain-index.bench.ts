@@ -21,6 +21,7 @@ import { folderSize } from '../src/db/folder-size.js';
 import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
+import { openArchiveFiles } from '../src/node/archive-files.js';
 import { indexDatabase } from '../src/node/index-database.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
@@ -104,7 +105,7 @@ async function open(genesis: Genesis): Promise<Opened> {
     folder,
     dataDir,
     scripts,
-    archive: await Archive.open({ rules }, { kv: await dataDir.open('archive', { isLarge: true }), scripts }),
+    archive: await Archive.open({ rules }, { ...(await openArchiveFiles(dataDir)), scripts }),
   };
 }
 

@@ -32,6 +32,7 @@ import { MempoolState, type StateRules } from '../src/mempool/state/state.js';
 import { StateStore } from '../src/mempool/state/state-store.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
+import { Segments } from '../src/storage/segments/segments.js';
 import { contentFaultInPieces } from '../src/wallet/block-check.js';
 import { mine } from '../test/support/mempool.js';
 import { printRow, printSection } from './report.js';
@@ -199,11 +200,13 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   };
   const scripts = new Verifier({ threads: 1 });
   await scripts.start();
-  const archive = await Archive.open({ rules: chain }, { kv: await dir.open(`archive-${id}`), scripts });
+  const segments = await Segments.open(join(dir.path, `segments-${id}`));
+  const archive = await Archive.open({ rules: chain }, { kv: await dir.open(`archive-${id}`), segments, scripts });
   await archive.store(decodeFullBlock(zero));
   const full = decodeFullBlock(block);
   const { hash } = await timed('storage: check and store', () => archive.store(full));
   await scripts.close();
+  await segments.close();
 
   const adopter = await createMempool(dir, `${id}-adopter`, rules);
   await makeBlock(adopter, silent);

@@ -18,6 +18,7 @@ const { systemClock: clock } = await compiled<typeof import('../src/lib/clock.js
 const { parseExactJson } = await compiled<typeof import('../src/lib/json.js')>('lib/json.js');
 const { silentLogger: logger } = await compiled<typeof import('../src/lib/logger.js')>('lib/logger.js');
 const { systemRandom: random } = await compiled<typeof import('../src/lib/random.js')>('lib/random.js');
+const { openArchiveFiles } = await compiled<typeof import('../src/node/archive-files.js')>('node/archive-files.js');
 const { noMetrics: metrics } =
   await compiled<typeof import('../src/observability/metrics.js')>('observability/metrics.js');
 const { LinkNetwork } = await compiled<typeof import('../src/peers/link-network.js')>('peers/link-network.js');
@@ -39,7 +40,7 @@ const scripts = new Verifier({ threads: Number(threads) });
 await scripts.start();
 const genesis = parseGenesis(parseExactJson(await readFile(genesisFile, 'utf8')));
 const rules = { genesis, activationHeight: 3 };
-const archive = await Archive.open({ rules }, { kv: await dataDir.open('archive', { isLarge: true }), scripts });
+const archive = await Archive.open({ rules }, { ...(await openArchiveFiles(dataDir)), scripts });
 const limits = {
   maxLinks: 8,
   maxLinksPerAddress: 8,

@@ -246,6 +246,14 @@ export const storage = group('The archive of blocks (role storage).', {
     unit: 'bytes',
     description: 'Cache for recently read blocks and transactions.',
   }),
+  segment_bytes: integer({
+    minimum: 64 * KIB,
+    maximum: KIB * MIB,
+    default: 256 * MIB,
+    unit: 'bytes',
+    description:
+      'Size at which a file of blocks is closed and a new one is begun. Nodes with the same size make the same files.',
+  }),
   verify_threads: integer({
     minimum: 0,
     maximum: 64,

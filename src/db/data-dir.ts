@@ -7,8 +7,9 @@
  *   lock.url        where its API listens (`running-node.ts`)
  *   db/<name>/      one LevelDB per store; the log of a journal (`log-kv.ts`)
  *   db/<name>.seal  what that store must hold (`seal.ts`)
- *   damaged-<name>-<n>/  a database that was put aside, until what can be read of it is in a new one (`put-aside.ts`)
- *   removed-<name>-<n>/  the same, while it is removed
+ *   segments/       blocks of a storage node (`storage/segments`)
+ *   damaged-<name>-<n>/  a database that was put aside (`put-aside.ts`)
+ *   removed-<name>-<n>/  a database while it is removed
  *
  * A database that the marker lists is opened with `createIfMissing: false`: without that, LevelDB answers a lost CURRENT
  * file with an empty database.
@@ -70,7 +71,7 @@ export interface DataDirOptions {
 export class DataDir {
   readonly path: string;
   readonly #unlock: () => Promise<void>;
-  readonly #opened = new Map<string, LevelKv | LogKv>();
+  readonly #opened = new Map<string, Pick<LevelKv, 'problem' | 'recover' | 'close'>>();
   readonly #mutex = new Mutex();
   readonly #measures: WriteMeasures | undefined;
   #marker: Marker;
@@ -147,8 +148,12 @@ export class DataDir {
       this.#opened.delete(name);
       await putAside(this.path, join(this.path, DATABASE_FOLDER), name);
       await this.#mark({ databases: this.#marker.databases.filter((other) => other !== name) });
-      failpoint('aside.marked', name);
     });
+  }
+
+  /** Files that are written beside the databases, and closed with them. */
+  adopt(name: string, files: Pick<LevelKv, 'problem' | 'recover' | 'close'>): void {
+    this.#opened.set(name, files);
   }
 
   /** Why databases cannot be written now; empty when they can. */
@@ -222,7 +227,7 @@ export class DataDir {
       if (migration === undefined) {
         throw new TesseraError('data_dir_invalid', `the data directory ${this.path} cannot be brought to format ${to}`);
       }
-      await keepCopy(this.path, to);
+      if (migration.keepsCopy !== false) await keepCopy(this.path, to);
       await this.#runMigration(migration);
       await this.#mark({ format: to });
     }
@@ -275,6 +280,8 @@ async function refuseUnmarked(path: string): Promise<void> {
 /** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must tolerate that. */
 export interface Migration {
   readonly to: number;
+  /** What was there before is kept beside it, unless this says that it is not. */
+  readonly keepsCopy?: false;
   run(directory: { readonly path: string; open(name: string): Promise<Kv> }): Promise<void>;
 }
 
@@ -286,7 +293,13 @@ export interface Migration {
  */
 const TO_2: Migration = { to: 2, run: async () => undefined };
 
-const MIGRATIONS: readonly Migration[] = [TO_2];
+/**
+ * Format 3: blocks of an archive are in segments, where those of format 2 go while the node serves. No copy is kept of what is there:
+ * that would take the room for both.
+ */
+const TO_3: Migration = { to: 3, keepsCopy: false, run: async () => undefined };
+
+const MIGRATIONS: readonly Migration[] = [TO_2, TO_3];
 
 const FOLDER_MODE = 0o700;
 const DATABASES = 'db';

@@ -99,7 +99,7 @@ export async function putBackFiles(path: string, name: string, sealed: Mark | un
 }
 
 /** Links what is kept, but for CURRENT, into the folder of the database again; what is there besides stays. */
-export async function bringBackFiles(path: string): Promise<void> {
+async function bringBackFiles(path: string): Promise<void> {
   const missing: string[] = [];
   for (const file of await new FolderFiles(keptFolder(path)).list()) {
     const isHere = file === CURRENT || (await isSameFile(join(path, file), join(keptFolder(path), file)));

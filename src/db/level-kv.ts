@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import { Level } from 'level';
+import { ClassicLevel } from 'classic-level';
 import { errorMessage } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { Mutex } from '../lib/mutex.js';
@@ -298,7 +298,7 @@ async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryL
     ...(writeBufferBytes !== undefined && { writeBufferSize: writeBufferBytes }),
   };
   // The constructor begins to open: it must come after the checks.
-  const level = new Level<Uint8Array, Uint8Array>(path, {
+  const level = new ClassicLevel<Uint8Array, Uint8Array>(path, {
     ...BINARY,
     ...memory,
     createIfMissing: options.createIfMissing,

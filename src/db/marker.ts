@@ -14,7 +14,7 @@ import { writeFileDurable } from './write-file-durable.js';
  * The format of the data directory that this program writes. It is raised, with a migration, whenever a program of the format
  * before would take what is written for damage, or would go on without it.
  */
-export const DATA_FORMAT = 2;
+export const DATA_FORMAT = 3;
 
 /** Name of the marker in the data directory. */
 export const MARKER_FILE = 'tessera.json';

@@ -1,20 +1,18 @@
 /**
  * Damaged databases of a data directory: the note that one was found to be damaged while its node ran, and the folders of
- * those that were put aside, `damaged-archive-1` and so on. What can be read of these is taken from them by `salvage.ts`.
- * One that is no longer needed is called `removed-archive-1` while it is removed.
+ * those that were put aside, `damaged-archive-1` and so on. One that is removed is called `removed-archive-1` meanwhile.
  */
 
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { failpoint } from '../lib/failpoints.js';
+import { join } from 'node:path';
 import { sealPath } from './seal.js';
 import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
 const NOTE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 /** Name of a database's seal in the folder that it was put aside in. */
-export const SEAL_ASIDE = 'seal';
+const SEAL_ASIDE = 'seal';
 /** Prefix of folders that are being removed. */
 const REMOVED = 'removed-';
 
@@ -53,7 +51,6 @@ export async function putAside(path: string, databases: string, name: string): P
     aside = nextFolder(path, name, newest);
     await rename(folder, aside);
     await syncFolder(path);
-    failpoint('aside.moved', name);
   } else if (existsSync(seal) && (aside === undefined || existsSync(join(aside, SEAL_ASIDE)))) {
     // A folder without a seal is one whose move was interrupted here.
     aside = nextFolder(path, name, newest);
@@ -65,28 +62,12 @@ export async function putAside(path: string, databases: string, name: string): P
     await syncFolder(aside);
   }
   await syncFolder(databases);
-  failpoint('aside.seal', name);
   await forgetDamage(path, name);
 }
 
 function nextFolder(path: string, name: string, newest: string | undefined): string {
   const number = newest === undefined ? 1 : Number(newest.slice(newest.lastIndexOf('-') + 1)) + 1;
   return join(path, `damaged-${name}-${number}`);
-}
-
-/**
- * Removes folders that were put aside. Each gets another name first, so that one whose removal was interrupted is never
- * taken for a database again: `removeLeftovers` ends what was begun.
- */
-export async function removeAside(path: string, folders: readonly string[]): Promise<void> {
-  const removed = folders.map((folder) => join(path, basename(folder).replace('damaged-', REMOVED)));
-  for (const [i, folder] of folders.entries()) {
-    const name = removed[i] ?? '';
-    await rm(name, { recursive: true, force: true });
-    await rename(folder, name);
-  }
-  await syncFolder(path);
-  for (const name of removed) await rm(name, { recursive: true, force: true });
 }
 
 /** Removes the database `name` out of `databases`; false when it is not there. `removeLeftovers` ends what was begun. */
@@ -102,7 +83,7 @@ export async function removeDatabase(path: string, databases: string, name: stri
   return true;
 }
 
-/** Removes what an interrupted `removeAside` has left of the database `name`, and nothing else that is called so by chance. */
+/** Removes what an interrupted `removeDatabase` has left of the database `name`, and nothing else that is called so by chance. */
 export async function removeLeftovers(path: string, name: string): Promise<void> {
   const form = new RegExp(`^${REMOVED}${name}-\\d+$`);
   for (const entry of await readdir(path, { withFileTypes: true })) {

@@ -89,7 +89,7 @@ export const METRICS = {
   tessera_storage_block_write_duration_seconds: histogram('Checking and writing a block.', FAST),
   tessera_storage_reads_total: counter('Entries read, by where they were found: cache, disk or missing.', 'source'),
   tessera_storage_blocks_healed_total: counter(
-    'Blocks of a damaged archive that are whole again, by where they came from: the damaged folder or other nodes.',
+    'Blocks of a damaged archive that are whole again, by where they came from: the segments or other nodes.',
     'source',
   ),
   tessera_storage_blocks_refused_total: counter(

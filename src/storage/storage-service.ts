@@ -18,7 +18,6 @@ import { parseEntryKey } from './archive/layout.js';
 import { BlockReceiver, tipBody } from './blocks/block-receiver.js';
 import { CatchUp, type CatchUpOptions, type CatchUpProgress } from './blocks/catch-up.js';
 import { MempoolTips } from './blocks/mempool-tips.js';
-import type { Healing } from './heal/healing.js';
 import type { StorageService } from './service.js';
 
 /** A node that lacks fewer blocks than this is only a little late. */
@@ -32,8 +31,6 @@ export interface StorageServiceOptions {
 
 export interface StorageServiceModules {
   readonly archive: Archive;
-  /** Healing of a damaged archive while it lasts; it is stopped with this service. */
-  readonly healing?: Healing | undefined;
   /** Network that is not started yet: the service sets its handlers when it is made. */
   readonly network: Pick<PeerNetwork, 'handle' | 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
@@ -48,7 +45,6 @@ export class RunningStorageService implements StorageService, Service {
   readonly #room: Room;
   readonly #network: StorageServiceModules['network'];
   readonly #logger: Logger;
-  readonly #healing: Healing | undefined;
   readonly #catchUp: CatchUp;
   /** All blocks were here that could be fetched. */
   #hadAll = false;
@@ -57,11 +53,10 @@ export class RunningStorageService implements StorageService, Service {
   readonly #subscriptions: (() => void)[] = [];
 
   constructor(options: StorageServiceOptions, modules: StorageServiceModules) {
-    const { archive, healing, network, clock, logger, metrics = noMetrics, room = endlessRoom } = modules;
+    const { archive, network, clock, logger, metrics = noMetrics, room = endlessRoom } = modules;
     const doubleSigning = new DoubleSigning({ logger, metrics });
     this.#archive = archive;
     this.#room = room;
-    this.#healing = healing;
     this.#network = network;
     this.#logger = logger;
     const { producers } = options;
@@ -117,7 +112,7 @@ export class RunningStorageService implements StorageService, Service {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
     this.#mempoolTips.stop();
-    await Promise.all([this.#catchUp.stop(), this.#healing?.stop()]);
+    await this.#catchUp.stop();
   }
 
   /** Stored data failed its checks, or a block could not be written: the node must stop and show the error (rule P3). */
@@ -154,7 +149,7 @@ export class RunningStorageService implements StorageService, Service {
 
   /** Why the archive is not what the mempool node expects; null when it is. */
   get problem(): string | null {
-    return this.#healing?.problem ?? this.#mempoolTips.problem;
+    return this.#archive.problem ?? this.#mempoolTips.problem;
   }
 
   /**
@@ -196,18 +191,17 @@ export class RunningStorageService implements StorageService, Service {
   #refuseIfIncomplete(height = this.#archive.nextHeight): void {
     const { catchingUp } = this;
     const isFar = catchingUp !== undefined && catchingUp.target - catchingUp.height >= FAR_BEHIND;
-    const target = Math.max(this.#healing?.target ?? 0, isFar ? catchingUp.target : 0);
+    const target = Math.max(this.#archive.nextHeight + this.#archive.ahead, isFar ? catchingUp.target : 0);
     if (height >= this.#archive.nextHeight && height < target) throw this.#incomplete(target);
   }
 
   #refuseWhileHealing(): void {
-    const target = this.#healing?.target ?? 0;
-    if (this.#archive.nextHeight < target) throw this.#incomplete(target);
+    const { nextHeight, ahead } = this.#archive;
+    if (ahead > 0) throw this.#incomplete(nextHeight + ahead);
   }
 
   #incomplete(target: number): TesseraError {
-    const all = Number.isFinite(target) ? ` of ${target}` : '';
-    const has = `it has ${this.#archive.nextHeight}${all} blocks`;
+    const has = `it has ${this.#archive.nextHeight} of ${target} blocks`;
     return new TesseraError('archive_incomplete', `The archive is being made whole: ${has}. Try again later.`);
   }
 

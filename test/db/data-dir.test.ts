@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -239,15 +240,16 @@ describe('migrations of a data directory', () => {
     await expect(upTo(3, [appending(3)])).rejects.toMatchObject({ code: 'data_dir_invalid' });
   });
 
-  it('from format 1 to 2 changes nothing but the format, which a program of format 1 refuses', async () => {
+  it('from format 1 to that of today changes nothing but the format, which a program of format 1 refuses', async () => {
     await writeSome({ format: 1 });
     expect(await readBack()).toBe('value');
-    expect(await readMarker(path)).toMatchObject({ format: 2 });
+    expect(await readMarker(path)).toMatchObject({ format: 3 });
+    expect(existsSync(join(path, 'before-format-3'))).toBe(false);
     expect(await readMarker(join(path, 'before-format-2'))).toMatchObject({ format: 1 });
     const older = DataDir.open(path, { ...STORAGE, format: 1 });
     await expect(older).rejects.toMatchObject({
       code: 'data_dir_invalid',
-      message: expect.stringContaining('has format 2, and this program knows formats up to 1'),
+      message: expect.stringContaining('has format 3, and this program knows formats up to 1'),
     });
   });
 });

@@ -76,14 +76,12 @@ const emptyTable: Damage = async (database) => truncate(await largest(database, 
 const LOST = /tessera: data_lost: /;
 const CORRUPT = /tessera: data_corrupt: /;
 const WAYS_BACK: Readonly<Record<string, RegExp>> = {
-  storage: /run tessera rebuild.* or restore the data directory from a backup; .*other storage nodes/s,
   mempool: /restore the data directory from a backup/,
   miner: /restore the data directory from a backup, and keep what is there/,
   user: /restore the data directory from a backup, and keep what is there/,
 };
 
 describe.each([
-  ['storage', 'archive'],
   ['mempool', 'journal'],
   ['miner', 'wallet'],
   ['user', 'wallet'],
@@ -119,7 +117,7 @@ describe.each([
   });
 });
 
-describe('a storage node whose archive has a flipped byte', () => {
+describe('a storage node whose archive is damaged', () => {
   let storage: NodeProcess;
   let truth: readonly string[];
 
@@ -143,10 +141,11 @@ describe('a storage node whose archive has a flipped byte', () => {
   }
 
   async function flipByte({ folder }: NodeProcess): Promise<void> {
-    const file = await largest(join(folder, 'db', 'archive'), '.ldb');
-    const bytes = await readFile(file);
+    const segments = join(folder, 'segments');
+    const [first = ''] = (await readdir(segments)).sort();
+    const bytes = await readFile(join(segments, first));
     bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 0x08;
-    await writeFile(file, bytes);
+    await writeFile(join(segments, first), bytes);
   }
 
   async function expectHealed(node: NodeProcess): Promise<void> {
@@ -164,30 +163,40 @@ describe('a storage node whose archive has a flipped byte', () => {
     expect(truth.length).toBeGreaterThan(1);
   });
 
-  it('heals when it starts, with another storage node in peers.storage, and serves every block as before', async () => {
+  it.each<[what: string, damage: Damage]>([
+    ['a table that was emptied', emptyTable],
+    ['nothing', (database) => rm(database, { recursive: true })],
+  ])('makes its database again from the segments when it starts, of which %s is left', async (_what, damage) => {
+    await storage.stop();
+    await damage(join(storage.folder, 'db', 'archive'));
+    await storage.start();
+    await expectHealed(storage);
+  });
+
+  it('takes a damaged block from another storage node, and serves every block as before', async () => {
     const mirror = await network.add('mirror', 'storage', { 'peers.storage': storage.peerAddress });
     await until('the copy', async () => ((await blocksOf(mirror)).length === truth.length ? true : undefined));
-    // A start moves what is in the log into a table.
-    for (let i = 0; i < 2; i++) {
-      await mirror.stop();
-      if (i === 0) await mirror.start();
-    }
+    await mirror.stop();
     await flipByte(mirror);
+    await rm(join(mirror.folder, 'db', 'archive'), { recursive: true });
     await mirror.start();
-    expect(mirror.log()).toContain('the archive is damaged and put aside');
     await expectHealed(mirror);
+    expect(mirror.log()).toMatch(/block \d+ is damaged in the segment 0000000000\.open/);
     expect(await mirror.stop()).toBe(0);
   });
 
-  it('alone: is refused by name, and after tessera rebuild the mempool node delivers what could not be read', async () => {
+  it('alone, with a segment that was cut: is refused by name, and after tessera rebuild the mempool node delivers the rest', async () => {
     await storage.stop();
-    await flipByte(storage);
+    const file = join(storage.folder, 'segments', '0000000000.open');
+    await truncate(file, Math.floor((await stat(file)).size * 0.9));
     const error = await storage.start().then(
       () => new Error('it has started'),
       (thrown: unknown) => thrown as Error,
     );
-    expect(error.message).toMatch(CORRUPT);
-    expect(error.message).toContain('run tessera rebuild');
+    expect(error.message).toMatch(LOST);
+    expect(error.message).toMatch(
+      /run tessera rebuild.* or restore the data directory from a backup; .*other storage nodes/s,
+    );
     const context = createContext();
     const status = await runCli(
       ['rebuild', '--role', 'storage', '--config', 'config/dev.toml', '--data', storage.folder],
@@ -195,7 +204,8 @@ describe('a storage node whose archive has a flipped byte', () => {
     );
     expect([status, context.out()], context.err()).toEqual([0, expect.stringMatching(/^rebuilt with \d+ blocks$/m)]);
     await storage.start();
-    await expectHealed(storage);
+    await until('all blocks', async () => ((await blocksOf(storage)).length === truth.length ? true : undefined));
+    expect(await blocksOf(storage)).toEqual(truth);
   });
 
   it('has all blocks for a mempool node with two damaged databases, after tessera rebuild', async () => {

@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -13,10 +13,10 @@ import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { endlessRoom } from '../../src/db/disk-room.js';
 import type { Kv } from '../../src/db/kv.js';
-import { damagedFolders } from '../../src/db/put-aside.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
+import { openArchiveFiles } from '../../src/node/archive-files.js';
 import type { RoleContext } from '../../src/node/roles/role.js';
 import { StorageRole } from '../../src/node/roles/storage.js';
 import { noMetrics } from '../../src/observability/metrics.js';
@@ -41,7 +41,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   disk.isFull = false;
   directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
-  const archive = await Archive.open({ rules: RULES }, { kv: await directory.open('archive') });
+  const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(directory));
   for (const block of chain.blocks) await archive.store(block);
 });
 
@@ -71,8 +71,9 @@ async function openRole(): Promise<StorageRole> {
   directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
   const dataDir = {
     path,
-    putAside: (name: string) => directory.putAside(name),
-    open: async (name: string) => onDisk(await directory.open(name)),
+    adopt: (...args: Parameters<DataDir['adopt']>) => directory.adopt(...args),
+    removeDerived: (name: string) => directory.removeDerived(name),
+    open: async (...args: Parameters<DataDir['open']>) => onDisk(await directory.open(...args)),
     openDerived: async (name: string) => onDisk(await directory.openDerived(name)),
   };
   const context: Partial<RoleContext> = {
@@ -105,19 +106,46 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   }
 }
 
-it('a full disk while it heals: it starts, says so, and heals when there is room', async () => {
-  await directory.putAside('archive');
+it('a full disk while its database is made again: it starts, says so, and goes on when there is room', async () => {
+  await directory.removeDerived('archive');
   disk.isFull = true;
   const role = await openRole();
   await role.load();
   await role.start();
-  expect(role.readiness()).toContain('the archive cannot be healed now, which is tried again: no space left on device');
+  expect(role.readiness()).toContain(
+    'the archive cannot be prepared now, which is tried again: no space left on device',
+  );
   await expect(role.services.storage?.blockAt(2)).rejects.toMatchObject({ code: 'archive_incomplete' });
   disk.isFull = false;
-  await until(async () => (await damagedFolders(path, 'archive')).length === 0);
   await until(async () => role.readiness().length === 0);
   expect(await role.services.storage?.blockAt(BLOCKS - 1)).toMatchObject({ height: BLOCKS - 1 });
   await until(async () => role.services.chainIndex?.status().state === 'ready');
+  await role.stop();
+});
+
+it('a damaged database is made again from the segments, without other nodes', async () => {
+  await directory.close();
+  const [log = ''] = (await readdir(join(path, 'db', 'archive'))).filter((name) => name.endsWith('.log'));
+  await truncate(join(path, 'db', 'archive', log), 100);
+  const role = await openRole();
+  await role.load();
+  expect(role.services.storage?.nextHeight).toBe(BLOCKS);
+  expect(await role.services.storage?.blockAt(BLOCKS - 1)).toMatchObject({ height: BLOCKS - 1 });
+  await role.stop();
+});
+
+it('blocks of an older data format go to segments while it serves', async () => {
+  await directory.close();
+  await rm(path, { recursive: true });
+  directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
+  const old = await Archive.open({ rules: RULES }, { kv: await directory.open('archive') });
+  for (const block of chain.blocks) await old.store(block);
+  const role = await openRole();
+  await role.load();
+  await role.start();
+  expect(await role.services.storage?.blockAt(2)).toMatchObject({ height: 2 });
+  await until(async () => role.readiness().length === 0 && existsSync(join(path, 'segments', 'whole')));
+  expect(await role.services.storage?.blockAt(2)).toMatchObject({ height: 2 });
   await role.stop();
 });
 
@@ -130,7 +158,9 @@ it('a full disk while it counts what is unspent: it starts, serves blocks, and c
   const role = await openRole();
   await role.load();
   await role.start();
-  expect(role.readiness()).toContain('the unspent outputs cannot be counted now: no space left on device');
+  expect(role.readiness()).toContain(
+    'the archive cannot be prepared now, which is tried again: no space left on device',
+  );
   expect(await role.services.storage?.blockAt(2)).toMatchObject({ height: 2 });
   disk.isFull = false;
   await until(async () => role.readiness().length === 0);

@@ -1,6 +1,6 @@
 /** A round for each failpoint: the node that passes it is started with it armed and led there, and must have ended there. */
 
-import { readdir, stat, truncate } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULT_GENESIS_HASH } from '../../src/chain/constants.js';
 import type { NodeRole } from '../../src/lib/roles.js';
@@ -44,6 +44,7 @@ interface Way {
 
 const OWNERS: Readonly<Record<string, readonly NodeRole[]>> = {
   archive: ['storage'],
+  blocks: ['storage'],
   journal: ['mempool'],
   mempool: ['mempool'],
   wallet: ['user', 'miner'],
@@ -123,7 +124,7 @@ const deliverNonsense: Lead = async ({ nodes }) => {
   }
 };
 
-/** A storage node that has blocks is killed, and half of its log is gone: the next start heals. */
+/** A storage node that has blocks is killed, a segment of it damaged, and half of its log is gone: the next start heals. */
 const damageArchive: Lead = async (four, node) => {
   const last = Math.min(await four.height(), DAMAGED_BLOCKS);
   await node.start();
@@ -136,15 +137,17 @@ const damageArchive: Lead = async (four, node) => {
     const file = join(folder, name);
     if (name.endsWith('.log')) await truncate(file, Math.floor((await stat(file)).size / 2));
   }
+  const segments = join(node.folder, 'segments');
+  const [first = ''] = (await readdir(segments)).sort();
+  const bytes = await readFile(join(segments, first));
+  const middle = bytes.length >> 1;
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+  await chmod(join(segments, first), 0o600);
+  await writeFile(join(segments, first), bytes);
 };
 
-/** The archive has what it had, and nothing of the damaged one is left. */
+/** The archive has what it had. */
 const isHealed: Lead = async (_four, node) => {
-  await until('the archive to be whole again', async () => {
-    const names = await readdir(node.folder);
-    return names.some((name) => name.startsWith('damaged-')) ? undefined : true;
-  });
-  // The blocks that came meanwhile: a time limit of their own, for a busy machine.
   await until('the healed node to be in step', async () =>
     (await fetch(`${node.apiUrl}/readyz`)).status === 200 ? true : undefined,
   );
@@ -196,7 +199,7 @@ function wayTo({ place, subject }: FailpointName): Way {
   if (place === 'folder.database.made') return { node: (four) => guestWith(four, subject), isGuest: true };
   // Files are made in a new folder.
   if (place.startsWith('file.')) return { node: (four) => four.guestUser, isGuest: true };
-  if (/^(?:aside|salvage|heal)\./.test(place)) {
+  if (place === 'segment.replaced') {
     return { node: (four) => four.guestStorage, isGuest: true, prepare: damageArchive, check: isHealed };
   }
   // Images are made again and again, because `four-nodes.ts` asks for one of few outputs.

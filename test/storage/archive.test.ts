@@ -9,6 +9,7 @@ import { openLevelKv } from '../../src/db/level-kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { Archive, type ArchiveOptions } from '../../src/storage/archive/archive.js';
+import { Segments } from '../../src/storage/segments/segments.js';
 import { withWrite } from '../support/kv.js';
 import {
   ADDRESS,
@@ -23,16 +24,19 @@ import {
 
 let folder: string;
 let kv: Kv;
+let segments: Segments;
 let archive: Archive;
 let chain: TestChain;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tessera-archive-'));
   kv = await openLevelKv(join(folder, 'archive'), { createIfMissing: true });
-  archive = await Archive.open({ rules: RULES }, { kv });
+  segments = await Segments.open(join(folder, 'segments'), { maxBytes: 2_000 });
+  archive = await Archive.open({ rules: RULES }, { kv, segments });
   chain = createTestChain();
 });
 afterEach(async () => {
+  await segments.close();
   await kv.close();
   await rm(folder, { recursive: true });
 });
@@ -43,9 +47,11 @@ async function storeBlocks(count: number): Promise<void> {
 }
 
 async function reopen(options: Partial<ArchiveOptions> = {}): Promise<void> {
+  await segments.close();
   await kv.close();
   kv = await openLevelKv(join(folder, 'archive'), { createIfMissing: false });
-  archive = await Archive.open({ rules: RULES, ...options }, { kv });
+  segments = await Segments.open(join(folder, 'segments'), { maxBytes: 2_000 });
+  archive = await Archive.open({ rules: RULES, ...options }, { kv, segments });
 }
 
 const json = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString();
@@ -58,7 +64,7 @@ describe('the archive, on a disk that fails', () => {
       if (isFull) throw new TesseraError('database_failed', 'the disk is full');
       await kv.write(batch, options);
     });
-    const full = await Archive.open({ rules: RULES }, { kv: failing });
+    const full = await Archive.open({ rules: RULES }, { kv: failing, segments });
     const reported: TesseraError[] = [];
     full.failed.on((error) => reported.push(error));
     chain.grow(2);
@@ -84,7 +90,7 @@ describe('the archive, on a disk that fails', () => {
       ranLow: new SignalSource<void>(),
       isBack: new SignalSource<void>(),
     };
-    const low = await Archive.open({ rules: RULES }, { kv, room });
+    const low = await Archive.open({ rules: RULES }, { kv, segments, room });
     chain.grow(1);
     const [block] = chain.blocks;
     if (block === undefined) throw new Error('no block');
@@ -287,7 +293,7 @@ describe('storing', () => {
     await storeBlocks(3);
     expect(told).toEqual([0, 1, 2]);
     await reopen();
-    expect(archive.tip).toEqual({ next: 3, hash: chain.hash(2), issued: chain.issued });
+    expect(archive.tip).toMatchObject({ next: 3, hash: chain.hash(2), issued: chain.issued });
     await storeBlocks(5);
     expect(archive.nextHeight).toBe(5);
   });
@@ -298,7 +304,7 @@ describe('storing', () => {
       writes.push(options.sync);
       return kv.write(batch, options);
     };
-    const counted = await Archive.open({ rules: RULES }, { kv: withWrite(kv, write) });
+    const counted = await Archive.open({ rules: RULES }, { kv: withWrite(kv, write), segments });
     await counted.store(chain.add());
     await counted.store(chain.add());
     expect(writes).toEqual([true, true]);
@@ -318,7 +324,7 @@ describe('storing', () => {
       { address: MINER, amount: 70, block_height: 101 },
     ]);
     const own = createTestChain(0, genesis);
-    archive = await Archive.open({ rules: { ...RULES, genesis } }, { kv });
+    archive = await Archive.open({ rules: { ...RULES, genesis } }, { kv, segments });
     for (let i = 0; i < 103; i++) await archive.store(own.add([]));
     expect(archive.tip.issued).toBe(own.issued);
     const coinbases = own.blocks.reduce((sum, b) => sum + (b.miningTransaction.outputs[0]?.value.amount ?? 0n), 0n);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { DataDir } from '../../src/db/data-dir.js';
 import { FAILPOINT_ENV } from '../../src/lib/failpoints.js';
+import { openArchiveFiles } from '../../src/node/archive-files.js';
 import { INDEX } from '../../src/node/index-database.js';
 import { compareIndex } from '../../src/node/rebuild/rebuild-index.js';
 import { Archive } from '../../src/storage/archive/archive.js';
@@ -24,7 +25,7 @@ it('kill -9 before and after a write of the index leaves each block in it wholly
     const [, signal] = await once(child, 'exit');
     expect(signal).toBe('SIGKILL');
     const directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
-    const archive = await Archive.open({ rules: RULES }, { kv: await directory.open('archive') });
+    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(directory));
     const kv = await directory.openDerived(INDEX);
     const blocks = await ChainIndex.blocksIn(kv);
     expect(blocks).toBeGreaterThan(before);

@@ -3,28 +3,25 @@
  * from becoming whole (rule P3, decision record 0010).
  */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { certifyBlock } from '../../src/chain/certificate.js';
-import { encodeFullBlock } from '../../src/chain/codec.js';
+import { encodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { sha3Bytes } from '../../src/crypto/sha3.js';
 import { DataDir } from '../../src/db/data-dir.js';
-import { damagedFolders } from '../../src/db/put-aside.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { noMetrics } from '../../src/observability/metrics.js';
+import { openArchiveFiles, remakeArchiveFiles } from '../../src/node/archive-files.js';
 import { joinBlocks, splitBlocks } from '../../src/peers/block-list.js';
 import type { Reply } from '../../src/peers/network.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { blockAtKey } from '../../src/storage/archive/layout.js';
-import { DamagedArchive } from '../../src/storage/heal/damaged-archive.js';
-import { Healing } from '../../src/storage/heal/healing.js';
+import { pack } from '../../src/storage/segments/pack.js';
 import { RunningStorageService } from '../../src/storage/storage-service.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { CATCH_UP, createStorageNode, settle } from '../support/storage/storage-node.js';
@@ -42,10 +39,8 @@ let path: string;
 let chain: TestChain;
 let directory: DataDir;
 let archive: Archive;
-let healing: Healing;
 let service: RunningStorageService;
 let node: FakeNode;
-let isDone: boolean;
 
 const certificateOf = ({ block: { header } }: FullBlock) =>
   Number(header.bNum) < SIGNED_FROM
@@ -57,26 +52,13 @@ beforeEach(async () => {
   chain = createTestChain().grow(BLOCKS);
   await makeDamaged();
   directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
-  await directory.putAside('archive');
-  archive = await Archive.open({ rules: SIGNED }, { kv: await directory.open('archive') });
-  isDone = false;
-  healing = new Healing({
-    archive,
-    damaged: new DamagedArchive(await damagedFolders(path, 'archive')),
-    clock: systemClock,
-    logger: silentLogger,
-    metrics: noMetrics,
-    onProgress: () => undefined,
-    onDone: async () => {
-      isDone = true;
-    },
-  });
+  archive = await Archive.open({ rules: SIGNED }, await remakeArchiveFiles(directory));
   node = createFakeNode('healing', 'storage');
   service = new RunningStorageService(
     { catchUp: { ...CATCH_UP, retryMs: 20 }, producers: SIGNED.producers },
-    { archive, healing, network: node.network, clock: systemClock, logger: silentLogger },
+    { archive, network: node.network, clock: systemClock, logger: silentLogger },
   );
-  await healing.take();
+  await archive.load();
   await service.start();
 });
 
@@ -89,12 +71,14 @@ afterEach(async () => {
 /** An archive of the whole chain whose block `LOST` cannot be read. */
 async function makeDamaged(): Promise<void> {
   const folder = await DataDir.open(path, { role: 'storage', networkName: 'test' });
-  const kv = await folder.open('archive');
-  const whole = await Archive.open({ rules: SIGNED }, { kv });
+  const whole = await Archive.open({ rules: SIGNED }, await openArchiveFiles(folder));
   for (const block of chain.blocks) await whole.store(block, certificateOf(block));
-  const another = kv.batch().put(blockAtKey(LOST), Buffer.from('another'));
-  await kv.write(another, { sync: true });
   await folder.close();
+  const file = join(path, 'segments', '0000000000.open');
+  const bytes = await readFile(file);
+  const at = bytes.indexOf(pack(encodeTransaction(chain.block(LOST).miningTransaction))) + 4;
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  await writeFile(file, bytes);
 }
 
 /** A storage node with the blocks of a chain, and with certificates if it has been given any. */
@@ -106,7 +90,7 @@ async function peer(name: string, of: TestChain, isSigned: boolean, tamper?: (re
 }
 
 async function untilWhole(): Promise<void> {
-  while (!isDone) await settle(1);
+  while (archive.nextHeight < BLOCKS) await settle(1);
   for (const [height, block] of chain.blocks.entries()) {
     const bytes = await archive.fullBlockBytes(height);
     expect(Buffer.from(bytes ?? []).equals(encodeFullBlock(block))).toBe(true);

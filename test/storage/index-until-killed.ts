@@ -5,6 +5,7 @@ import { endlessRoom } from '../../src/db/disk-room.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { armFailpoint } from '../../src/lib/failpoints.js';
 import { silentLogger } from '../../src/lib/logger.js';
+import { openArchiveFiles } from '../../src/node/archive-files.js';
 import { indexDatabase } from '../../src/node/index-database.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
@@ -12,7 +13,7 @@ import { ChainIndex } from '../../src/storage/chain-index/chain-index.js';
 import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
 const dataDir = await DataDir.open(process.argv[2] ?? '', { role: 'storage', networkName: 'test' });
-const archive = await Archive.open({ rules: RULES }, { kv: await dataDir.open('archive') });
+const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dataDir));
 process.on('disconnect', () => process.exit());
 armFailpoint(process.env);
 const database = indexDatabase(dataDir);

@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { DataDir } from '../../src/db/data-dir.js';
 import { createDeferred } from '../../src/lib/deferred.js';
+import { openArchiveFiles } from '../../src/node/archive-files.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
@@ -18,8 +19,12 @@ afterEach(async () => {
 });
 
 /** Lets a child store blocks until it has confirmed `count`, and kills it in the middle of the next. */
-async function storeAndKill(path: string, count: number): Promise<number> {
-  const child = fork(new URL('./store-until-killed.ts', import.meta.url), [path], { execArgv: ['--import', 'tsx'] });
+async function storeAndKill(path: string, count: number, failpoint = ''): Promise<number> {
+  const env = { ...process.env, NODE_ENV: 'test', TESSERA_FAILPOINT: failpoint };
+  const child = fork(new URL('./store-until-killed.ts', import.meta.url), [path], {
+    execArgv: ['--import', 'tsx'],
+    env,
+  });
   const exited = once(child, 'exit');
   const enough = createDeferred<void>();
   let confirmed = -1;
@@ -40,7 +45,8 @@ it('kill -9 while blocks are stored leaves every confirmed one, whole, and no ga
     const confirmed = await storeAndKill(path, count);
     expect(confirmed).toBeGreaterThanOrEqual(count);
     const dir = await DataDir.open(path, { role: 'storage', networkName: 'test' });
-    const archive = await Archive.open({ rules: RULES }, { kv: await dir.open('archive') });
+    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, 4_000));
+    await archive.load();
     const { nextHeight } = archive;
     expect(nextHeight).toBeGreaterThan(confirmed);
     expect(await archive.verify()).toEqual({ blocks: nextHeight, transactions: nextHeight * 3 });
@@ -49,3 +55,35 @@ it('kill -9 while blocks are stored leaves every confirmed one, whole, and no ga
     await dir.close();
   }
 });
+
+it.each([
+  'segment.append.before:blocks@5',
+  'segment.append.after:blocks@5',
+  'segment.sync.after:blocks@5',
+  'archive.batch.before:archive@5',
+  'archive.batch.after:archive@5',
+  'segment.footer.after:blocks@2',
+  'segment.closed.after:blocks@2',
+])(
+  'an end at %s leaves every confirmed block, and the same chain and files in the end (rules P1, P7)',
+  async (name) => {
+    const path = join(folder, 'data');
+    const confirmed = await storeAndKill(path, 1_000, name);
+    expect(confirmed).toBeGreaterThan(0);
+    const dir = await DataDir.open(path, { role: 'storage', networkName: 'test' });
+    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, 4_000));
+    expect(archive.nextHeight + archive.ahead).toBeGreaterThan(confirmed);
+    await archive.load();
+    const chain = createTestChain().grow(16);
+    for (const block of chain.blocks.slice(archive.nextHeight)) await archive.store(block);
+    expect(archive.tip.hash).toBe(chain.hash(15));
+    expect(await archive.verify()).toEqual({ blocks: 16, transactions: 48 });
+    await dir.close();
+    const other = await DataDir.open(join(folder, 'other'), { role: 'storage', networkName: 'test' });
+    const undisturbed = await Archive.open({ rules: RULES }, await openArchiveFiles(other, 4_000));
+    for (const block of chain.blocks) await undisturbed.store(block);
+    await other.close();
+    const files = (data: string) => readdir(join(folder, data, 'segments'));
+    expect(await files('data')).toEqual(await files('other'));
+  },
+);

@@ -1,11 +1,15 @@
 /** Child process of kill.e2e.test.ts: stores block after block, tells each number that is confirmed, until it is killed. */
 
 import { DataDir } from '../../src/db/data-dir.js';
+import { armFailpoint } from '../../src/lib/failpoints.js';
+import { openArchiveFiles } from '../../src/node/archive-files.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
+armFailpoint(process.env);
 const dir = await DataDir.open(process.argv[2] ?? '', { role: 'storage', networkName: 'test' });
-const archive = await Archive.open({ rules: RULES }, { kv: await dir.open('archive') });
+const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, 4_000));
+await archive.load();
 process.on('disconnect', () => process.exit());
 
 // The chain is the same at every start: the blocks of earlier runs are made again and left out.

@@ -5,6 +5,8 @@ import { encodeTxOut } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, isUnspendable, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { Kv, KvBatch } from '../../src/db/kv.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { TimeSlices } from '../../src/lib/time-slices.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { outPointOfKey, UNSPENT, UNSPENT_TIP_KEY, unspentKey } from '../../src/storage/archive/layout.js';
 import { ArchiveReader } from '../../src/storage/archive/reader.js';
@@ -94,7 +96,7 @@ describe("storage's account of unspent outputs", () => {
     expect(await archive.verify()).toMatchObject({ blocks: BLOCKS + 1 });
     expect(await archive.verify({ from: BLOCKS })).toMatchObject({ blocks: 1 });
     await forget();
-    await (await open(kv)).countUnspent();
+    await (await open(kv)).load();
     expect(await account(kv)).toEqual(after);
   });
 
@@ -152,7 +154,7 @@ describe('an archive of a version that kept no account', () => {
     await forget();
     const archive = await open(kv);
     const told: unknown[] = [];
-    await archive.countUnspent((progress) => told.push(progress));
+    await archive.load((progress) => told.push(progress));
     expect(told.at(-1)).toEqual({ height: BLOCKS, target: BLOCKS });
     expect(await account(kv)).toEqual(before);
     expect(await archive.verify()).toMatchObject({ blocks: BLOCKS });
@@ -177,10 +179,10 @@ describe('an archive of a version that kept no account', () => {
     const steps: number[] = [];
     for (let next = 0; next < BLOCKS; ) {
       const stop = new AbortController();
-      const outputs = await UnspentOutputs.open(kv, new ArchiveReader(kv), BLOCKS, { stepChanges: 5 });
+      const outputs = await UnspentOutputs.open(kv, new ArchiveReader(kv), BLOCKS);
       expect(outputs.next).toBe(next);
       await outputs
-        .catchUp(BLOCKS, () => stop.abort(), stop.signal)
+        .catchUp(BLOCKS, new TimeSlices(systemClock), () => stop.abort(), stop.signal)
         .catch((error: unknown) => expect(error).toMatchObject({ code: 'aborted' }));
       next = outputs.next;
       steps.push(next);
@@ -195,7 +197,7 @@ describe('an archive of a version that kept no account', () => {
     await change((batch) => {
       batch.put(UNSPENT_TIP_KEY, encodeLast(BLOCKS - 2, chain.hash(BLOCKS - 2)));
     });
-    await expect((await open(kv)).countUnspent()).rejects.toMatchObject({
+    await expect((await open(kv)).load()).rejects.toMatchObject({
       code: 'data_corrupt',
       message: expect.stringContaining('which is not unspent'),
     });

@@ -4,10 +4,11 @@
  * backups as they are, and the next one goes on with what is there.
  */
 
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
+import { ifMissing } from '../../lib/system-error.js';
 import { readMarker } from '../marker.js';
 import { refuseHalfRestored } from '../restore-note.js';
 import type { BackupStore } from './backup-store.js';
@@ -15,6 +16,9 @@ import { checkBackedUp } from './check-backup.js';
 import { DatabaseCopy } from './database-copy.js';
 import { BACKUP_FORMAT, type BackedUpFile, encodeListing, type Listing } from './listing.js';
 
+/** The folder of a storage node's blocks, and files in it that are not needed. */
+const SEGMENTS = 'segments';
+const UNUSED_SEGMENT = /\.(?:tmp|unused)$/;
 /** Files beside the databases that a backup leaves out: those of the lock, and what is being written. */
 const LEFT_OUT = /^lock\.(?:pid|url)$|\.tmp$|^keystore-format-\d+-[^/]*\.json$/;
 
@@ -50,7 +54,8 @@ export async function takeBackup(options: TakeBackupOptions, store: BackupStore)
   if (marker.role !== role) throw invalid(dataDir, `belongs to a ${marker.role} node, not to a ${role} node`);
   if (marker.network !== networkName) throw invalid(dataDir, `belongs to the network "${marker.network}"`);
   const taking = new Taking(options, store, await newestListing(store));
-  const files = [...(await taking.databases(marker.databases)), ...(await taking.others())];
+  const databases = await taking.databases(marker.databases);
+  const files = [...databases, ...(await taking.segments()), ...(await taking.others())];
   const name = await nextName(store, options.now);
   const listing: Listing = {
     format: BACKUP_FORMAT,
@@ -109,6 +114,37 @@ class Taking {
     const files: BackedUpFile[] = [];
     for (const copy of copies) files.push(...(await copy.finish()));
     return files;
+  }
+
+  /** Files of blocks: after the databases, so that they have all that these name. What is behind that is taken in after a restore. */
+  async segments(): Promise<readonly BackedUpFile[]> {
+    for (;;) {
+      const all = (await readdir(join(this.#options.dataDir, SEGMENTS)).catch(ifMissing)) ?? [];
+      const names = all.filter((name) => !UNUSED_SEGMENT.test(name)).sort();
+      const files: (BackedUpFile | undefined)[] = [];
+      for (const name of names) files.push(await this.#segment(`${SEGMENTS}/${name}`));
+      const found = files.filter((file) => file !== undefined);
+      // One that has gone was closed meanwhile, and has another name.
+      if (found.length === names.length) return found;
+    }
+  }
+
+  async #segment(path: string): Promise<BackedUpFile | undefined> {
+    const { dataDir, signal } = this.#options;
+    if (signal.aborted) throw new TesseraError('aborted', 'the backup was interrupted: nothing has changed');
+    const place = join(dataDir, path);
+    const stats = await stat(place, { bigint: true }).catch(ifMissing);
+    if (stats === undefined) return undefined;
+    const changed = String(stats.mtimeNs);
+    const before = this.#known.get(path);
+    const isSame = before?.changed === changed && before.bytes === Number(stats.size);
+    if (isSame && (await this.#store.has(before.content, before.bytes))) return before;
+    const bytes = await readWhole(place).catch(ifMissing);
+    if (bytes === undefined) return undefined;
+    const { name: content, isNew } = await this.#store.put(bytes);
+    if (isNew) this.written.add(content);
+    this.#report(bytes.length);
+    return { path, bytes: bytes.length, content, changed };
   }
 
   /** Marker, keystore, keys: small files that are replaced as a whole. */

@@ -294,6 +294,6 @@ function batchOf({ data }: LogRecord): Batch {
 }
 
 /** Undefined for a record that is no batch, or has none. */
-export function marksOf(records: readonly LogRecord[]): (Mark | undefined)[] {
+function marksOf(records: readonly LogRecord[]): (Mark | undefined)[] {
   return records.map((record) => batchOf(record).mark);
 }

@@ -14,6 +14,6 @@ export function nextCrc32c(bytes: Uint8Array, before: number): number {
   return crc32c(asBuffer(bytes), before);
 }
 
-export function masked(crc: number): number {
+function masked(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
 }

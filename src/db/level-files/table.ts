@@ -6,7 +6,7 @@
 
 import { uncompressSync } from 'snappy';
 import { asBuffer, compareBytes } from '../../lib/bytes.js';
-import { masked, maskedCrc32c, nextCrc32c } from './crc32c.js';
+import { maskedCrc32c } from './crc32c.js';
 import type { TableFile } from './manifest.js';
 import { VarintReader } from './varints.js';
 
@@ -20,8 +20,6 @@ const COMPRESSION_SNAPPY = 1;
 const U32_LENGTH = 4;
 /** Sequence and kind at the end of an internal key. */
 const TAG_LENGTH = 8;
-/** The kind of an entry that is not a deletion. */
-const KIND_VALUE = 1;
 
 interface Handle {
   readonly offset: number;
@@ -43,7 +41,7 @@ export function checkTable(table: Buffer, expected: TableFile): void {
 }
 
 /** Checks every byte of a table; gives its first and its last internal key. */
-export function checkBlocks(table: Buffer): Partial<Pick<TableFile, 'smallest' | 'largest'>> {
+function checkBlocks(table: Buffer): Partial<Pick<TableFile, 'smallest' | 'largest'>> {
   const { metaindex, index } = footerOf(table);
   const dataBlocks = handlesIn(readBlock(table, index));
   const listed = [...dataBlocks, ...handlesIn(readBlock(table, metaindex))];
@@ -60,54 +58,6 @@ export function checkBlocks(table: Buffer): Partial<Pick<TableFile, 'smallest' |
   const smallest = entriesOf(readBlock(table, first)).next().value?.key;
   const largest = lastOf(readBlock(table, last))?.key;
   return { ...(smallest && { smallest }), ...(largest && { largest }) };
-}
-
-/**
- * The values that a damaged table still holds: those in blocks whose checksum is right. When the index is damaged too, those in
- * the blocks before the first damaged one.
- */
-export function* soundValues(table: Buffer): Generator<TableEntry, undefined> {
-  const listed = unlessDamaged(() => handlesIn(readBlock(table, footerOf(table).index)));
-  for (const handle of listed ?? blocksFrom(table)) {
-    const entries = unlessDamaged(() => [...entriesOf(readBlock(table, handle))]) ?? [];
-    for (const { key, value } of entries) {
-      if (key[key.length - TAG_LENGTH] === KIND_VALUE) yield { key: userKey(key), value };
-    }
-  }
-}
-
-/** The data blocks from the beginning on, which lie one behind the other, up to the first that is damaged. */
-function* blocksFrom(table: Buffer): Generator<Handle, undefined> {
-  const first = blockAt(table, 0);
-  for (let block = first; block !== undefined; block = blockAt(table, block.offset + block.size + TRAILER_LENGTH)) {
-    const [listed] = unlessDamaged(() => handlesIn(readBlock(table, block))) ?? [];
-    // What begins by naming the first block is the index.
-    if (listed !== undefined && listed.offset === 0 && listed.size === first?.size) return;
-    yield block;
-  }
-}
-
-/** The block that begins there, known by the checksum behind it. */
-function blockAt(table: Buffer, offset: number): Handle | undefined {
-  let crc = 0;
-  let at = offset;
-  for (let end = offset + 1; end + U32_LENGTH <= table.length; end++) {
-    const compression = table[end - 1];
-    if (compression !== COMPRESSION_NONE && compression !== COMPRESSION_SNAPPY) continue;
-    crc = nextCrc32c(table.subarray(at, end), crc);
-    at = end;
-    if (masked(crc) === table.readUInt32LE(end)) return { offset, size: end - 1 - offset };
-  }
-  return undefined;
-}
-
-function unlessDamaged<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
 }
 
 /** The newest value of the greatest key of a table, which may be there in many versions, the newest first. */

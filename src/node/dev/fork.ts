@@ -23,6 +23,7 @@ import { equalBytes, toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { parseExactJson, prettyExact } from '../../lib/json.js';
 import { Archive } from '../../storage/archive/archive.js';
+import { openArchiveFiles } from '../archive-files.js';
 import { producersOf, signerOf } from '../producers.js';
 
 /** Blocks and transactions of one request. */
@@ -95,8 +96,10 @@ async function storeAll(source: ChainSource, point: ForkPoint, options: Storing)
   try {
     await scripts.start();
     const rules = { genesis, producers, activationHeight: storage.mining.asertActivationHeight };
-    const kv = await directory.open('archive');
-    const archive = await Archive.open({ rules, cacheBytes: storage.storage.cacheBytes }, { kv, scripts });
+    const archive = await Archive.open(
+      { rules, cacheBytes: storage.storage.cacheBytes },
+      { ...(await openArchiveFiles(directory, storage.storage.segmentBytes)), scripts },
+    );
     for (let at = 0; at <= point.height; at += BLOCKS) {
       const blocks = await source.blocks(at, Math.min(at + BLOCKS - 1, point.height));
       for (const full of blocks) {

@@ -13,6 +13,7 @@ import { silentLogger } from '../../lib/logger.js';
 import { noMetrics } from '../../observability/metrics.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { ChainIndex } from '../../storage/chain-index/chain-index.js';
+import { openArchiveFiles } from '../archive-files.js';
 import { INDEX, indexDatabase } from '../index-database.js';
 import { producersOf } from '../producers.js';
 
@@ -51,7 +52,8 @@ export async function rebuildIndex({
     const removed = await directory.removeDerived(INDEX);
     if (!storage.index) return { blocks: null, removed };
     const rules = { genesis, producers: producersOf(config, genesis), activationHeight: mining.asertActivationHeight };
-    const archive = await Archive.open({ rules, cacheBytes: 0 }, { kv: await directory.open('archive') });
+    const archive = await Archive.open({ rules, cacheBytes: 0 }, await openArchiveFiles(directory));
+    await archive.load(undefined, signal);
     await buildIndex(directory, INDEX, archive, archive.nextHeight, { signal, onProgress });
     return { blocks: archive.nextHeight, removed };
   } finally {

@@ -54,6 +54,7 @@ export type TaskName =
   | 'replay'
   | 'count'
   | 'heal'
+  | 'bring_over'
   | 'adopt'
   | 'catch_up'
   | 'index'

@@ -1,31 +1,23 @@
 /** The role storage: the archive in its own database, and its messages with other nodes. */
 
-import {
-  damagedFolders,
-  forgetDamage,
-  hasDamageNote,
-  noteDamage,
-  removeAside,
-  removeLeftovers,
-} from '../../db/put-aside.js';
+import { forgetDamage, hasDamageNote, noteDamage, removeLeftovers } from '../../db/put-aside.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError } from '../../lib/errors.js';
 import { together } from '../../lib/together.js';
 import type { Progress } from '../../observability/progress.js';
 import { Archive } from '../../storage/archive/archive.js';
-import type { UnspentProgress } from '../../storage/archive/unspent-outputs.js';
+import type { BlockProgress } from '../../storage/archive/unspent-outputs.js';
 import { ChainIndex } from '../../storage/chain-index/chain-index.js';
-import { DamagedArchive } from '../../storage/heal/damaged-archive.js';
-import { Healing } from '../../storage/heal/healing.js';
 import { RunningStorageService } from '../../storage/storage-service.js';
+import { type ArchiveFiles, canBeMade, openArchiveFiles, remakeArchiveFiles } from '../archive-files.js';
 import { readGenesis } from '../genesis-file.js';
 import { indexDatabase } from '../index-database.js';
 import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
 const ARCHIVE = 'archive';
-/** Milliseconds until a count that the disk has refused is tried again. */
-const COUNT_RETRY_MS = 5_000;
+/** Milliseconds until work that the disk has refused is tried again. */
+const RETRY_MS = 5_000;
 
 export const storage: RoleDefinition = {
   open: (context) => StorageRole.open(context),
@@ -34,16 +26,12 @@ export const storage: RoleDefinition = {
   async rebuild(options) {
     const { rebuildStorage } = await import('../rebuild/rebuild-storage.js');
     const genesis = await readGenesis(options.config.network.genesisFile);
-    const { blocks, problem, kept } = await rebuildStorage({ ...options, genesis });
+    const { blocks, problem } = await rebuildStorage({ ...options, genesis });
     const none = 'nothing can be read: all blocks must come from another storage node or a backup';
     return {
       text: `rebuilt with ${blocks} blocks`,
-      report: { blocks, kept },
-      problems: [
-        ...(blocks === 0 ? [none] : []),
-        ...kept.map((folder) => `nothing of ${folder} can be read: it is kept`),
-        ...(problem === null ? [] : [`${problem}: start the node, which goes on by itself`]),
-      ],
+      report: { blocks },
+      problems: [...(blocks === 0 ? [none] : []), ...(problem === null ? [] : [problem])],
     };
   },
 };
@@ -54,13 +42,14 @@ export class StorageRole implements Role {
   readonly #archive: Archive;
   readonly #scripts: Verifier;
   readonly #storage: RunningStorageService;
-  readonly #healing: Healing | undefined;
-  #healProgress: Progress | undefined;
   #noting: Promise<void> | undefined;
   readonly #counting: Progress;
-  /** Why the outputs could not be counted; null when they were. */
-  #countProblem: string | null = null;
-  #countRetry: Timer | undefined;
+  readonly #takingIn: Progress;
+  readonly #bringingOver: Progress;
+  #broughtOver: Promise<void> | undefined;
+  /** Work that could not be done now, with the reason. */
+  readonly #refused = new Map<unknown, string>();
+  #retry: Timer | undefined;
   readonly #catchingUp: Progress;
   /** Undefined when it is switched off. */
   readonly #index: ChainIndex | undefined;
@@ -77,27 +66,32 @@ export class StorageRole implements Role {
       await removeLeftovers(context.dataDir.path, ARCHIVE).catch((error: unknown) => {
         context.logger('storage').warn({ err: error }, 'the remains of a damaged archive cannot be removed now');
       });
-      const folders = await damagedFolders(context.dataDir.path, ARCHIVE);
-      const damaged = folders.length === 0 ? undefined : new DamagedArchive(folders);
-      return new StorageRole(context, archive, scripts, damaged);
+      return new StorageRole(context, archive, scripts);
     } catch (error) {
       await scripts.close();
       throw error;
     }
   }
 
-  private constructor(context: RoleContext, archive: Archive, scripts: Verifier, damaged: DamagedArchive | undefined) {
+  private constructor(context: RoleContext, archive: Archive, scripts: Verifier) {
     this.#context = context;
     this.#archive = archive;
     this.#scripts = scripts;
-    this.#healing = damaged && this.#heal(damaged);
+    let isAhead = archive.ahead > 0;
+    archive.blockStored.on(() => {
+      if (!isAhead || archive.ahead > 0) return;
+      isAhead = false;
+      context.logger('storage').info({ blocks: archive.nextHeight }, 'the archive is whole again');
+    });
     archive.failed.on(() => {
       this.#noting = noteDamage(context.dataDir.path, ARCHIVE).catch(() => undefined);
     });
     this.#counting = context.progress('count', { task: 'counting the unspent outputs', unit: 'blocks' });
+    this.#takingIn = context.progress('heal', { task: 'taking in the segments', unit: 'blocks' });
+    this.#bringingOver = context.progress('bring_over', { task: 'bringing over the archive', unit: 'blocks' });
     const storage = new RunningStorageService(
       { producers: context.producers },
-      { ...context, archive, healing: this.#healing, logger: context.logger('storage') },
+      { ...context, archive, logger: context.logger('storage') },
     );
     const catchingUp = context.progress('catch_up', { task: 'catching up', unit: 'blocks' });
     storage.catchUpProgress.on(({ height, target }) => catchingUp.update(height, target));
@@ -124,73 +118,68 @@ export class StorageRole implements Role {
     );
   }
 
-  /** An archive that is being healed takes over what can be read; one of an older version counts its unspent outputs. */
+  /** Takes in what the segments have and the database does not; an archive of an older version counts its unspent outputs. */
   async load(): Promise<void> {
     const { stopping } = this.#context;
-    const abort = (): void => void this.#healing?.stop().catch(() => undefined);
-    stopping.addEventListener('abort', abort, { once: true });
-    await this.#healing?.takeOrRetry().finally(() => stopping.removeEventListener('abort', abort));
-    await this.#count();
+    const progress = this.#archive.ahead > 0 ? this.#takingIn : this.#counting;
+    await this.#retried(async () => {
+      await this.#archive.load(({ height, target }) => progress.update(height, target), stopping);
+      progress.end();
+    });
+    const { problem, nextHeight } = this.#archive;
+    if (problem !== null) this.#context.logger('storage').error({ height: nextHeight }, problem);
   }
 
-  /** A full disk ends no node: the count is tried again, and blocks are stored after it. */
-  async #count(): Promise<void> {
-    const { clock, logger, stopping } = this.#context;
-    const onProgress = ({ height, target }: UnspentProgress): void => this.#counting.update(height, target);
+  /** A full disk ends no node: what it refuses is tried again, and blocks are stored after it. */
+  async #retried(work: () => Promise<void>): Promise<void> {
+    const { clock, logger } = this.#context;
     try {
-      await this.#archive.countUnspent(onProgress, stopping);
-      this.#countProblem = null;
-      this.#counting.end();
+      await work();
+      this.#refused.delete(work);
     } catch (error) {
       if (!(isTesseraError(error, 'database_failed') || isTesseraError(error, 'write_failed'))) throw error;
-      this.#countProblem = `the unspent outputs cannot be counted now: ${errorMessage(error)}`;
-      logger('storage').error({ err: error }, this.#countProblem);
+      const refusal = `the archive cannot be prepared now, which is tried again: ${errorMessage(error)}`;
+      this.#refused.set(work, refusal);
+      logger('storage').error({ err: error }, refusal);
       // Damage is reported by the archive itself.
-      this.#countRetry = clock.after(COUNT_RETRY_MS, () => void this.#count().catch(() => undefined));
+      this.#retry = clock.after(RETRY_MS, () => void this.#retried(work).catch(() => undefined));
     }
+  }
+
+  /** Blocks of an older data format go to the segments while the node serves. */
+  async #bringOver(): Promise<void> {
+    const { logger, stopping } = this.#context;
+    if (!this.#archive.isOlder) return;
+    logger('storage').info({ blocks: this.#archive.nextHeight }, 'blocks of an older data format go to segments');
+    const onProgress = ({ height, target }: BlockProgress): void => this.#bringingOver.update(height, target);
+    await this.#archive.bringOver(onProgress, stopping);
+    this.#bringingOver.end();
+    logger('storage').info({}, 'all blocks are in segments');
   }
 
   async start(): Promise<void> {
     await this.#index?.start();
     await this.#storage.start();
+    this.#broughtOver = this.#retried(() => this.#bringOver()).catch(() => undefined);
   }
 
   async stop(): Promise<void> {
-    this.#countRetry?.cancel();
+    this.#retry?.cancel();
     await this.#index?.stop();
     await this.#storage.stop();
+    await this.#broughtOver;
     await this.#scripts.close();
     await this.#noting;
   }
 
-  #heal(damaged: DamagedArchive): Healing {
-    const { dataDir, clock, metrics, logger } = this.#context;
-    const progress = this.#context.progress('heal', { task: 'healing the archive', unit: 'blocks' });
-    this.#healProgress = progress;
-    return new Healing({
-      archive: this.#archive,
-      damaged,
-      clock,
-      metrics,
-      logger: logger('storage'),
-      onProgress: (done, total) => progress.update(done, total),
-      async onDone(folders) {
-        progress.end();
-        await removeAside(dataDir.path, folders);
-      },
-    });
-  }
-
   readiness(): readonly string[] {
     const { catchingUp, problem } = this.#storage;
-    const counting = this.#counting.current;
-    const healing = this.#healProgress?.current;
+    const working = [this.#takingIn.current, this.#counting.current].filter((one) => one !== undefined);
     return [
-      ...(healing === undefined ? [] : [healing]),
-      ...(counting === undefined ? [] : [counting]),
+      ...working,
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),
       ...(problem === null ? [] : [problem]),
-      ...(this.#countProblem === null ? [] : [this.#countProblem]),
+      ...this.#refused.values(),
       ...(this.#scripts.problem === null ? [] : [this.#scripts.problem]),
     ];
   }
@@ -200,20 +189,18 @@ export class StorageRole implements Role {
   }
 }
 
-/** Opens the archive; a damaged one is put aside when other storage nodes can fill the gaps. */
+/** Opens the archive. A damaged database is made again from the segments, where that loses nothing or other nodes have the rest. */
 async function openArchive(context: RoleContext, scripts: Verifier): Promise<Archive> {
   const { config, genesis, producers, dataDir } = context;
+  const { cacheBytes, segmentBytes } = config.storage;
   const rules = { genesis, producers, activationHeight: config.mining.asertActivationHeight };
-  const open = async (): Promise<Archive> =>
-    Archive.open(
-      { rules, cacheBytes: config.storage.cacheBytes },
-      { ...context, kv: await dataDir.open(ARCHIVE, { isLarge: true }), scripts },
-    );
+  const open = (files: ArchiveFiles): Promise<Archive> =>
+    Archive.open({ rules, cacheBytes }, { ...context, ...files, scripts });
   const hasOthers = config.peers.storage.length > 0;
   const log = context.logger('storage');
   let damage: unknown;
   try {
-    const archive = await open();
+    const archive = await open(await openArchiveFiles(dataDir, segmentBytes));
     if (!hasDamageNote(dataDir.path, ARCHIVE)) return archive;
     if (!hasOthers) {
       // Every byte of the files is right, so the disk may have recovered; whoever reads the record again will see.
@@ -222,13 +209,10 @@ async function openArchive(context: RoleContext, scripts: Verifier): Promise<Arc
       return archive;
     }
   } catch (error) {
-    if (!hasOthers || !(isTesseraError(error, 'data_corrupt') || isTesseraError(error, 'data_lost'))) throw error;
+    if (!(isTesseraError(error, 'data_corrupt') || isTesseraError(error, 'data_lost'))) throw error;
+    if (!(hasOthers || (await canBeMade(dataDir.path, error)))) throw error;
     damage = error;
   }
-  log.error(
-    { err: damage },
-    'the archive is damaged and put aside: a new one takes what can be read of it, and the rest from other storage nodes',
-  );
-  await dataDir.putAside(ARCHIVE);
-  return open();
+  log.error({ err: damage }, 'the archive is damaged: its database is made again from the segments');
+  return open(await remakeArchiveFiles(dataDir, segmentBytes));
 }

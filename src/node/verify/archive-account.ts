@@ -12,6 +12,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { outPointOfKey, UNSPENT, UNSPENT_TIP_KEY } from '../../storage/archive/layout.js';
 import { ArchiveReader } from '../../storage/archive/reader.js';
 import { readLast } from '../../storage/archive/records.js';
+import { type ArchiveFiles, openArchiveFiles } from '../archive-files.js';
 
 /** Maximum number of blocks that the archive may be ahead; their changes are kept in memory. */
 const MAX_AHEAD = 10_000;
@@ -30,10 +31,10 @@ export class ArchiveAccount {
   readonly #reader: ArchiveReader;
   readonly #directory: DataDir;
 
-  private constructor(directory: DataDir, kv: Kv, height: number) {
+  private constructor(directory: DataDir, { kv, segments }: ArchiveFiles, height: number) {
     this.#directory = directory;
     this.#kv = kv;
-    this.#reader = new ArchiveReader(kv);
+    this.#reader = new ArchiveReader(kv, segments);
     this.height = height;
   }
 
@@ -41,13 +42,13 @@ export class ArchiveAccount {
   static async open(path: string, networkName: string): Promise<ArchiveAccount> {
     const directory = await DataDir.open(path, { role: 'storage', networkName });
     try {
-      const kv = await directory.open('archive');
+      const { kv, segments } = await openArchiveFiles(directory);
       const tip = await kv.get(UNSPENT_TIP_KEY);
       if (tip === undefined) {
         const message = `the archive in ${path} has no account of unspent outputs yet: start its node once, then stop it`;
         throw new TesseraError('data_dir_invalid', message);
       }
-      return new ArchiveAccount(directory, kv, readLast(tip).height);
+      return new ArchiveAccount(directory, { kv, segments }, readLast(tip).height);
     } catch (error) {
       await directory.close();
       throw error;

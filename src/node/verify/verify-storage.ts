@@ -2,6 +2,8 @@
 
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import { Archive } from '../../storage/archive/archive.js';
+import type { Segments } from '../../storage/segments/segments.js';
+import { openSegments } from '../archive-files.js';
 import { readGenesis } from '../genesis-file.js';
 import { INDEX } from '../index-database.js';
 import { producersOf } from '../producers.js';
@@ -9,14 +11,17 @@ import { compareIndex } from '../rebuild/rebuild-index.js';
 import type { VerifiedData } from '../roles/role.js';
 
 export async function verifyStorage(data: VerifiedData): Promise<void> {
-  data.note(await checkArchive(data));
-  await checkIndex(data);
+  const segments = await openSegments(data.directory);
+  data.note(await checkArchive(data, segments));
+  await checkIndex(data, segments);
 }
 
-async function checkArchive(data: VerifiedData): Promise<string> {
+async function checkArchive(data: VerifiedData, segments: Segments): Promise<string> {
   const scripts = new Verifier({ threads: data.config.storage.verifyThreads });
   await scripts.start();
-  const archive = await openArchive(data, scripts);
+  const archive = await openArchive(data, segments, scripts);
+  await archive.load(undefined, data.signal);
+  await segments.verify(data.signal);
   const progress = data.progress('blocks', 'blocks');
   const show = ({ height, target }: { height: number; target: number }) => progress.update(height + 1, target + 1);
   const { blocks, transactions } = await archive.verify({}, show, data.signal).finally(() => scripts.close());
@@ -25,21 +30,21 @@ async function checkArchive(data: VerifiedData): Promise<string> {
 }
 
 /** The index of the chain, which a storage node may have: every record, and that the blocks give the same once more. */
-async function checkIndex(data: VerifiedData): Promise<void> {
+async function checkIndex(data: VerifiedData, segments: Segments): Promise<void> {
   const { directory, signal } = data;
   if (!directory.hasDerived(INDEX)) return;
   const kv = await directory.openDerived(INDEX);
   await data.readAll(INDEX, kv);
-  const archive = await openArchive(data);
+  const archive = await openArchive(data, segments);
   const progress = data.progress('indexing again', 'blocks');
   const onProgress = (done: number, total: number): void => progress.update(done, total);
   const blocks = await compareIndex(directory, kv, archive, { signal, onProgress }).finally(() => progress.end());
   data.note(`the same as the blocks give again, ${blocks} of ${archive.nextHeight}`, INDEX);
 }
 
-async function openArchive({ config, kv }: VerifiedData, scripts?: Verifier): Promise<Archive> {
+async function openArchive({ config, kv }: VerifiedData, segments: Segments, scripts?: Verifier): Promise<Archive> {
   const genesis = await readGenesis(config.network.genesisFile);
   const activationHeight = config.mining.asertActivationHeight;
   const rules = { genesis, producers: producersOf(config, genesis), activationHeight };
-  return Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, ...(scripts && { scripts }) });
+  return Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, segments, ...(scripts && { scripts }) });
 }

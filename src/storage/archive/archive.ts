@@ -1,11 +1,9 @@
 /**
  * The archive: every block and transaction of the chain by every key that clients know, verified before it is written and
- * hashed again when it is read. One synced batch stores a block, so that the archive is contiguous from block 0 whenever the
- * process ends. Answers are rendered once and cached by bytes.
+ * hashed again when it is read. A block is stored when its segment and the batch that names it are synced, so that the archive is
+ * contiguous from block 0 whenever the process ends. Answers are rendered once and cached by bytes.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import type { Certificate } from '../../chain/certificate.js';
 import { encodeBlockPieces } from '../../chain/codec.js';
 import type { FullBlock } from '../../chain/types.js';
@@ -18,7 +16,7 @@ import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { BlockVerifier } from '../../ledger/block/verify-block.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
-import { isTesseraError, type TesseraError } from '../../lib/errors.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import { inPieces } from '../../lib/pieces.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
@@ -26,22 +24,20 @@ import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
-import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
+import type { Segments } from '../segments/segments.js';
+import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry } from '../service.js';
+import { BlockWriter } from './block-writer.js';
 import { Certificates } from './certificates.js';
-import { EntryCache } from './entry-cache.js';
-import { itemsAfter } from './items.js';
-import { itemKey, parseEntryKey, ROUND_KEY } from './layout.js';
+import { Entries } from './entries.js';
+import { ROUND_KEY } from './layout.js';
 import { ArchiveLookups, type WrittenBlock } from './lookups.js';
-import { putBlock } from './put-block.js';
-import { ArchiveReader, present } from './reader.js';
-import { type BlockRecord, damaged, encodeItemRecord, encodeRoundFacts, readRoundFacts } from './records.js';
-import { renderBlock, renderLatest, renderTransaction } from './render.js';
-import { UnspentOutputs, type UnspentProgress } from './unspent-outputs.js';
+import { ArchiveReader } from './reader.js';
+import { type BlockRecord, readRoundFacts } from './records.js';
+import { type Rendered, renderBlock, renderLatest } from './render.js';
+import { type BlockProgress, UnspentOutputs } from './unspent-outputs.js';
 
 /** Bytes of rendered answers and their canonical bytes kept in memory. */
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
-/** Heights whose block hash is kept in memory. */
-const CACHED_HASHES = 100_000;
 
 export interface ArchiveOptions {
   readonly rules: ChainRules;
@@ -52,6 +48,8 @@ export interface ArchiveOptions {
 export interface ArchiveModules {
   /** A database of its own. It stays open: who opened it closes it. */
   readonly kv: Kv;
+  /** Blocks; without it they are records of the database, as before data format 3. Who opened it closes it. */
+  readonly segments?: Segments;
   /** Verifies signatures and scripts; on the main thread, a few in each turn, when it is left out. */
   readonly scripts?: ScriptVerifier;
   readonly metrics?: Metrics;
@@ -74,6 +72,7 @@ export interface StoredBlockName extends BlockName {
 interface OpenParts {
   readonly reader: ArchiveReader;
   readonly last: BlockRecord | undefined;
+  readonly segments: Segments | undefined;
   readonly unspent: UnspentOutputs;
   readonly certificates: Certificates;
 }
@@ -88,11 +87,14 @@ export class Archive implements StorageService {
   readonly #clock: Clock;
   readonly #room: Room;
   readonly #reader: ArchiveReader;
+  readonly #segments: Segments | undefined;
+  readonly #writer: BlockWriter;
   readonly #unspent: UnspentOutputs;
   readonly #certificates: Certificates;
   readonly #verifier: BlockVerifier;
-  readonly #cache: EntryCache;
-  readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
+  readonly #entries: Entries;
+  /** Blocks that were in the segments when it was opened. */
+  readonly #found: number;
   readonly #slices: TimeSlices;
   readonly #storing = new Mutex();
   readonly #metrics: Metrics;
@@ -112,7 +114,7 @@ export class Archive implements StorageService {
       scripts = new Verifier({ threads: 0 }),
       room = endlessRoom,
     }: ArchiveModules,
-    { reader, last, unspent, certificates }: OpenParts,
+    { reader, last, segments, unspent, certificates }: OpenParts,
   ) {
     this.#rules = rules;
     this.#kv = kv;
@@ -120,11 +122,14 @@ export class Archive implements StorageService {
     this.#slices = new TimeSlices(clock);
     this.#room = room;
     this.#reader = reader;
+    this.#segments = segments;
+    this.#writer = new BlockWriter({ kv, segments, reader, unspent, certificates, slices: this.#slices });
     this.#unspent = unspent;
     this.#certificates = certificates;
     this.scripts = scripts;
     this.#verifier = new BlockVerifier(rules, { ledger: this.#ledger(), scripts, clock });
-    this.#cache = new EntryCache(cacheBytes, metrics);
+    this.#entries = new Entries(cacheBytes, { reader, metrics, next: () => this.#tip.next });
+    this.#found = segments?.next ?? 0;
     this.lookups = new ArchiveLookups(kv, reader, (work) => this.#guard(work));
     this.#tip = last
       ? { next: last.height + 1, hash: last.hash, issued: last.issued, coinbase: last.block.header.miningTxHash }
@@ -136,14 +141,25 @@ export class Archive implements StorageService {
     metrics.beforeScrape(() => height.set(this.#tip.next - 1));
   }
 
-  /** Opens the archive in `kv`. Throws `data_corrupt` when its last records are inconsistent. */
+  /**
+   * Opens the archive in `kv`. Throws `data_corrupt` when its last records are inconsistent, and `data_lost` when the segments have
+   * not all blocks that it names.
+   */
   static async open(options: ArchiveOptions, modules: ArchiveModules): Promise<Archive> {
-    const reader = new ArchiveReader(modules.kv);
+    const { segments } = modules;
+    const reader = new ArchiveReader(modules.kv, segments);
+    const [placed, name] = [await reader.lastPlaced(), await reader.lastName()];
+    // What was appended and not named is still in its older records.
+    await segments?.settle(placed, { keepsMore: placed?.height === name?.height });
+    if (segments !== undefined && segments.next > (name?.height ?? -1)) {
+      if (!segments.isWhole) await segments.noteWhole();
+      reader.allInSegments();
+    }
     const last = await reader.last();
     const height = last === undefined ? -1 : last.height;
     const unspent = await UnspentOutputs.open(modules.kv, reader, height + 1);
     const certificates = await Certificates.open(modules.kv, options.rules.producers, height);
-    return new Archive(options, modules, { reader, last, unspent, certificates });
+    return new Archive(options, modules, { reader, last, segments, unspent, certificates });
   }
 
   /** Height of the block that comes next: the number of blocks stored, for there is no gap. */
@@ -171,11 +187,11 @@ export class Archive implements StorageService {
   }
 
   entry(key: string): Promise<StoredEntry | undefined> {
-    return this.#guard(async () => this.#cache.noted(await this.#entry(key)));
+    return this.#guard(() => this.#entries.entry(key));
   }
 
   blockAt(height: number): Promise<StoredBlock | undefined> {
-    return this.#guard(async () => this.#cache.noted(await this.#blockAt(height)));
+    return this.#guard(() => this.#entries.blockAt(height));
   }
 
   async latest(): Promise<LatestBlock | undefined> {
@@ -191,7 +207,7 @@ export class Archive implements StorageService {
 
   /** Undefined when there is no such block. */
   hashAt(height: number): Promise<string | undefined> {
-    return this.#guard(() => this.#hashAt(height));
+    return this.#guard(() => this.#entries.hashAt(height));
   }
 
   /** The certificate of the last block, where it has one. */
@@ -201,7 +217,7 @@ export class Archive implements StorageService {
 
   /** True when a stored block has a certificate: from then on every block is proven by one. */
   get isCertified(): boolean {
-    return !this.#certificates.isEmpty;
+    return !this.#certificates.isEmpty || this.#writer.isCertified;
   }
 
   /** The certificate of a stored block, where it has one. */
@@ -219,17 +235,58 @@ export class Archive implements StorageService {
 
   /** The encoded header; undefined when there is no such block. */
   headerBytes(height: number): Promise<Uint8Array | undefined> {
-    return this.#guard(async () => (this.#isStored(height) ? this.#reader.headerBytes(height) : undefined));
+    return this.#guard(async () => (this.#entries.isStored(height) ? this.#reader.headerBytes(height) : undefined));
   }
 
   /** The encoded FullBlock, from the stored bytes; undefined when there is no such block. */
   fullBlockBytes(height: number): Promise<Uint8Array | undefined> {
-    return this.#guard(async () => (this.#isStored(height) ? this.#reader.fullBlockBytes(height) : undefined));
+    return this.#guard(async () => (this.#entries.isStored(height) ? this.#reader.fullBlockBytes(height) : undefined));
   }
 
-  /** Counts the unspent outputs of an archive of a version without them; until then no block can be stored. Throws `aborted`; goes on then. */
-  countUnspent(onProgress: (progress: UnspentProgress) => void = () => undefined, signal?: AbortSignal): Promise<void> {
-    return this.#storing.run(() => this.#guard(() => this.#unspent.catchUp(this.#tip.next, onProgress, signal)));
+  /**
+   * Takes in what the segments have and the database does not, and counts the unspent outputs of an archive of a version without
+   * them; until then no block can be stored. Throws `aborted`; goes on then.
+   */
+  load(onProgress: (progress: BlockProgress) => void = () => undefined, signal?: AbortSignal): Promise<void> {
+    return this.#storing.run(() =>
+      this.#guard(async () => {
+        await this.#unspent.catchUp(this.#tip.next, this.#slices, onProgress, signal);
+        await this.#takeIn(onProgress, signal);
+      }),
+    );
+  }
+
+  /** Number of blocks in the segments that wait for a damaged one before them; `load` takes in those that do not. */
+  get ahead(): number {
+    return Math.max(this.#found - this.#tip.next, 0);
+  }
+
+  /** Number of blocks that are damaged from the next one on; undefined when it is not. */
+  get missing(): number | undefined {
+    return this.#writer.missing;
+  }
+
+  /** Names the segment in which the next block is damaged; null when none is. */
+  get problem(): string | null {
+    return this.#writer.problem;
+  }
+
+  /** True while blocks are in records of an older data format, and segments are there for them. */
+  get isOlder(): boolean {
+    return this.#segments !== undefined && this.#segments.next < this.#tip.next;
+  }
+
+  /** Brings blocks of an older data format over to the segments, one after the other while others are stored. Throws `aborted`. */
+  async bringOver(onProgress: (progress: BlockProgress) => void, signal: AbortSignal): Promise<void> {
+    while (this.#segments !== undefined && this.isOlder) {
+      if (signal.aborted) throw new TesseraError('aborted', 'bringing over the archive was cancelled');
+      const { next } = this.#segments;
+      await this.#storing.run(() => this.#guard(() => this.#writer.bringOver(next)));
+      onProgress({ height: next + 1, target: this.#tip.next });
+      if (this.isOlder) continue;
+      await this.#segments.noteWhole();
+      this.#reader.allInSegments();
+    }
   }
 
   /**
@@ -288,75 +345,11 @@ export class Archive implements StorageService {
     }
   }
 
-  /** Heights from outside may not be integers at all. */
-  #isStored(height: number): boolean {
-    return Number.isInteger(height) && height >= 0 && height < this.#tip.next;
-  }
-
-  async #hashAt(height: number): Promise<string | undefined> {
-    const known = this.#hashes.get(height);
-    if (known !== undefined || !this.#isStored(height)) return known;
-    const hash = await this.#reader.hashAt(height);
-    this.#hashes.set(height, hash);
-    return hash;
-  }
-
-  #entry(key: string): Promise<StoredEntry | undefined> {
-    const parsed = parseEntryKey(key);
-    switch (parsed.kind) {
-      case 'last':
-        return this.#blockAt(this.#tip.next - 1);
-      case 'block-height':
-        return this.#blockAt(parsed.height);
-      case 'transaction-index':
-        return this.#transactionAt(parsed.height, parsed.txNum);
-      case 'block-hash':
-        return this.#blockOrTransaction(key);
-      case 'transaction-hash':
-        return this.#transaction(key);
-    }
-  }
-
-  /** The transactions of block 0 may have any name, that of a block too. */
-  async #blockOrTransaction(hash: string): Promise<StoredEntry | undefined> {
-    return (await this.#block(hash)) ?? this.#transaction(hash);
-  }
-
-  async #block(hash: string): Promise<StoredBlock | undefined> {
-    const known = this.#cache.get(hash, 'block');
-    if (known !== undefined) return known;
-    const record = await this.#reader.block(hash);
-    return record && this.#cache.putRead(renderBlock(record));
-  }
-
-  async #blockAt(height: number): Promise<StoredBlock | undefined> {
-    if (!this.#isStored(height)) return undefined;
-    const known = this.#hashes.get(height);
-    const kept = known === undefined ? undefined : this.#cache.get(known, 'block');
-    if (kept !== undefined) return kept;
-    const record = await this.#reader.blockAt(height);
-    if (known !== undefined && record.hash !== known) throw damaged(`block ${height} has two hashes`);
-    this.#hashes.set(height, record.hash);
-    return this.#cache.putRead(renderBlock(record));
-  }
-
-  async #transaction(hash: string): Promise<StoredTransaction | undefined> {
-    const known = this.#cache.get(hash, 'tx');
-    if (known !== undefined) return known;
-    const record = await this.#reader.transaction(hash);
-    return record && this.#cache.putRead(renderTransaction(record));
-  }
-
-  async #transactionAt(height: number, txNum: number): Promise<StoredTransaction | undefined> {
-    if (!this.#isStored(height)) return undefined;
-    const [hash] = await this.#reader.namesAt([{ height, txNum }]);
-    return hash === undefined ? undefined : present(await this.#transaction(hash), `transaction ${hash}`);
-  }
-
   async #store(full: FullBlock, told: Certificate | undefined, round: RoundFactsBody | undefined): Promise<BlockName> {
     this.#room.check();
     const stopTimer = startTimer(this.#storeSeconds, this.#clock);
-    await this.#unspent.catchUp(this.#tip.next, () => undefined, undefined);
+    await this.#unspent.catchUp(this.#tip.next, this.#slices, () => undefined, undefined);
+    await this.#takeIn(() => undefined, undefined);
     const { verified, certificate } = await this.#verify(full, told);
     const { hash, height, issued } = verified;
     const bytes = await inPieces(encodeBlockPieces(full.block), () => this.#slices.turn());
@@ -366,18 +359,50 @@ export class Archive implements StorageService {
     const rendered = renderBlock(record);
     await this.#slices.turn();
     const latest = renderLatest(record);
-    await this.#write(verified, record.bytes, certificate, round);
+    const isHealed = this.missing !== undefined;
+    await this.#writer.write(verified, record.bytes, { certificate, round });
+    this.#stored(record, verified, certificate, rendered);
+    this.#latest = latest;
+    stopTimer();
+    this.#told(record, verified);
+    if (isHealed) {
+      this.#metrics.counter('tessera_storage_blocks_healed_total', 'nodes').inc();
+      // What fails is tried again with the next block.
+      this.load().catch(() => undefined);
+    }
+    return { height, hash };
+  }
+
+  async #takeIn(onProgress: (progress: BlockProgress) => void, signal: AbortSignal | undefined): Promise<void> {
+    if (this.ahead === 0 || this.problem !== null) return;
+    const taken = (record: BlockRecord, verified: VerifiedBlock, certificate: Certificate | undefined): void => {
+      this.#stored(record, verified, certificate);
+      this.#latest = renderLatest(record);
+      this.#told(record, verified);
+      this.#metrics.counter('tessera_storage_blocks_healed_total', 'segments').inc();
+      onProgress({ height: this.#tip.next, target: this.#tip.next + this.ahead });
+    };
+    await this.#writer.takeIn(this.#tip.next, taken, signal);
+  }
+
+  /** The block is on disk. */
+  #stored(
+    record: BlockRecord,
+    { hash, height, issued }: VerifiedBlock,
+    certificate: Certificate | undefined,
+    rendered?: Rendered<StoredBlock>,
+  ): void {
     this.#unspent.changed();
     this.#certificates.stored(certificate);
-    this.#tip = { next: height + 1, hash, issued, coinbase: full.block.header.miningTxHash };
-    this.#hashes.set(height, hash);
-    this.#cache.put(rendered);
-    this.#latest = latest;
-    if (height === 0) this.#reader.genesisStored(full.block.transactions);
-    stopTimer();
+    this.#tip = { next: height + 1, hash, issued, coinbase: record.block.header.miningTxHash };
+    this.#entries.stored(height, hash, rendered);
+    if (height === 0) this.#reader.genesisStored(record.block.transactions);
+  }
+
+  #told(record: BlockRecord, verified: VerifiedBlock): void {
+    const { hash, height, block } = record;
     this.#blockWritten.emit({ record, verified });
-    this.#blockStored.emit({ height, hash, transactions: full.block.transactions.length });
-    return { height, hash };
+    this.#blockStored.emit({ height, hash, transactions: block.transactions.length });
   }
 
   async #verify(full: FullBlock, told: Certificate | undefined) {
@@ -392,26 +417,5 @@ export class Archive implements StorageService {
       }
       throw error;
     }
-  }
-
-  /** Everything that a block adds, in one synced batch. */
-  async #write(
-    verified: VerifiedBlock,
-    blockBytes: Uint8Array,
-    certificate: Certificate | undefined,
-    round: RoundFactsBody | undefined,
-  ): Promise<void> {
-    const { height } = verified;
-    const batch = this.#kv.batch();
-    await putBlock(verified, blockBytes, batch, this.#slices);
-    const items = await itemsAfter(verified, (genesisHash) => this.#reader.item(genesisHash), this.#slices);
-    for (const [genesisHash, item] of items) batch.put(itemKey(genesisHash), encodeItemRecord(item));
-    if (round === undefined) batch.del(ROUND_KEY);
-    else batch.put(ROUND_KEY, encodeRoundFacts(height, round));
-    if (certificate !== undefined) this.#certificates.put(height, certificate, batch);
-    await this.#unspent.change(verified, batch, this.#slices);
-    // Handing over what was gathered takes a turn of its own.
-    await nextTurn();
-    await this.#kv.write(batch, { sync: true });
   }
 }

@@ -1,11 +1,10 @@
 /**
- * The archive's key map, and the names that clients use (decision V9).
+ * The archive's key map, and the names that clients use (decision V9). Blocks are in segments; what is here can be made again from them.
  *
- *   h ‖ number (u64 be)                    → block hash
- *   n ‖ number (u64 be)                    → block record
- *   b ‖ block hash                         → number (u64 be) of the block
- *   x ‖ number (u64 be) ‖ index (u32 be)   → hashes of 32 transactions from this index on; the coinbase comes last
- *   t ‖ transaction hash                   → transaction record
+ *   p ‖ number (u64 be)                    → place of the block in the segments, and its hash
+ *   k ‖ block hash (32 bytes)              → number (u64 be) of the block
+ *   d ‖ transaction hash (31 digits, 16 bytes) → place of the transaction
+ *   e ‖ transaction name                   → the same where the name, in block 0, has another form
  *   g ‖ genesis hash                       → item record
  *   l                                      → last block: number (u64 be) ‖ hash
  *   u ‖ transaction hash ‖ index (u32 be)  → an unspent output (TxOut)
@@ -13,15 +12,50 @@
  *   r                                      → of the round of the last block, where it is known: JSON with its number
  *   s                                      → the block of the unspent outputs: number (u64 be) ‖ hash
  *
- * Archives of data format 1 (docs/adr/small-decisions.md#0053) have the block record under `b ‖ block hash`, and the hash of
- * each transaction under `i ‖ number ‖ index`. Such blocks are read as they are.
+ * Archives of data format 2 have blocks that are in no segment yet in these records. They are read as they are, and brought over.
+ *
+ *   h ‖ number (u64 be)                    → block hash
+ *   n ‖ number (u64 be)                    → block record
+ *   b ‖ block hash                         → number (u64 be) of the block
+ *   x ‖ number (u64 be) ‖ index (u32 be)   → hashes of 32 transactions from this index on; the coinbase comes last
+ *   t ‖ transaction hash                   → transaction record
+ *
+ * Those of data format 1 (docs/adr/small-decisions.md#0053) have the block record under `b ‖ block hash`, and the hash of
+ * each transaction under `i ‖ number ‖ index`.
  *
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
  */
 
 import type { OutPoint } from '../../chain/types.js';
 import { prefixKey, prefixRange, readU64, textKey, u64Key, u64u32Key } from '../../db/keys.js';
-import { asBuffer } from '../../lib/bytes.js';
+import type { KvRange } from '../../db/kv.js';
+import { asBuffer, toHex } from '../../lib/bytes.js';
+
+export const blockPlaceKey = (height: number): Uint8Array => u64Key('p', height);
+export const numberKey = (hash: string): Uint8Array => packedKey('k', hash.slice(1), '0');
+
+/** Key of the place of a transaction. */
+export function transactionPlaceKey(hash: string): Uint8Array {
+  return PACKED_NAME.test(hash) ? packedKey('d', hash.slice(1), '0') : textKey('e', hash);
+}
+
+/** Keys of the prefix whose hashes begin with these digits, of which there are so many bytes. */
+export function packedRange(prefix: 'd' | 'k', digits: string): KvRange {
+  const lt = packedKey(prefix, digits, 'f');
+  return { gte: packedKey(prefix, digits, '0'), lt: Buffer.concat([lt, Buffer.alloc(32, 0xff)]) };
+}
+
+/** The digits of a hash in its key. */
+export function digitsOfKey(key: Uint8Array): string {
+  const digits = toHex(key.subarray(1));
+  return key[0] === 0x64 ? digits.slice(0, -1) : digits;
+}
+
+function packedKey(prefix: string, digits: string, pad: string): Uint8Array {
+  return Buffer.from(hexOf(prefix) + (digits.length % 2 === 0 ? digits : digits + pad), 'hex');
+}
+
+const hexOf = (prefix: string): string => prefix.charCodeAt(0).toString(16);
 
 export const heightKey = (height: number): Uint8Array => u64Key('h', height);
 /** The height in the key of a kind that begins with it. */
@@ -40,6 +74,7 @@ export const itemKey = (genesisHash: string): Uint8Array => textKey('g', genesis
 export const certificateKey = (height: number): Uint8Array => u64Key('c', height);
 export const ROUND_KEY = prefixKey('r');
 export const LAST_KEY = prefixKey('l');
+export const BLOCK_PLACES = prefixRange('p');
 export const HEIGHTS = prefixRange('h');
 export const BLOCKS = prefixRange('n');
 export const NAMES = prefixRange('x');
@@ -66,6 +101,8 @@ export function outPointOfKey(key: Uint8Array): OutPoint {
   return { tHash: buffer.toString('utf8', 1, at), n: buffer.readUInt32BE(at) | 0 };
 }
 
+/** Names of transactions that are hashes. */
+const PACKED_NAME = /^g[0-9a-f]{31}$/;
 const LAST_BLOCK = 'nLastBlockHashKey';
 const INDEXED_BLOCK = /^nIndexedBlockHashKey_([0-9a-f]{16})$/;
 const INDEXED_TRANSACTION = /^nIndexedTxHashKey_([0-9a-f]{16})_([0-9a-f]{8})$/;

@@ -3,7 +3,7 @@
 import type { Kv } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { fromUtf8 } from '../../lib/bytes.js';
-import { blockKey, transactionKey } from './layout.js';
+import { blockKey, digitsOfKey, packedRange, transactionKey } from './layout.js';
 import { type ArchiveReader, type DecodingTurns, present } from './reader.js';
 import type { BlockRecord, ItemRecord, TransactionRecord } from './records.js';
 
@@ -65,12 +65,12 @@ export class ArchiveLookups {
 
   /** Names of stored blocks that begin with a text, at most `limit`. */
   blocksFrom(text: string, limit: number): Promise<string[]> {
-    return BLOCK_NAME.test(text) ? this.#namesFrom(blockKey, text, limit) : Promise.resolve([]);
+    return BLOCK_NAME.test(text) ? this.#namesFrom('k', blockKey, text, limit) : Promise.resolve([]);
   }
 
   /** Names of stored transactions that begin with a text. */
   transactionsFrom(text: string, limit: number): Promise<string[]> {
-    if (TRANSACTION_NAME.test(text)) return this.#namesFrom(transactionKey, text, limit);
+    if (TRANSACTION_NAME.test(text)) return this.#namesFrom('d', transactionKey, text, limit);
     // Others are those that the genesis file gives: that spares a search of the disk for what a number may be the beginning of.
     return this.#guard(async () => {
       const names = await this.#reader.namesOfGenesis();
@@ -78,15 +78,22 @@ export class ArchiveLookups {
     });
   }
 
-  #namesFrom(keyOf: (name: string) => Uint8Array, text: string, limit: number): Promise<string[]> {
+  /** From the places, and from records that are in no segment yet. */
+  #namesFrom(prefix: 'd' | 'k', oldKey: (name: string) => Uint8Array, text: string, limit: number): Promise<string[]> {
     return this.#guard(async () => {
-      const gte = keyOf(text);
-      const names: string[] = [];
-      // No UTF-8 text has this byte.
-      for await (const [key] of this.#kv.entries({ gte, lt: Buffer.concat([gte, Uint8Array.of(0xff)]), limit })) {
-        names.push(fromUtf8(key.subarray(1)));
+      const names = new Set<string>();
+      const isRest = text.length - 1 <= (prefix === 'k' ? 64 : 31);
+      for await (const [key] of this.#kv.entries({
+        ...packedRange(prefix, text.slice(1)),
+        limit: isRest ? limit : 0,
+      })) {
+        names.add((text[0] ?? '') + digitsOfKey(key));
       }
-      return names;
+      const gte = oldKey(text);
+      // No UTF-8 text has this byte.
+      const lt = Buffer.concat([gte, Uint8Array.of(0xff)]);
+      for await (const [key] of this.#kv.entries({ gte, lt, limit })) names.add(fromUtf8(key.subarray(1)));
+      return [...names].sort().slice(0, limit);
     });
   }
 }

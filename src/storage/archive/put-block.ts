@@ -1,14 +1,14 @@
-/** The records of a block and its transactions, as one batch adds them to the archive. */
+/** The records of a block of data format 2, as new blocks are kept while older ones are brought over to the segments. */
 
 import { encodeU64 } from '../../db/keys.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { blockAtKey, blockKey, heightKey, LAST_KEY, NAMES_EACH, namesKey, transactionKey } from './layout.js';
-import { encodeBlockRecord, encodeLast, encodeNames, encodeTransactionRecord } from './records.js';
+import { blockAtKey, blockKey, heightKey, NAMES_EACH, namesKey, transactionKey } from './layout.js';
+import { encodeBlockRecord, encodeNames, encodeTransactionRecord } from './records.js';
 
-/** `blockBytes`: the encoded block, without its transactions. It becomes the last one. */
+/** `blockBytes`: the encoded block, without its transactions. */
 export async function putBlock(
   { hash, height, issued, transactions }: VerifiedBlock,
   blockBytes: Uint8Array,
@@ -27,5 +27,4 @@ export async function putBlock(
   batch.put(blockAtKey(height), encodeBlockRecord(issued, blockBytes));
   batch.put(blockKey(hash), encodeU64(height));
   batch.put(heightKey(height), utf8(hash));
-  batch.put(LAST_KEY, encodeLast(height, hash));
 }

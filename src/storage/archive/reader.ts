@@ -1,52 +1,52 @@
-/** Reading the archive's records: each is hashed again, and what an index names must be there (rule P3). */
+/** Reading what the archive holds: everything is hashed again, and what an index names must be there (rule P3). */
 
-import { encodeHeader, joinFullBlock } from '../../chain/codec.js';
+import { decodeTransaction, encodeHeader, inBlock, joinFullBlock } from '../../chain/codec.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
+import { readU64 } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
-import { fromUtf8 } from '../../lib/bytes.js';
+import { nextCrc32c } from '../../db/level-files/crc32c.js';
+import { isTesseraError } from '../../lib/errors.js';
+import { unpack } from '../segments/pack.js';
+import { readFront, readRecord, type SegmentBlock } from '../segments/record.js';
+import type { Segments } from '../segments/segments.js';
 import {
-  blockAtKey,
-  blockKey,
+  BLOCK_PLACES,
+  blockPlaceKey,
   HEIGHTS,
-  heightKey,
-  indexKey,
+  heightOfKey,
   itemKey,
   LAST_KEY,
-  NAMES_EACH,
-  namesKey,
-  transactionKey,
+  numberKey,
+  transactionPlaceKey,
 } from './layout.js';
+import { OldReader, present } from './old-reader.js';
+import { type BlockPlace, readBlockPlace, readTransactionPlace, type TransactionPlace } from './places.js';
 import {
   type BlockRecord,
+  checked,
   damaged,
   type ItemRecord,
-  readBlockNumber,
-  readBlockRecord,
-  readHash,
+  readBlock,
   readItemRecord,
   readLast,
-  readNames,
   readTransactionRecord,
   type TransactionRecord,
 } from './records.js';
 
-/** Transactions that one read of the database takes. */
-const READ_CHUNK = 500;
+export { present } from './old-reader.js';
 
-/** Source of the records: the archive's database, or what can be read of a damaged one. */
-export type ArchiveRecords = Pick<Kv, 'get' | 'getMany' | 'entries'>;
+/** Transactions that one read takes. */
+const READ_CHUNK = 500;
 
 /** Turns of the event loop, such as `TimeSlices`, for the decoding of so many bytes. */
 export interface DecodingTurns {
   turn(bytes: number): Promise<void>;
 }
 
-interface TransactionPlace {
+interface NumberedTransaction {
   readonly height: number;
   readonly txNum: number;
 }
-
-/** Places with the same text have their hashes in one record. */
-const recordOf = ({ height, txNum }: TransactionPlace): string => `${height}/${Math.floor(txNum / NAMES_EACH)}`;
 
 export interface WholeBlock {
   readonly record: BlockRecord;
@@ -54,43 +54,84 @@ export interface WholeBlock {
 }
 
 export class ArchiveReader {
-  readonly #kv: ArchiveRecords;
+  readonly #kv: Kv;
+  readonly #segments: Segments | undefined;
+  /** Reads blocks that are in no segment yet; undefined when all are in segments. */
+  #old: OldReader | undefined;
   /** The names that configuration, not hashing, gave to the transactions of block 0. */
   #genesisNames: readonly string[] | undefined;
 
-  constructor(kv: ArchiveRecords) {
+  constructor(kv: Kv, segments?: Segments) {
     this.#kv = kv;
+    this.#segments = segments;
+    this.#old = new OldReader(kv);
+  }
+
+  /** From now on all blocks are in segments. */
+  allInSegments(): void {
+    this.#old = undefined;
+  }
+
+  /** Number and hash of the last block; undefined in an empty archive. */
+  async lastName(): Promise<{ readonly height: number; readonly hash: string } | undefined> {
+    const record = await this.#kv.get(LAST_KEY);
+    if (record !== undefined) return readLast(record);
+    for (const range of [HEIGHTS, BLOCK_PLACES]) {
+      for await (const _ of this.#kv.entries({ ...range, limit: 1 }))
+        throw damaged('the name of the last block is missing');
+    }
+    return undefined;
   }
 
   /** The last block; undefined in an empty archive. */
   async last(): Promise<BlockRecord | undefined> {
-    const record = await this.#kv.get(LAST_KEY);
-    if (record === undefined) {
-      for await (const _ of this.#kv.entries({ ...HEIGHTS, limit: 1 }))
-        throw damaged('the name of the last block is missing');
-      return undefined;
-    }
-    const { height, hash } = readLast(record);
+    const name = await this.lastName();
+    if (name === undefined) return undefined;
+    const { height, hash } = name;
     if ((await this.hashAt(height)) !== hash) throw damaged(`block ${height} has two hashes`);
     const found = present(await this.block(hash), `the last block, ${hash},`);
     if (found.height !== height) throw damaged(`the last block, ${hash}, has another number than its name`);
     return found;
   }
 
-  async block(hash: string): Promise<BlockRecord | undefined> {
-    const found = await this.#kv.get(blockKey(hash));
-    if (found === undefined) return undefined;
-    const height = readBlockNumber(found);
-    const record = height === undefined ? found : await this.#kv.get(blockAtKey(height));
-    return readBlockRecord(hash, present(record, `block ${height}, ${hash},`));
+  /** Height and place of the last block that is named in the segments. */
+  async lastPlaced(): Promise<(BlockPlace & { readonly height: number }) | undefined> {
+    for await (const [key, record] of this.#kv.entries({ ...BLOCK_PLACES, reverse: true, limit: 1 })) {
+      const height = heightOfKey(key);
+      return { height, ...readBlockPlace(height, record) };
+    }
+    return undefined;
+  }
+
+  /** Place of a block in the segments; undefined when it is in none. */
+  async place(height: number): Promise<BlockPlace | undefined> {
+    const record = await this.#kv.get(blockPlaceKey(height));
+    return record && readBlockPlace(height, record);
+  }
+
+  block(hash: string): Promise<BlockRecord | undefined> {
+    return this.#either(
+      async () => {
+        const record = await this.#kv.get(numberKey(hash));
+        if (record === undefined) return undefined;
+        const found = await this.blockAt(readU64(record, 0));
+        if (found.hash !== hash) throw damaged(`the hash ${hash} leads to another block`);
+        return found;
+      },
+      (old) => old.block(hash),
+    );
   }
 
   /** A block that must be there. */
   async blockAt(height: number): Promise<BlockRecord> {
-    const record = await this.#kv.get(blockAtKey(height));
-    if (record !== undefined) return readBlockRecord(height, record);
-    const hash = await this.hashAt(height);
-    return present(await this.block(hash), `block ${hash}`);
+    const found = await this.#either(
+      async () => {
+        const place = await this.place(height);
+        return place && this.#blockIn(height, place);
+      },
+      (old) => old.blockAt(height),
+    );
+    return present(found, `block ${height}`);
   }
 
   async transaction(hash: string): Promise<TransactionRecord | undefined> {
@@ -105,48 +146,47 @@ export class ArchiveReader {
 
   /** Hash of a block that must be there. */
   async hashAt(height: number): Promise<string> {
-    return readHash(`block ${height}`, present(await this.#kv.get(heightKey(height)), `the hash of block ${height}`));
+    const found = await this.#either(
+      async () => (await this.place(height))?.hash,
+      (old) => old.hashAt(height),
+    );
+    return present(found, `the hash of block ${height}`);
   }
 
   /** Hashes of transactions in the order of the places; undefined where there is none. */
-  async namesAt(places: readonly TransactionPlace[]): Promise<(string | undefined)[]> {
-    const firsts = new Map(places.map((place) => [recordOf(place), place]));
-    const records = await this.#kv.getMany([...firsts.values()].map(({ height, txNum }) => namesKey(height, txNum)));
-    const names = new Map<string, readonly string[]>();
-    for (const [i, [name, { height }]] of [...firsts].entries()) {
-      const record = records[i];
-      if (record !== undefined) names.set(name, readNames(height, record));
-    }
-    const found = places.map((place) => names.get(recordOf(place))?.[place.txNum % NAMES_EACH]);
-    return names.size === firsts.size ? found : this.#withOlderNames(places, found);
+  async namesAt(places: readonly NumberedTransaction[]): Promise<(string | undefined)[]> {
+    const lists = new Map<number, readonly string[] | undefined>();
+    for (const { height } of places) if (!lists.has(height)) lists.set(height, await this.#namesOf(height));
+    const old = places.filter(({ height }) => lists.get(height) === undefined);
+    const names = this.#old === undefined || old.length === 0 ? [] : await this.#old.namesAt(old);
+    const byPlace = new Map(old.map((place, i) => [place, names[i]]));
+    return places.map((place) => lists.get(place.height)?.[place.txNum] ?? byPlace.get(place));
   }
 
-  /** Fills in those of data format 1. */
-  async #withOlderNames(
-    places: readonly TransactionPlace[],
-    found: readonly (string | undefined)[],
-  ): Promise<(string | undefined)[]> {
-    const records = await this.#kv.getMany(places.map(({ height, txNum }) => indexKey(height, txNum)));
-    return places.map(({ height, txNum }, i) => {
-      const record = records[i];
-      return found[i] ?? (record && readHash(`transaction ${txNum} of block ${height}`, record));
-    });
+  /** Names of all transactions of a block in the segments, the coinbase last. */
+  async #namesOf(height: number): Promise<readonly string[] | undefined> {
+    const place = await this.place(height);
+    if (place === undefined) return undefined;
+    const { block } = await this.#blockIn(height, place);
+    return [...block.transactions, block.header.miningTxHash];
   }
 
   /** A block that must be there, with all its transactions in order, the coinbase last. */
   async wholeBlock(height: number): Promise<WholeBlock> {
-    return this.#withTransactions(await this.blockAt(height));
-  }
-
-  /** The same by its hash. */
-  async wholeBlockOf(hash: string): Promise<WholeBlock> {
-    return this.#withTransactions(present(await this.block(hash), `block ${hash}`));
-  }
-
-  async #withTransactions(record: BlockRecord): Promise<WholeBlock> {
-    const names = [...record.block.transactions, record.block.header.miningTxHash];
-    const found = await this.transactions(names);
-    return { record, transactions: found.map((tx, i) => present(tx, `transaction ${names[i]}`)) };
+    const found = await this.#either(
+      async () => {
+        const place = await this.place(height);
+        return place && readWholeBlock(height, await this.#recordIn(height, place));
+      },
+      async (old) => {
+        const record = await old.blockAt(height);
+        if (record === undefined) return undefined;
+        const names = [...record.block.transactions, record.block.header.miningTxHash];
+        const transactions = await this.transactions(names);
+        return { record, transactions: transactions.map((tx, i) => present(tx, `transaction ${names[i]}`)) };
+      },
+    );
+    return present(found, `block ${height}`);
   }
 
   /** The encoding of a header that must be there. */
@@ -156,6 +196,12 @@ export class ArchiveReader {
 
   /** The encoding of a FullBlock that must be there. */
   async fullBlockBytes(height: number): Promise<Uint8Array> {
+    const place = await this.place(height);
+    if (place !== undefined) {
+      const { block, transactions: packed } = await this.#recordIn(height, place);
+      const mining = present(packed.at(-1), `the coinbase of block ${height}`);
+      return joinFullBlock(unpack(block), packed.slice(0, -1).map(unpack), unpack(mining));
+    }
     const { record, transactions } = await this.wholeBlock(height);
     const all = transactions.map(({ bytes }) => bytes);
     const mining = present(all.pop(), `the coinbase of ${record.hash}`);
@@ -164,8 +210,9 @@ export class ArchiveReader {
 
   /** Hashes among these that are names of stored transactions. */
   async storedTransactions(hashes: readonly string[]): Promise<string[]> {
-    const records = await this.#kv.getMany(hashes.map(transactionKey));
-    return hashes.filter((_, i) => records[i] !== undefined);
+    const places = await this.#kv.getMany(hashes.map(transactionPlaceKey));
+    const old = (await this.#old?.transactions(hashes)) ?? [];
+    return hashes.filter((_, i) => places[i] !== undefined || old[i] !== undefined);
   }
 
   /** Tells the names of block 0's transactions, once it is stored. */
@@ -179,11 +226,13 @@ export class ArchiveReader {
     const found: (TransactionRecord | undefined)[] = [];
     for (let from = 0; from < hashes.length; from += READ_CHUNK) {
       const chunk = hashes.slice(from, from + READ_CHUNK);
-      const records = await this.#kv.getMany(chunk.map(transactionKey));
+      const records = await this.#transactionBytes(chunk);
       for (const [i, hash] of chunk.entries()) {
         const record = records[i];
-        await turns?.turn(record?.length ?? 0);
-        found.push(record && readTransactionRecord(hash, record, names));
+        await turns?.turn(record?.bytes.length ?? 0);
+        if (record === undefined) found.push(undefined);
+        else if (record.place === undefined) found.push(readTransactionRecord(hash, record.bytes, names));
+        else found.push(this.#placed(hash, record.place, record.bytes, names));
       }
     }
     return found;
@@ -192,15 +241,128 @@ export class ArchiveReader {
   /** The names of block 0's transactions; none while it is not stored. */
   async namesOfGenesis(): Promise<readonly string[]> {
     if (this.#genesisNames !== undefined) return this.#genesisNames;
-    const hash = await this.#kv.get(heightKey(0));
-    const record = hash && (await this.block(fromUtf8(hash)));
-    this.#genesisNames = record?.block.transactions;
+    const isStored = (await this.#kv.get(LAST_KEY)) !== undefined;
+    this.#genesisNames = isStored ? (await this.blockAt(0)).block.transactions : undefined;
     return this.#genesisNames ?? [];
+  }
+
+  async #transactionBytes(hashes: readonly string[]): Promise<readonly (TransactionBytes | undefined)[]> {
+    const found = await this.#placedBytes(hashes);
+    const missing = hashes.filter((_, i) => found[i] === undefined);
+    if (this.#old === undefined || missing.length === 0) return found;
+    const old = await this.#old.transactions(missing);
+    const moved = missing.filter((_, i) => old[i] === undefined);
+    // Those that were in neither may have been brought over between the two looks.
+    const again = moved.length === 0 ? [] : await this.#placedBytes(moved);
+    const others = new Map<string, TransactionBytes | undefined>(moved.map((hash, i) => [hash, again[i]]));
+    for (const [i, hash] of missing.entries()) {
+      const bytes = old[i];
+      if (bytes !== undefined) others.set(hash, { place: undefined, bytes });
+    }
+    return hashes.map((hash, i) => found[i] ?? others.get(hash));
+  }
+
+  async #placedBytes(hashes: readonly string[]): Promise<(TransactionBytes | undefined)[]> {
+    const segments = this.#segments;
+    if (segments === undefined) return hashes.map(() => undefined);
+    const records = await this.#kv.getMany(hashes.map(transactionPlaceKey));
+    return Promise.all(
+      hashes.map(async (hash, i) => {
+        const record = records[i];
+        if (record === undefined) return undefined;
+        const place = readTransactionPlace(hash, record);
+        return { place, bytes: await segments.read(place.height, place) };
+      }),
+    );
+  }
+
+  #placed(hash: string, place: TransactionPlace, bytes: Uint8Array, names: readonly string[]): TransactionRecord {
+    return this.#inSegment(place.height, () => readPlaced(hash, place, bytes, names));
+  }
+
+  /** Names the segment when what was read from it is not what its name says. */
+  #inSegment<T>(height: number, read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      const isDamage = error instanceof RangeError || isTesseraError(error, 'data_corrupt');
+      if (isDamage) throw this.#segments?.damaged(height, error);
+      throw error;
+    }
+  }
+
+  async #blockIn(height: number, place: BlockPlace): Promise<BlockRecord> {
+    const segments = present(this.#segments, `the segment of block ${height}`);
+    const front = readFront(await segments.read(height, { ...place, length: place.front }));
+    if (front?.height !== height) throw segments.damaged(height);
+    const record = this.#inSegment(height, () => readBlock(height, front.issued, unpack(front.block)));
+    if (record.hash !== place.hash) throw damaged(`block ${height} has two hashes`);
+    return record;
+  }
+
+  async #recordIn(height: number, place: BlockPlace): Promise<SegmentBlock> {
+    const segments = present(this.#segments, `the segment of block ${height}`);
+    const record = readRecord(await segments.read(height, place));
+    if (record?.height !== height) throw segments.damaged(height);
+    return record;
+  }
+
+  /** From the segments, or else from the older records; a block may be brought over between the two looks. */
+  async #either<T>(
+    fromSegments: () => Promise<T | undefined>,
+    fromRecords: (old: OldReader) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const found = this.#segments === undefined ? undefined : await fromSegments();
+    if (found !== undefined || this.#old === undefined) return found;
+    try {
+      const older = await fromRecords(this.#old);
+      if (older !== undefined || this.#segments === undefined) return older;
+    } catch (error) {
+      const moved = isTesseraError(error, 'data_corrupt') ? await fromSegments() : undefined;
+      if (moved !== undefined) return moved;
+      throw error;
+    }
+    return fromSegments();
   }
 }
 
-/** The value; throws `data_corrupt` when it is undefined. */
-export function present<T>(value: T | undefined, what: string): T {
-  if (value === undefined) throw damaged(`${what} is missing`);
-  return value;
+interface TransactionBytes {
+  /** Undefined for a record of an older format. */
+  readonly place: TransactionPlace | undefined;
+  readonly bytes: Uint8Array;
+}
+
+/** A transaction as a segment has it. Names of block 0 are no hashes: its bytes have a checksum instead. */
+function readPlaced(
+  hash: string,
+  { height, txNum, isOriginal, sum }: TransactionPlace,
+  packed: Uint8Array,
+  genesisNames: readonly string[],
+): TransactionRecord {
+  return checked(`transaction ${hash}`, () => {
+    const bytes = unpack(packed);
+    const isListed = height === 0 && genesisNames[txNum] === hash && sum === nextCrc32c(packed, 0);
+    if (!isListed && transactionHashOfBytes(bytes) !== hash) return undefined;
+    const transaction = inBlock(decodeTransaction(bytes), isOriginal ? { isOriginal } : {});
+    return { hash, height, txNum, bytes, transaction };
+  });
+}
+
+/** The block of a record, with its transactions, all of which hash to their names. */
+export function readWholeBlock(height: number, { issued, block, transactions }: SegmentBlock): WholeBlock {
+  const record = readBlock(height, issued, unpack(block));
+  const names = [...record.block.transactions, record.block.header.miningTxHash];
+  if (names.length !== transactions.length) throw damaged(`block ${height} has not the transactions that it lists`);
+  return {
+    record,
+    transactions: transactions.map((packed, txNum) => {
+      const hash = names[txNum] ?? '';
+      const bytes = unpack(packed);
+      return checked(`transaction ${hash}`, () => {
+        const isRight = (height === 0 && txNum < names.length - 1) || transactionHashOfBytes(bytes) === hash;
+        const transaction = inBlock(decodeTransaction(bytes), record.block.header);
+        return isRight ? { hash, height, txNum, bytes, transaction } : undefined;
+      });
+    }),
+  };
 }

@@ -23,7 +23,7 @@ import { RoundFactsBody } from '../../peers/messages.js';
 const U64_LENGTH = 8;
 const U32_LENGTH = 4;
 /** Marks a transaction of original nodes whose fees take the places of outputs. */
-const FEES_REPLACE = 0x8000_0000;
+export const FEES_REPLACE = 0x8000_0000;
 
 export interface BlockRecord {
   readonly hash: string;
@@ -58,13 +58,17 @@ export function encodeBlockRecord(issued: bigint, bytes: Uint8Array): Uint8Array
 
 /** Checks that the block has the number `name`, or that its header hashes to it, and the list of transactions to the header's. */
 export function readBlockRecord(name: number | string, record: Uint8Array): BlockRecord {
+  const issued = checked(`block ${name}`, () => asBuffer(record).readBigUInt64LE(0));
+  return readBlock(name, issued, record.subarray(U64_LENGTH));
+}
+
+/** The same with what is issued beside the encoded Block. */
+export function readBlock(name: number | string, issued: bigint, bytes: Uint8Array): BlockRecord {
   return checked(`block ${name}`, () => {
-    const bytes = record.subarray(U64_LENGTH);
     const block = decodeBlock(bytes);
     const hash = blockHash(block.header);
     const isNamed = typeof name === 'string' ? hash === name : block.header.bNum === BigInt(name);
     if (!isNamed || txsHash(block.transactions) !== block.header.txsHash) return undefined;
-    const issued = asBuffer(record).readBigUInt64LE(0);
     return { hash, height: Number(block.header.bNum), issued, bytes, block };
   });
 }
@@ -181,7 +185,7 @@ export function readRoundFacts(record: Uint8Array, height: number): RoundFactsBo
 }
 
 /** Result of `read`; when it returns undefined or throws, the record is damaged. */
-function checked<T>(what: string, read: () => T | undefined): T {
+export function checked<T>(what: string, read: () => T | undefined): T {
   let cause: unknown;
   try {
     const value = read();

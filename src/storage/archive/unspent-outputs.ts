@@ -16,15 +16,8 @@ import { UNSPENT_TIP_KEY, unspentKey } from './layout.js';
 import type { ArchiveReader } from './reader.js';
 import { damaged, encodeLast, readLast } from './records.js';
 
-const DEFAULT_STEP_CHANGES = 10_000;
-
-export interface UnspentOutputsOptions {
-  /** Number of changes that are gathered before a write while the account is built from blocks. */
-  readonly stepChanges?: number;
-}
-
-export interface UnspentProgress {
-  /** Blocks that are accounted for, and blocks stored. */
+export interface BlockProgress {
+  /** Blocks done, and blocks that there are. */
   readonly height: number;
   readonly target: number;
 }
@@ -34,31 +27,24 @@ type Changed = Pick<VerifiedBlock, 'hash' | 'height' | 'spent' | 'created'>;
 export class UnspentOutputs {
   readonly #kv: Kv;
   readonly #reader: ArchiveReader;
-  readonly #stepChanges: number;
   /** Height of the block that is accounted for next. */
   #next: number;
 
-  private constructor(kv: Kv, reader: ArchiveReader, next: number, options: UnspentOutputsOptions) {
+  private constructor(kv: Kv, reader: ArchiveReader, next: number) {
     this.#kv = kv;
     this.#reader = reader;
     this.#next = next;
-    this.#stepChanges = options.stepChanges ?? DEFAULT_STEP_CHANGES;
   }
 
   /** Throws `data_corrupt` when the account is not about the blocks of this archive; `stored` is how many it has. */
-  static async open(
-    kv: Kv,
-    reader: ArchiveReader,
-    stored: number,
-    options: UnspentOutputsOptions = {},
-  ): Promise<UnspentOutputs> {
+  static async open(kv: Kv, reader: ArchiveReader, stored: number): Promise<UnspentOutputs> {
     const record = await kv.get(UNSPENT_TIP_KEY);
-    if (record === undefined) return new UnspentOutputs(kv, reader, 0, options);
+    if (record === undefined) return new UnspentOutputs(kv, reader, 0);
     const { height, hash } = readLast(record);
     if (height >= stored || (await reader.hashAt(height)) !== hash) {
       throw damaged(`its unspent outputs are those of block ${height}, ${hash}, which is not the one stored`);
     }
-    return new UnspentOutputs(kv, reader, height + 1, options);
+    return new UnspentOutputs(kv, reader, height + 1);
   }
 
   /** Number of blocks that are accounted for. */
@@ -96,63 +82,22 @@ export class UnspentOutputs {
    */
   async catchUp(
     target: number,
-    onProgress: (progress: UnspentProgress) => void,
+    slices: TimeSlices,
+    onProgress: (progress: BlockProgress) => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    let step = new Step(this.#kv);
-    while (this.#next + step.blocks < target) {
+    for (; this.#next < target; this.changed(), onProgress({ height: this.#next, target })) {
       if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
-      const { record, transactions } = await this.#reader.wholeBlock(this.#next + step.blocks);
+      const { record, transactions } = await this.#reader.wholeBlock(this.#next);
       const { hash, height } = record;
-      await step.add({ hash, height, ...atOnce(changesBy(transactions)) });
-      if (step.changes < this.#stepChanges && height + 1 < target) continue;
-      await step.write(height + 1 === target);
-      this.#next = height + 1;
-      step = new Step(this.#kv);
-      onProgress({ height: this.#next, target });
+      const changes = atOnce(changesBy(transactions));
+      const found = await this.#kv.getMany(changes.spent.map(unspentKey));
+      const missing = changes.spent.find((_, i) => found[i] === undefined);
+      if (missing !== undefined) throw notUnspent(height, outPointKey(missing));
+      const batch = this.#kv.batch();
+      await this.change({ hash, height, ...changes }, batch, slices);
+      await this.#kv.write(batch, { sync: height + 1 === target });
     }
-  }
-}
-
-/** The changes of some blocks together: what is created and spent within them is never written. */
-class Step {
-  readonly #kv: Kv;
-  readonly #created = new Map<string, readonly [OutPoint, TxOut]>();
-  readonly #spent = new Map<string, OutPoint>();
-  #tip: { readonly height: number; readonly hash: string } | undefined;
-  blocks = 0;
-
-  constructor(kv: Kv) {
-    this.#kv = kv;
-  }
-
-  get changes(): number {
-    return this.#created.size + this.#spent.size;
-  }
-
-  async add({ hash, height, spent, created }: Changed): Promise<void> {
-    const onDisk: OutPoint[] = [];
-    for (const outPoint of spent) {
-      const key = outPointKey(outPoint);
-      if (this.#created.delete(key)) continue;
-      if (this.#spent.has(key)) throw notUnspent(height, key);
-      this.#spent.set(key, outPoint);
-      onDisk.push(outPoint);
-    }
-    const found = await this.#kv.getMany(onDisk.map(unspentKey));
-    const missing = onDisk.find((_, i) => found[i] === undefined);
-    if (missing !== undefined) throw notUnspent(height, outPointKey(missing));
-    for (const { outPoint, txOut } of created) this.#created.set(outPointKey(outPoint), [outPoint, txOut]);
-    this.#tip = { height, hash };
-    this.blocks++;
-  }
-
-  async write(sync: boolean): Promise<void> {
-    const batch = this.#kv.batch();
-    for (const outPoint of this.#spent.values()) batch.del(unspentKey(outPoint));
-    for (const [outPoint, txOut] of this.#created.values()) batch.put(unspentKey(outPoint), encodeTxOut(txOut));
-    if (this.#tip !== undefined) batch.put(UNSPENT_TIP_KEY, encodeLast(this.#tip.height, this.#tip.hash));
-    await this.#kv.write(batch, { sync });
   }
 }
 

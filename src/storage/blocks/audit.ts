@@ -63,9 +63,7 @@ export async function auditArchive(
   let transactions = 0;
   for (let height = from; height <= target; height++) {
     if (signal?.aborted) throw new TesseraError('aborted', 'the check of the archive was cancelled');
-    // By its hash, so that number, hash and block are seen to agree.
-    const whole = await reader.wholeBlockOf(await reader.hashAt(height));
-    if (whole.record.height !== height) throw damaged(`block ${whole.record.hash} has another number than ${height}`);
+    const whole = await reader.wholeBlock(height);
     await auditNumber(reader, whole);
     const block = await auditBlock(whole, before, verifier);
     await auditIndex(reader, whole);
@@ -117,16 +115,19 @@ async function auditCertificate(certificates: Certificates, { height, hash }: Ve
   }
 }
 
-/** The number leads to the block too. */
+/** Number, hash and block agree. */
 async function auditNumber(reader: ArchiveReader, { record: { height, hash } }: WholeBlock): Promise<void> {
-  if ((await reader.blockAt(height)).hash !== hash) throw damaged(`block ${height} has two hashes`);
+  if ((await reader.hashAt(height)) !== hash) throw damaged(`block ${height} has two hashes`);
+  if ((await reader.block(hash))?.height !== height) throw damaged(`the hash of block ${height} does not lead to it`);
 }
 
 /** Each transaction is where the index and its own record say. */
 async function auditIndex(reader: ArchiveReader, { record, transactions }: WholeBlock): Promise<void> {
   const { height } = record;
   const names = await reader.namesAt(transactions.map((_, txNum) => ({ height, txNum })));
-  for (const [txNum, tx] of transactions.entries()) {
+  const found = await reader.transactions(transactions.map(({ hash }) => hash));
+  for (const [txNum, { hash }] of transactions.entries()) {
+    const tx = present(found[txNum], `transaction ${hash}`);
     if (tx.height !== record.height || tx.txNum !== txNum) {
       throw damaged(`transaction ${tx.hash} says it is in block ${tx.height} at ${tx.txNum}`);
     }

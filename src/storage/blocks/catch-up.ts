@@ -3,7 +3,7 @@
  * turn for ranges; one that is silent or has nothing is passed over until it speaks again, one that sends a block that
  * fails verification is cut off. Nothing a peer says is believed: every block goes through the archive's own rules, and in a
  * network with producers its hash must be proven by a certificate before it is asked for. Only nodes that know the secret
- * may bring blocks that no certificate proves, and only until the archive has one, or the damaged one had that it heals from.
+ * may bring blocks that no certificate proves, and only until the archive has one, or has one behind a block that is damaged.
  */
 
 import {
@@ -35,7 +35,6 @@ import {
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import { certificatesOf, isFork, ProvenHashes } from '../../peers/proven-hashes.js';
 import type { Archive } from '../archive/archive.js';
-import type { Healing } from '../heal/healing.js';
 import { noteOther } from './block-receiver.js';
 import { PeerDoubts } from './peer-doubts.js';
 import { verifyAhead } from './verify-ahead.js';
@@ -56,8 +55,6 @@ export interface CatchUpOptions {
 
 export interface CatchUpModules {
   readonly archive: Archive;
-  /** Blocks that a damaged archive still holds: they need not be fetched. */
-  readonly healing?: Pick<Healing, 'takeOrRetry' | 'missingFrom' | 'isCertified'> | undefined;
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -80,7 +77,6 @@ interface FetchedWith {
 
 export class CatchUp {
   readonly #archive: Archive;
-  readonly #healing: CatchUpModules['healing'];
   readonly #network: CatchUpModules['network'];
   readonly #clock: Clock;
   readonly #slices: TimeSlices;
@@ -112,9 +108,8 @@ export class CatchUp {
   readonly #givers = new WeakSet<Link>();
 
   constructor(options: CatchUpOptions, modules: CatchUpModules) {
-    const { archive, healing, network, clock, logger, metrics = noMetrics, doubleSigning } = modules;
+    const { archive, network, clock, logger, metrics = noMetrics, doubleSigning } = modules;
     this.#archive = archive;
-    this.#healing = healing;
     this.#network = network;
     this.#clock = clock;
     this.#slices = new TimeSlices(clock);
@@ -260,8 +255,8 @@ export class CatchUp {
     const mayGive = (link: Link): boolean => link !== current || this.#givers.has(link);
     const sources = [...this.#tips].flatMap(([link, next]) => (next > from && mayGive(link) ? [link] : []));
     const link = sources[this.#turn++ % Math.max(sources.length, 1)];
-    // What a damaged archive holds itself decides how many are asked for.
-    if (link === undefined || this.#healing !== undefined || this.#isStopping) return;
+    // What the segments hold behind a damaged block need not be fetched.
+    if (link === undefined || this.#archive.ahead > 0 || this.#isStopping) return;
     const reply = this.#blocks(link, from, this.#blocksPerRequest);
     reply.catch(() => undefined);
     this.#ahead = { link, from, reply };
@@ -269,12 +264,12 @@ export class CatchUp {
 
   async #fetchFrom(link: Link): Promise<void> {
     this.#asked = link;
-    await this.#healing?.takeOrRetry();
+    await this.#archive.load(undefined, this.#stopping.signal);
     const from = this.#archive.nextHeight;
     if ((this.#tips.get(link) ?? 0) <= from) return;
-    const wanted = (await this.#healing?.missingFrom(from, this.#blocksPerRequest)) ?? this.#blocksPerRequest;
+    const wanted = Math.min(this.#archive.missing ?? this.#blocksPerRequest, this.#blocksPerRequest);
     const proof = await this.#prove(link, from);
-    const reply = await this.#blocks(link, from, Math.max(wanted, 1));
+    const reply = await this.#blocks(link, from, wanted);
     if (!isMessage(reply, 'blocks')) throw new TesseraError('peer_unreachable', `the peer answered with ${reply.type}`);
     if (reply.body.from !== from)
       throw new TesseraError('protocol_violation', 'the peer sent other blocks than asked for');
@@ -328,8 +323,7 @@ export class CatchUp {
     const range = { from, to: this.#tips.get(link) ?? from, previousHash: this.#archive.tip.hash };
     const question = { timeoutMs: this.#requestTimeoutMs, signal: this.#stopping.signal };
     this.#proven = await ProvenHashes.ask(link, this.#producers, range, question);
-    const isCertified = this.#archive.isCertified || this.#healing?.isCertified === true;
-    if (this.#proven !== undefined || (link.trusted && !isCertified)) return this.#proven;
+    if (this.#proven !== undefined || (link.trusted && !this.#archive.isCertified)) return this.#proven;
     throw new TesseraError('peer_unreachable', 'the peer has no certificate for its blocks');
   }
 

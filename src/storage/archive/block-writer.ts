@@ -1,0 +1,213 @@
+/**
+ * Writing blocks: appended to the segments, synced, and then named by one synced batch, with all that they change. Blocks that the
+ * segments have and the database does not, after a crash or because it was lost, are taken in from there; those that are in
+ * records of an older data format are brought over to the segments.
+ */
+
+import type { Certificate } from '../../chain/certificate.js';
+import { decodeBlock } from '../../chain/codec.js';
+import type { Kv, KvBatch } from '../../db/kv.js';
+import { assertRule, blockFault } from '../../ledger/block/rules.js';
+import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
+import { toHex } from '../../lib/bytes.js';
+import { TesseraError } from '../../lib/errors.js';
+import { failpoint } from '../../lib/failpoints.js';
+import { inPieces } from '../../lib/pieces.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
+import type { RoundFactsBody } from '../../peers/messages.js';
+import { unpack } from '../segments/pack.js';
+import type { SegmentBlock } from '../segments/record.js';
+import type { Found } from '../segments/scan.js';
+import type { Segments } from '../segments/segments.js';
+import type { Certificates } from './certificates.js';
+import { itemsAfter } from './items.js';
+import {
+  blockAtKey,
+  blockKey,
+  heightKey,
+  indexKey,
+  itemKey,
+  LAST_KEY,
+  NAMES_EACH,
+  namesKey,
+  ROUND_KEY,
+  transactionKey,
+} from './layout.js';
+import { putPlaces, segmentBlock } from './places.js';
+import { putBlock } from './put-block.js';
+import { type ArchiveReader, readWholeBlock, type WholeBlock } from './reader.js';
+import { type BlockRecord, encodeItemRecord, encodeLast, encodeRoundFacts } from './records.js';
+import type { UnspentOutputs } from './unspent-outputs.js';
+
+/** Number of blocks that are taken in between two syncs. */
+const TAKEN_AT_ONCE = 64;
+
+export interface BlockWriterModules {
+  readonly kv: Kv;
+  /** Undefined for an archive that keeps blocks in records, as before data format 3. */
+  readonly segments: Segments | undefined;
+  readonly reader: ArchiveReader;
+  readonly unspent: UnspentOutputs;
+  readonly certificates: Certificates;
+  readonly slices: TimeSlices;
+}
+
+/** Data that is kept with a block. */
+export interface WrittenWith {
+  readonly certificate: Certificate | undefined;
+  readonly round: RoundFactsBody | undefined;
+}
+
+export class BlockWriter {
+  readonly #modules: BlockWriterModules;
+  /** A damaged part of the segments in which the next block belongs, and the block after it. */
+  #gap: (Found & { readonly after: SegmentBlock | undefined }) | undefined;
+
+  constructor(modules: BlockWriterModules) {
+    this.#modules = modules;
+  }
+
+  /** Number of blocks that are damaged from the next one on; undefined when it is not. */
+  get missing(): number | undefined {
+    return this.#gap && this.#gap.to - this.#gap.height + 1;
+  }
+
+  /** True when blocks after a damaged one have certificates. */
+  get isCertified(): boolean {
+    return this.#gap !== undefined && this.#modules.segments?.isCertified === true;
+  }
+
+  /** Why blocks wait for another; null when none do. */
+  get problem(): string | null {
+    const { segments } = this.#modules;
+    return this.#gap === undefined || segments === undefined ? null : segments.damaged(this.#gap.height).message;
+  }
+
+  /** Writes the next block; it survives power loss when this resolves. */
+  async write(verified: VerifiedBlock, bytes: Uint8Array, { certificate, round }: WrittenWith): Promise<void> {
+    const { kv, segments, slices } = this.#modules;
+    const batch = kv.batch();
+    const isAppended = segments !== undefined && segments.next === verified.height;
+    if (segments === undefined || segments.next < verified.height) await putBlock(verified, bytes, batch, slices);
+    else await this.#place(segments, verified, await segmentBlock(verified, bytes, certificate, slices), batch);
+    try {
+      await this.#change(verified, certificate, batch);
+      if (round === undefined) batch.del(ROUND_KEY);
+      else batch.put(ROUND_KEY, encodeRoundFacts(verified.height, round));
+      failpoint('archive.batch.before', 'archive');
+      await kv.write(batch, { sync: true });
+      failpoint('archive.batch.after', 'archive');
+    } catch (error) {
+      if (isAppended) await segments.takeBack();
+      throw error;
+    }
+    this.#gap = undefined;
+  }
+
+  /**
+   * Takes in what the segments have from this height on. It ends before a damaged block, which then comes as any block does, and
+   * has its place again. Throws `aborted`.
+   */
+  async takeIn(
+    from: number,
+    onTaken: (record: BlockRecord, verified: VerifiedBlock, certificate: Certificate | undefined) => void,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { kv, segments, reader, slices } = this.#modules;
+    if (segments === undefined || segments.next <= from) return;
+    const before = from === 0 ? undefined : await reader.place(from - 1);
+    let gap: Found | undefined;
+    for await (const found of segments.records(from, before && before.offset + before.length)) {
+      if (signal?.aborted) throw new TesseraError('aborted', 'taking in the segments was cancelled');
+      if (gap !== undefined || found.record === undefined) {
+        gap ??= found;
+        this.#gap = { ...gap, after: found.record };
+        if (found.record === undefined) continue;
+        break;
+      }
+      const whole = readWholeBlock(found.height, found.record);
+      const certificate = certificateIn(found.record.certificate);
+      const verified = await this.#changes(whole);
+      const batch = kv.batch();
+      await putPlaces(verified, found.record, found, batch, slices);
+      await this.#change(verified, certificate, batch);
+      batch.del(ROUND_KEY);
+      const isLast = found.height + 1 === segments.next;
+      await kv.write(batch, { sync: isLast || found.height % TAKEN_AT_ONCE === 0 });
+      onTaken(whole.record, verified, certificate);
+    }
+  }
+
+  /** Brings the next block over from older records to the segments, and removes these. */
+  async bringOver(height: number): Promise<void> {
+    const { kv, segments, reader, certificates, slices } = this.#modules;
+    if (segments === undefined) return;
+    const whole = await reader.wholeBlock(height);
+    const { hash, issued, bytes } = whole.record;
+    const block = await segmentBlock({ height, issued, ...whole }, bytes, await certificates.at(height), slices);
+    const place = await segments.append(block, slices);
+    try {
+      const batch = kv.batch();
+      await putPlaces({ hash, height, ...whole }, block, place, batch, slices);
+      removeRecords(whole, batch);
+      await kv.write(batch, { sync: true });
+    } catch (error) {
+      await segments.takeBack();
+      throw error;
+    }
+  }
+
+  async #place(segments: Segments, verified: VerifiedBlock, block: SegmentBlock, batch: KvBatch): Promise<void> {
+    const { slices } = this.#modules;
+    const gap = this.#gap;
+    if (gap !== undefined) assertSame(segments, gap, verified, block);
+    const place = gap === undefined ? await segments.append(block, slices) : await segments.replace(gap, block);
+    await putPlaces(verified, block, place, batch, slices);
+  }
+
+  /** What a block changes besides its own records. */
+  async #change(verified: VerifiedBlock, certificate: Certificate | undefined, batch: KvBatch): Promise<void> {
+    const { reader, unspent, certificates, slices } = this.#modules;
+    const items = await itemsAfter(verified, (genesisHash) => reader.item(genesisHash), slices);
+    for (const [genesisHash, item] of items) batch.put(itemKey(genesisHash), encodeItemRecord(item));
+    if (certificate !== undefined) certificates.put(verified.height, certificate, batch);
+    await unspent.change(verified, batch, slices);
+    batch.put(LAST_KEY, encodeLast(verified.height, verified.hash));
+    // Handing over what was gathered takes a turn of its own.
+    await slices.turn();
+  }
+
+  async #changes({ record, transactions }: WholeBlock): Promise<VerifiedBlock> {
+    const { slices } = this.#modules;
+    const changes = await inPieces(changesBy(transactions), () => slices.turn());
+    const { hash, height, issued } = record;
+    return { hash, height, issued, transactions, ...changes };
+  }
+}
+
+/** Throws `block_refused` for a block that is not the one whose record is damaged: its length, and what follows it, are known. */
+function assertSame(
+  segments: Segments,
+  gap: Found & { readonly after: SegmentBlock | undefined },
+  { hash, height }: VerifiedBlock,
+  block: SegmentBlock,
+): void {
+  const isFollowed = gap.after?.height === height + 1;
+  const isOther = isFollowed && decodeBlock(unpack(gap.after.block)).header.previousHash !== hash;
+  if (!isOther && segments.fits(gap, block)) return;
+  assertRule(blockFault('link', `block ${height}, ${hash}, is not the one that is damaged here`));
+}
+
+function certificateIn(bytes: Uint8Array | undefined): Certificate | undefined {
+  return bytes && { key: toHex(bytes.subarray(0, 32)), signature: toHex(bytes.subarray(32)) };
+}
+
+/** Deletes the records of a block of data formats 1 and 2. */
+function removeRecords({ record: { hash, height }, transactions }: WholeBlock, batch: KvBatch): void {
+  for (const { hash: txHash, txNum } of transactions) {
+    batch.del(transactionKey(txHash));
+    batch.del(indexKey(height, txNum));
+    if (txNum % NAMES_EACH === 0) batch.del(namesKey(height, txNum));
+  }
+  batch.del(blockAtKey(height)).del(blockKey(hash)).del(heightKey(height));
+}

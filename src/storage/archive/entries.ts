@@ -1,0 +1,112 @@
+/** Answers for clients: read once, checked, rendered, and kept in memory up to a number of bytes. */
+
+import { LRUCache } from 'lru-cache';
+import type { Metrics } from '../../observability/metrics.js';
+import type { StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
+import { EntryCache } from './entry-cache.js';
+import { parseEntryKey } from './layout.js';
+import { type ArchiveReader, present } from './reader.js';
+import { damaged } from './records.js';
+import { type Rendered, renderBlock, renderTransaction } from './render.js';
+
+/** Heights whose block hash is kept in memory. */
+const CACHED_HASHES = 100_000;
+
+export interface EntriesModules {
+  readonly reader: ArchiveReader;
+  readonly metrics: Metrics;
+  /** Number of blocks stored. */
+  readonly next: () => number;
+}
+
+export class Entries {
+  readonly #reader: ArchiveReader;
+  readonly #next: () => number;
+  readonly #cache: EntryCache;
+  readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
+
+  constructor(cacheBytes: number, { reader, metrics, next }: EntriesModules) {
+    this.#reader = reader;
+    this.#next = next;
+    this.#cache = new EntryCache(cacheBytes, metrics);
+  }
+
+  async entry(key: string): Promise<StoredEntry | undefined> {
+    return this.#cache.noted(await this.#entry(key));
+  }
+
+  async blockAt(height: number): Promise<StoredBlock | undefined> {
+    return this.#cache.noted(await this.#blockAt(height));
+  }
+
+  async hashAt(height: number): Promise<string | undefined> {
+    const known = this.#hashes.get(height);
+    if (known !== undefined || !this.isStored(height)) return known;
+    const hash = await this.#reader.hashAt(height);
+    this.#hashes.set(height, hash);
+    return hash;
+  }
+
+  /** The block is stored; `rendered` is kept if it is given. */
+  stored(height: number, hash: string, rendered?: Rendered<StoredBlock>): void {
+    this.#hashes.set(height, hash);
+    if (rendered !== undefined) this.#cache.put(rendered);
+  }
+
+  /** Heights from outside may not be integers at all. */
+  isStored(height: number): boolean {
+    return Number.isInteger(height) && height >= 0 && height < this.#next();
+  }
+
+  #entry(key: string): Promise<StoredEntry | undefined> {
+    const parsed = parseEntryKey(key);
+    switch (parsed.kind) {
+      case 'last':
+        return this.#blockAt(this.#next() - 1);
+      case 'block-height':
+        return this.#blockAt(parsed.height);
+      case 'transaction-index':
+        return this.#transactionAt(parsed.height, parsed.txNum);
+      case 'block-hash':
+        return this.#blockOrTransaction(key);
+      case 'transaction-hash':
+        return this.#transaction(key);
+    }
+  }
+
+  /** The transactions of block 0 may have any name, that of a block too. */
+  async #blockOrTransaction(hash: string): Promise<StoredEntry | undefined> {
+    return (await this.#block(hash)) ?? this.#transaction(hash);
+  }
+
+  async #block(hash: string): Promise<StoredBlock | undefined> {
+    const known = this.#cache.get(hash, 'block');
+    if (known !== undefined) return known;
+    const record = await this.#reader.block(hash);
+    return record && this.#cache.putRead(renderBlock(record));
+  }
+
+  async #blockAt(height: number): Promise<StoredBlock | undefined> {
+    if (!this.isStored(height)) return undefined;
+    const known = this.#hashes.get(height);
+    const kept = known === undefined ? undefined : this.#cache.get(known, 'block');
+    if (kept !== undefined) return kept;
+    const record = await this.#reader.blockAt(height);
+    if (known !== undefined && record.hash !== known) throw damaged(`block ${height} has two hashes`);
+    this.#hashes.set(height, record.hash);
+    return this.#cache.putRead(renderBlock(record));
+  }
+
+  async #transaction(hash: string): Promise<StoredTransaction | undefined> {
+    const known = this.#cache.get(hash, 'tx');
+    if (known !== undefined) return known;
+    const record = await this.#reader.transaction(hash);
+    return record && this.#cache.putRead(renderTransaction(record));
+  }
+
+  async #transactionAt(height: number, txNum: number): Promise<StoredTransaction | undefined> {
+    if (!this.isStored(height)) return undefined;
+    const [hash] = await this.#reader.namesAt([{ height, txNum }]);
+    return hash === undefined ? undefined : present(await this.#transaction(hash), `transaction ${hash}`);
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A smaller form of encoded blocks and transactions, most of whose bytes are hex digits and zeros. A row of parts, each with a byte
+ * that tells its kind and length: bytes as they are, pairs of lowercase hex digits, or zeros. The same bytes give the same form.
+ */
+
+/** Kinds begin with these; lengths are counted from the least that is worth a part. */
+const HEX = 0x80;
+const ZEROS = 0xc0;
+const MIN_PAIRS = 4;
+const MAX_PAIRS = MIN_PAIRS + ZEROS - HEX - 1;
+const MIN_ZEROS = 3;
+const MAX_ZEROS = MIN_ZEROS + 0xff - ZEROS;
+
+/** Value of a hex digit by its character; 0xff for others. */
+const VALUES = new Uint8Array(256).fill(0xff);
+for (const [value, digit] of [...'0123456789abcdef'].entries()) VALUES[digit.charCodeAt(0)] = value;
+const DIGITS = Buffer.from('0123456789abcdef', 'latin1');
+
+export function pack(bytes: Uint8Array): Buffer {
+  // A literal takes a byte more for each 128; other parts take less than what they stand for.
+  const packed = Buffer.allocUnsafe(bytes.length + (bytes.length >> 7) + 2);
+  let to = 0;
+  let literal = 0;
+  const flush = (end: number): void => {
+    while (literal < end) {
+      const length = Math.min(end - literal, HEX);
+      packed[to++] = length - 1;
+      packed.set(bytes.subarray(literal, literal + length), to);
+      to += length;
+      literal += length;
+    }
+  };
+  for (let at = 0; at < bytes.length; ) {
+    const zeros = bytes[at] === 0 ? zerosFrom(bytes, at) : 0;
+    const pairs = zeros > 0 ? 0 : pairsFrom(bytes, at);
+    if (zeros < MIN_ZEROS && pairs < MIN_PAIRS) {
+      at += Math.max(zeros, 2 * pairs, 1);
+      continue;
+    }
+    flush(at);
+    if (zeros > 0) packed[to++] = ZEROS + zeros - MIN_ZEROS;
+    else packed[to++] = HEX + pairs - MIN_PAIRS;
+    for (let i = 0; i < pairs; i++) packed[to++] = (valueAt(bytes, at + 2 * i) << 4) | valueAt(bytes, at + 2 * i + 1);
+    at += zeros + 2 * pairs;
+    literal = at;
+  }
+  flush(bytes.length);
+  return packed.subarray(0, to);
+}
+
+/** Throws a `RangeError` for what no `pack` gives. */
+export function unpack(packed: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(unpackedLength(packed));
+  let to = 0;
+  for (let at = 0; at < packed.length; ) {
+    const kind = packed[at++] ?? 0;
+    if (kind < HEX) {
+      bytes.set(packed.subarray(at, at + kind + 1), to);
+      at += kind + 1;
+      to += kind + 1;
+    } else if (kind < ZEROS) {
+      for (const end = at + kind - HEX + MIN_PAIRS; at < end; at++) {
+        const pair = packed[at] ?? 0;
+        bytes[to++] = DIGITS[pair >> 4] ?? 0;
+        bytes[to++] = DIGITS[pair & 15] ?? 0;
+      }
+    } else {
+      const end = to + kind - ZEROS + MIN_ZEROS;
+      bytes.fill(0, to, end);
+      to = end;
+    }
+  }
+  return bytes;
+}
+
+function unpackedLength(packed: Uint8Array): number {
+  let length = 0;
+  let at = 0;
+  while (at < packed.length) {
+    const kind = packed[at++] ?? 0;
+    const count = kind < HEX ? kind + 1 : kind < ZEROS ? kind - HEX + MIN_PAIRS : kind - ZEROS + MIN_ZEROS;
+    length += kind >= HEX && kind < ZEROS ? 2 * count : count;
+    if (kind < ZEROS) at += count;
+  }
+  if (at > packed.length) throw new RangeError('a packed part is cut');
+  return length;
+}
+
+const valueAt = (bytes: Uint8Array, at: number): number => VALUES[bytes[at] ?? 0] ?? 0;
+
+function zerosFrom(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && at - from < MAX_ZEROS && bytes[at] === 0) at++;
+  return at - from;
+}
+
+function pairsFrom(bytes: Uint8Array, from: number): number {
+  let at = from;
+  const end = Math.min(bytes.length, from + 2 * MAX_PAIRS);
+  while (at < end && valueAt(bytes, at) !== 0xff) at++;
+  return (at - from) >> 1;
+}

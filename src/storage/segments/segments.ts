@@ -1,0 +1,413 @@
+/**
+ * Blocks in files that are written once: appended to the open segment, which is closed when the next block has no room in it. A
+ * closed one has a footer and a name that says what it holds, and is never changed again, so that the same blocks make the same
+ * files on every node.
+ *
+ *   segments/FIRST.open                  the open segment, by the height of its first block
+ *   segments/FIRST-LAST-DIGEST.blocks    a closed one
+ *
+ * Only one block is appended at a time. A block counts once the place index names it: what comes behind the last named block is
+ * taken in or cut off when the archive opens.
+ */
+
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
+import { unreadable } from '../../db/database-error.js';
+import { checkRoom } from '../../db/room.js';
+import { syncFolder, writeFileDurable } from '../../db/write-file-durable.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { failpoint } from '../../lib/failpoints.js';
+import { isSystemError } from '../../lib/system-error.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
+import { type Closed, closedAmong, closedName, gapIn, openName } from './names.js';
+import { recordLength, recordPieces, type SegmentBlock } from './record.js';
+import { encodeFooter, type Found, footerLength, scan, summarize } from './scan.js';
+
+/** Bytes of a segment, unless one block alone is larger. */
+const SEGMENT_BYTES = 256 * 1024 * 1024;
+const FOLDER_MODE = 0o700;
+const OPEN_MODE = 0o600;
+const CLOSED_MODE = 0o400;
+/** Files that are kept open for reading. */
+const OPEN_FILES = 64;
+/** Subject of the failpoints. */
+const BLOCKS = 'blocks';
+/** File that says that all blocks are in segments. */
+const WHOLE = 'whole';
+
+export interface SegmentsOptions {
+  readonly maxBytes?: number | undefined;
+}
+
+/** Where a record is in its segment. */
+export interface RecordPlace {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export class Segments {
+  readonly #path: string;
+  readonly #maxBytes: number;
+  #closed: Closed[];
+  /** Height of the first block of the open segment. */
+  #first: number;
+  /** Height that is appended next. */
+  #next: number;
+  /** Bytes of the open segment that count. */
+  #end = 0;
+  #lastLength = 0;
+  /** There may be bytes behind them. */
+  #isTorn = false;
+  #open: FileHandle | undefined;
+  #isWhole: boolean;
+  #isCertified = true;
+  #problem: string | null = null;
+  readonly #handles = new LRUCache<number, Promise<FileHandle>>({
+    max: OPEN_FILES,
+    // Closing waits for the reads that are under way.
+    dispose: (handle) => void handle.then((file) => file.close()).catch(() => undefined),
+  });
+
+  private constructor(
+    path: string,
+    { maxBytes = SEGMENT_BYTES }: SegmentsOptions,
+    { closed, isWhole }: { readonly closed: Closed[]; readonly isWhole: boolean },
+  ) {
+    this.#path = path;
+    this.#isWhole = isWhole;
+    this.#maxBytes = maxBytes;
+    this.#closed = closed;
+    this.#first = (closed.at(-1)?.last ?? -1) + 1;
+    this.#next = this.#first;
+  }
+
+  /** Opens the folder, or makes it. Throws `data_lost` when a segment between others is missing. */
+  static async open(path: string, options: SegmentsOptions = {}): Promise<Segments> {
+    if ((await mkdir(path, { recursive: true, mode: FOLDER_MODE })) !== undefined) await syncFolder(join(path, '..'));
+    const names = await readdir(path);
+    const closed = closedAmong(names);
+    const missing = gapIn(closed);
+    if (missing !== undefined) throw lost(`the segment with the blocks from ${missing} on is missing in ${path}`);
+    return new Segments(path, options, { closed, isWhole: names.includes(WHOLE) });
+  }
+
+  /** True when all blocks are in segments, so that the database can be made again from them; survives restarts. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  async noteWhole(): Promise<void> {
+    await writeFileDurable(join(this.#path, WHOLE), new Uint8Array(), OPEN_MODE);
+    this.#isWhole = true;
+  }
+
+  /** False when the last block has no certificate, as far as is known. */
+  get isCertified(): boolean {
+    return this.#isCertified;
+  }
+
+  /** Why nothing can be appended; null when the last block was. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Tries whether the disk has room again. */
+  async recover(): Promise<void> {
+    if (this.#problem === null) return;
+    await checkRoom(this.#path).then(
+      () => (this.#problem = null),
+      () => undefined,
+    );
+  }
+
+  /** Height of the block that is appended next. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /**
+   * Finds the end of what counts, behind the last block that the place index names: whole blocks after it are kept, or not, and the
+   * rest is cut off. Throws `data_lost` when the named block itself is not there.
+   */
+  async settle(
+    last: (RecordPlace & { readonly height: number }) | undefined,
+    { keepsMore = true } = {},
+  ): Promise<void> {
+    if (!keepsMore) await this.#openAgain(last?.height ?? -1);
+    const isOpen = last !== undefined && last.height >= this.#first;
+    const [height, from] = isOpen ? [last.height + 1, last.offset + last.length] : [this.#first, 0];
+    const file = await this.#openFile(false);
+    const size = file === undefined ? 0 : (await file.stat()).size;
+    if (size < from) throw lost(`block ${height - 1} is not in the segment ${this.#openName()} any more`);
+    [this.#next, this.#end] = [height, from];
+    if (keepsMore) {
+      for await (const { to, offset, length, record } of scan(this.#reader(this.#first), height, from, size)) {
+        if (record === undefined) continue;
+        [this.#next, this.#end] = [to + 1, offset + length];
+        this.#isCertified = record.certificate !== undefined;
+      }
+    }
+    if (size > this.#end) await this.#cut();
+  }
+
+  /** Opens closed segments again that hold more than the blocks up to this height: the rest is in older records too. */
+  async #openAgain(height: number): Promise<void> {
+    for (let closed = this.#closed.at(-1); closed !== undefined && closed.last > height; closed = this.#closed.at(-1)) {
+      await rm(join(this.#path, this.#openName()), { force: true });
+      this.#first = closed.first;
+      await chmod(join(this.#path, closed.name), OPEN_MODE);
+      await rename(join(this.#path, closed.name), join(this.#path, this.#openName()));
+      this.#closed.pop();
+    }
+  }
+
+  /**
+   * Appends the next block; resolves with its place when it survives power loss. Throws `database_failed` when the system refuses;
+   * then nothing has changed.
+   */
+  async append(block: SegmentBlock, slices: TimeSlices): Promise<RecordPlace> {
+    if (block.height !== this.#next) {
+      throw new TesseraError('internal_error', `block ${block.height} is not the next one, ${this.#next}`);
+    }
+    const length = recordLength(block);
+    try {
+      if (this.#end > 0 && this.#end + length > this.#maxBytes) await this.#close();
+      const file = (await this.#openFile(true)) as FileHandle;
+      if (this.#isTorn) await this.#cut();
+      this.#isTorn = true;
+      failpoint('segment.append.before', BLOCKS);
+      let at = this.#end;
+      for (const piece of recordPieces(block)) {
+        if (slices.isUsedUp) await slices.turn();
+        await writeAll(file, piece, at);
+        at += piece.length;
+      }
+      failpoint('segment.append.after', BLOCKS);
+      await file.datasync();
+      failpoint('segment.sync.after', BLOCKS);
+      this.#problem = null;
+    } catch (error) {
+      await this.#cut().catch(() => undefined);
+      this.#problem = errorMessage(error);
+      throw this.#refusal(error);
+    }
+    const place = { offset: this.#end, length };
+    this.#isTorn = false;
+    this.#end += length;
+    this.#next += 1;
+    this.#lastLength = length;
+    return place;
+  }
+
+  /** Takes back the block that was appended last and is not in the place index. */
+  async takeBack(): Promise<void> {
+    this.#end -= this.#lastLength;
+    this.#next -= 1;
+    this.#lastLength = 0;
+    this.#isTorn = true;
+    await this.#cut().catch(() => undefined);
+  }
+
+  /** Bytes of the segment that has the block of this height. Throws `data_corrupt` when they are not there. */
+  async read(height: number, { offset, length }: RecordPlace): Promise<Buffer> {
+    const bytes = await this.#reader(this.#fileOf(height).first)(offset, length);
+    if (bytes.length < length) throw this.damaged(height);
+    return bytes;
+  }
+
+  /** All records from this height on, also damaged ones; `offset`: where the first is, unless its segment begins with it. */
+  async *records(from: number, offset = 0): AsyncGenerator<Found> {
+    for (let height = from; height < this.#next; ) {
+      const { first, last } = this.#fileOf(height);
+      const read = this.#reader(first);
+      const end = last === undefined ? this.#end : await this.#recordsEnd(first, last);
+      for await (const found of scan(read, height, height === first ? 0 : offset, end)) {
+        const to = found.offset + found.length === end && last !== undefined ? last : found.to;
+        yield { ...found, to };
+        height = to + 1;
+      }
+    }
+  }
+
+  /** Tells whether a block is as long as the damaged record, or shorter when others follow in it. */
+  fits(gap: Pick<Found, 'height' | 'to' | 'length'>, block: SegmentBlock): boolean {
+    const length = recordLength(block);
+    return block.height === gap.height && (gap.to === gap.height ? length === gap.length : length < gap.length);
+  }
+
+  /** Writes a block, which fits there, in the place of a damaged record. */
+  async replace(gap: Pick<Found, 'height' | 'offset'>, block: SegmentBlock): Promise<RecordPlace> {
+    const length = recordLength(block);
+    const { first, last, name } = this.#fileOf(gap.height);
+    const path = join(this.#path, name);
+    await chmod(path, OPEN_MODE);
+    const file = await open(path, 'r+');
+    try {
+      let at = gap.offset;
+      for (const piece of recordPieces(block)) {
+        await writeAll(file, piece, at);
+        at += piece.length;
+      }
+      await file.datasync();
+      failpoint('segment.replaced', BLOCKS);
+      if (last !== undefined) await this.#seal(file, { first, last, name });
+    } finally {
+      await file.close();
+    }
+    return { offset: gap.offset, length };
+  }
+
+  /** Reads the closed segments again. Throws `data_corrupt` at the first whose records, or footer, are not those of its name. */
+  async verify(signal: AbortSignal): Promise<void> {
+    for (const { first, last, name } of this.#closed) {
+      if (signal.aborted) throw new TesseraError('aborted', 'the check of the segments was cancelled');
+      const end = await this.#recordsEnd(first, last);
+      const summary = await summarize(this.#reader(first), first, end);
+      const footer = await this.#reader(first)(end, footerLength(last - first + 1));
+      const isRight = summary !== undefined && name === closedName(summary) && footer.equals(encodeFooter(summary));
+      if (!isRight) throw this.damaged(first);
+    }
+  }
+
+  /** The error that names a damaged segment. */
+  damaged(height: number, cause?: unknown): TesseraError {
+    const { name } = this.#fileOf(height);
+    return new TesseraError(
+      'data_corrupt',
+      `archive: block ${height} is damaged in the segment ${name}. Start the node again: with another one in peers.storage it heals by itself; else run tessera rebuild, or restore the data directory from a backup`,
+      { cause, details: { segment: name, height } },
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#open?.close();
+    this.#open = undefined;
+    this.#handles.clear();
+  }
+
+  #openName(): string {
+    return openName(this.#first);
+  }
+
+  #fileOf(height: number): { readonly first: number; readonly last: number | undefined; readonly name: string } {
+    if (height >= this.#first) return { first: this.#first, last: undefined, name: this.#openName() };
+    let [low, high] = [0, this.#closed.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#closed[middle]?.first ?? 0) <= height) low = middle;
+      else high = middle - 1;
+    }
+    return this.#closed[low] as Closed;
+  }
+
+  async #recordsEnd(first: number, last: number): Promise<number> {
+    const file = await this.#handle(first);
+    return (await file.stat()).size - footerLength(last - first + 1);
+  }
+
+  #reader(first: number): (offset: number, length: number) => Promise<Buffer> {
+    return async (offset, length) => readAll(await this.#handle(first), offset, length, this.#path);
+  }
+
+  #handle(first: number): Promise<FileHandle> {
+    if (first === this.#first && this.#open !== undefined) return Promise.resolve(this.#open);
+    const known = this.#handles.get(first);
+    if (known !== undefined) return known;
+    const { name } = this.#fileOf(first);
+    const opened = open(join(this.#path, name), 'r').catch((error: unknown) => {
+      this.#handles.delete(first);
+      if (isSystemError(error, 'ENOENT')) throw lost(`the segment ${name} is not there any more`);
+      throw this.#refusal(error);
+    });
+    this.#handles.set(first, opened);
+    return opened;
+  }
+
+  async #openFile(create: boolean): Promise<FileHandle | undefined> {
+    if (this.#open !== undefined) return this.#open;
+    const path = join(this.#path, this.#openName());
+    const isThere = (await readdir(this.#path)).includes(this.#openName());
+    if (!isThere && !create) return undefined;
+    this.#open = await open(path, constants.O_RDWR | constants.O_CREAT, OPEN_MODE);
+    if (!isThere) await syncFolder(this.#path);
+    return this.#open;
+  }
+
+  /** Removes what does not count from the open segment. */
+  async #cut(): Promise<void> {
+    await this.#open?.truncate(this.#end);
+    await this.#open?.datasync();
+    this.#isTorn = false;
+  }
+
+  /** Closes the open segment. Interrupted, it is open still: its footer is cut off at the next start. */
+  async #close(): Promise<void> {
+    const file = this.#open as FileHandle;
+    const [first, last] = [this.#first, this.#next - 1];
+    this.#isTorn = true;
+    const name = await this.#seal(file, { first, last, name: this.#openName() });
+    if (name === undefined) throw this.damaged(first);
+    this.#closed.push({ name, first, last });
+    this.#handles.set(first, Promise.resolve(file));
+    this.#open = undefined;
+    [this.#first, this.#end, this.#isTorn] = [last + 1, 0, false];
+  }
+
+  /** Gives a segment its footer and name; undefined while one of its records is damaged. */
+  async #seal(file: FileHandle, { first, last, name }: Closed): Promise<string | undefined> {
+    const isOpen = first === this.#first;
+    const end = isOpen ? this.#end : (await file.stat()).size - footerLength(last - first + 1);
+    const read = (offset: number, length: number) => readAll(file, offset, length, this.#path);
+    const footer = await summarize(read, first, end);
+    if (footer?.offsets.length !== last - first + 1) return undefined;
+    await writeAll(file, encodeFooter(footer), end);
+    await file.datasync();
+    failpoint('segment.footer.after', BLOCKS);
+    await file.chmod(CLOSED_MODE);
+    const closed = closedName(footer);
+    await rename(join(this.#path, name), join(this.#path, closed));
+    await syncFolder(this.#path);
+    failpoint('segment.closed.after', BLOCKS);
+    if (!isOpen) this.#closed = this.#closed.map((one) => (one.first === first ? { first, last, name: closed } : one));
+    return closed;
+  }
+
+  #refusal(error: unknown): unknown {
+    if (error instanceof TesseraError) return error;
+    return new TesseraError('database_failed', `the segments in ${this.#path} cannot be used: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function lost(what: string): TesseraError {
+  const wayBack =
+    'run tessera rebuild, which keeps the blocks that can be read, or restore the data directory from a backup; missing blocks then come from other storage nodes';
+  return new TesseraError('data_lost', `archive: ${what}: ${wayBack}`);
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+  }
+}
+
+/** A disk may give less at once than is asked for; only nothing means the end. */
+async function readAll(file: FileHandle, offset: number, length: number, path: string): Promise<Buffer> {
+  // Of its own memory: what is cached of it would keep a whole pool alive.
+  const bytes = Buffer.allocUnsafeSlow(length);
+  let done = 0;
+  try {
+    while (done < length) {
+      const { bytesRead } = await file.read(bytes, done, length - done, offset + done);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+  } catch (error) {
+    if (isSystemError(error, 'EIO')) throw unreadable(path, errorMessage(error), error);
+    throw error;
+  }
+  return bytes.subarray(0, done);
+}
