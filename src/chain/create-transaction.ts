@@ -8,14 +8,7 @@
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
 import { isHex, toHex } from '../lib/bytes.js';
 import { addressOf, addressVersionOf } from './address.js';
-import {
-  type DruidInfoView,
-  druidInfoView,
-  type OutPointView,
-  outPointView,
-  type TxOutView,
-  txOutView,
-} from './json.js';
+import { druidInfoView, outPointView, txOutView } from './json.js';
 import {
   at,
   fail,
@@ -51,19 +44,6 @@ type CreateEntryView =
   | { Num: bigint }
   | { Bytes: string };
 
-interface CreateTxInView {
-  previous_out: OutPointView | null;
-  script_signature: { Pay2PkH: Pay2PkHView } | { stack: CreateEntryView[] };
-}
-
-export interface CreateTransactionView {
-  inputs: CreateTxInView[];
-  outputs: TxOutView[];
-  version: bigint;
-  fees: TxOutView[] | null;
-  druid_info: DruidInfoView | null;
-}
-
 /**
  * The transaction of a submitted body. `where` names it in errors, such as `transactions[0]`. Integers beyond 2^53 must
  * have been read as bigints.
@@ -84,7 +64,7 @@ export function parseCreateTransaction(value: unknown, where = ''): Transaction 
  * The body that would submit this transaction (decision V17): `Pay2PkH` for every script of that shape whose address is
  * its key's, `fees` null when there are none, `druid_info` null when absent.
  */
-export function transactionToCreateJson(tx: Transaction): CreateTransactionView {
+export function transactionToCreateJson(tx: Transaction) {
   return {
     inputs: tx.inputs.map(createTxInView),
     outputs: tx.outputs.map(txOutView),
@@ -167,14 +147,14 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '' || value === 0;
 }
 
-function createTxInView({ previousOut, script }: TxIn): CreateTxInView {
+function createTxInView({ previousOut, script }: TxIn) {
   return {
     previous_out: previousOut === null ? null : outPointView(previousOut),
     script_signature: scriptSignatureView(script),
   };
 }
 
-function scriptSignatureView(script: Script): CreateTxInView['script_signature'] {
+function scriptSignatureView(script: Script): { Pay2PkH: Pay2PkHView } | { stack: CreateEntryView[] } {
   const parts = pay2pkhParts(script);
   // With another address the short form would not lead back to the same script.
   if (parts === undefined || addressOf(parts.publicKey, parts.version) !== parts.address) {

@@ -123,11 +123,6 @@ export type AssetView =
   | { Token: bigint }
   | { Item: { amount: bigint; genesis_hash: string | null; metadata: string | null } };
 
-export interface OutPointView {
-  t_hash: string;
-  n: number;
-}
-
 export type EntryView =
   | { Op: string }
   | { Signature: number[] }
@@ -135,50 +130,7 @@ export type EntryView =
   | { Num: bigint }
   | { Bytes: string };
 
-interface TxInView {
-  previous_out: OutPointView | null;
-  script_signature: { stack: EntryView[] };
-}
-
-export interface TxOutView {
-  value: AssetView;
-  locktime: bigint;
-  script_public_key: string | null;
-}
-
-export interface DruidInfoView {
-  druid: string;
-  participants: bigint;
-  expectations: { from: string; to: string; asset: AssetView }[];
-  genesis_hash: string | null;
-}
-
-export interface TransactionView {
-  inputs: TxInView[];
-  outputs: TxOutView[];
-  version: bigint;
-  fees: TxOutView[];
-  druid_info: DruidInfoView | null;
-}
-
-export interface BlockHeaderView {
-  version: number;
-  bits: bigint;
-  nonce_and_mining_tx_hash: [number[], string];
-  b_num: bigint;
-  timestamp: bigint;
-  difficulty: number[];
-  seed_value: number[];
-  previous_hash: string | null;
-  txs_merkle_root_and_hash: [string, string];
-}
-
-export interface BlockView {
-  header: BlockHeaderView;
-  transactions: string[];
-}
-
-export function outPointView(outPoint: OutPoint): OutPointView {
+export function outPointView(outPoint: OutPoint) {
   return { t_hash: outPoint.tHash, n: outPoint.n };
 }
 
@@ -202,16 +154,16 @@ export function entryView(entry: StackEntry): EntryView {
   }
 }
 
-function txInView(txIn: TxIn): TxInView {
+function txInView(txIn: TxIn) {
   const previousOut = txIn.previousOut === null ? null : outPointView(txIn.previousOut);
   return { previous_out: previousOut, script_signature: { stack: txIn.script.map(entryView) } };
 }
 
-export function txOutView(txOut: TxOut): TxOutView {
+export function txOutView(txOut: TxOut) {
   return { value: assetView(txOut.value), locktime: txOut.locktime, script_public_key: txOut.scriptPublicKey };
 }
 
-export function druidInfoView(info: DruidInfo): DruidInfoView {
+export function druidInfoView(info: DruidInfo) {
   return {
     druid: info.druid,
     participants: info.participants,
@@ -220,7 +172,7 @@ export function druidInfoView(info: DruidInfo): DruidInfoView {
   };
 }
 
-export function transactionView(tx: Transaction): TransactionView {
+export function transactionView(tx: Transaction) {
   return {
     inputs: tx.inputs.map(txInView),
     outputs: tx.outputs.map(txOutView),
@@ -230,20 +182,20 @@ export function transactionView(tx: Transaction): TransactionView {
   };
 }
 
-export function headerView(header: BlockHeader): BlockHeaderView {
+export function headerView(header: BlockHeader) {
   return {
     version: header.version,
     bits: header.bits,
-    nonce_and_mining_tx_hash: [[...header.nonce], header.miningTxHash],
+    nonce_and_mining_tx_hash: [[...header.nonce], header.miningTxHash] as const,
     b_num: header.bNum,
     timestamp: header.timestamp,
     difficulty: [...header.difficulty],
     seed_value: [...header.seedValue],
     previous_hash: header.previousHash,
-    txs_merkle_root_and_hash: [header.merkleRoot, header.txsHash],
+    txs_merkle_root_and_hash: [header.merkleRoot, header.txsHash] as const,
   };
 }
 
-export function blockView(block: Block): BlockView {
+export function blockView(block: Block) {
   return { header: headerView(block.header), transactions: [...block.transactions] };
 }

@@ -1,13 +1,10 @@
 /** The arguments of `tessera call`: key=value by the members of path, query and body, typed by their schemas. */
 
-import { readFile } from 'node:fs/promises';
 import type { TSchema } from '@sinclair/typebox';
 import { membersOf, type Operation } from '../api/operation.js';
 import type { AnyArguments } from '../client/client.js';
 import { didYouMean } from '../config/suggest.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
 import { parseExactJson } from '../lib/json.js';
-import { MAX_DOCUMENT_FILE, readBoundedText } from '../lib/read-bounded.js';
 import { UsageError } from './command.js';
 import { addressOrDev } from './dev-account.js';
 
@@ -22,15 +19,6 @@ const MAX_SHOWN = 40;
 
 /** Reads a file, or standard input for `-`. */
 export type ReadSource = (name: string) => Promise<string>;
-
-export async function readFileOrStdin(name: string): Promise<string> {
-  try {
-    // Descriptor 0 is standard input, for whose end a person may take their time.
-    return name === '-' ? await readFile('/dev/stdin', 'utf8') : readBoundedText(name, MAX_DOCUMENT_FILE);
-  } catch (cause) {
-    throw new TesseraError('invalid_request', `${name} cannot be read: ${errorMessage(cause)}`, { cause });
-  }
-}
 
 export interface ArgumentSources {
   readonly read: ReadSource;

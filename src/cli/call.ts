@@ -10,10 +10,11 @@ import { toHex } from '../lib/bytes.js';
 import { prettyExact, stringifyExact } from '../lib/json.js';
 import { printableJson } from '../lib/printable.js';
 import { hasWallet, NODE_ROLES, type NodeRole, WALLET_ROLES } from '../lib/roles.js';
-import { argumentsOf, type ReadSource, readFileOrStdin } from './call-arguments.js';
+import { argumentsOf, type ReadSource } from './call-arguments.js';
 import { operationPage } from './call-page.js';
 import { type CliContext, type OwnCommand, type OwnSpec, type ParsedArgs, UsageError } from './command.js';
 import { TIMEOUT_FLAG } from './command-client.js';
+import { readNamedOrInput } from './named-file.js';
 import { connect, nodeFlags, type WantedNode } from './node-access.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG } from './once.js';
 import { askSecret } from './wallet/prompt.js';
@@ -74,7 +75,7 @@ export const command: OwnCommand = {
 export async function callCommand(
   args: ParsedArgs,
   context: CliContext,
-  readSource: ReadSource = readFileOrStdin,
+  readSource: ReadSource = (name) => readNamedOrInput(name, context.stdin),
 ): Promise<number> {
   const [id, ...pairs] = args.positionals;
   if (id === undefined) {

@@ -11,7 +11,7 @@ import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
 import { type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
-import { writeNewFile } from '../new-file.js';
+import { writeNewFile } from '../named-file.js';
 import { parseAmount } from '../wallet/amounts.js';
 import { checkGenesisText, factsJson, factsText } from './facts.js';
 

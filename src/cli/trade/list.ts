@@ -19,7 +19,7 @@ export const command: OwnCommand = {
     const client = connect(args, context);
     const { trades } = await client.call(getTrades, {});
     const rows = trades.map((one) => [one.trade_id, one.state, showAsset(one.give), showAsset(one.get)]);
-    const columns = ['TRADE', 'STATE', 'GIVES', 'GETS'].map((title) => ({ title }));
+    const columns = ['TRADE', 'STATE', 'GIVES', 'GETS'];
     return printed(args, context, { trades }, rows.length === 0 ? 'no trades' : table(columns, rows));
   },
 };

@@ -11,7 +11,7 @@ import { parseJsonFile } from '../../lib/json-file.js';
 import { printable, printableJson } from '../../lib/printable.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
-import { writeNewFile } from '../new-file.js';
+import { writeNewFile } from '../named-file.js';
 import { parseAmount, parseCount, showAmount } from '../wallet/amounts.js';
 
 export type Trade = Result<typeof getTrade>;

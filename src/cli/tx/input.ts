@@ -1,24 +1,17 @@
 /** Reading the files of `tessera tx`, and standard input where none is named. */
 
-import { text as readAll } from 'node:stream/consumers';
-import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { type CliContext, UsageError } from '../command.js';
+import { readNamedOrInput, STANDARD } from '../named-file.js';
 import { isInteractive } from '../wallet/prompt.js';
 
-export const STDIN = '-';
+export const STDIN = STANDARD;
 
 /** The text of the file, or of standard input for `-`. A terminal is no file. */
 export async function readInput(file: string, context: CliContext): Promise<string> {
-  if (file === STDIN) {
-    if (isInteractive(context)) throw new UsageError('name a FILE, or give the transaction on standard input');
-    return readAll(context.stdin);
+  if (file === STDIN && isInteractive(context)) {
+    throw new UsageError('name a FILE, or give the transaction on standard input');
   }
-  try {
-    return readBoundedText(file, MAX_DOCUMENT_FILE);
-  } catch (cause) {
-    throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
-  }
+  return readNamedOrInput(file, context.stdin);
 }
 
 /** Name of the file in messages. */

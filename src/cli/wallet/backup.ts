@@ -6,7 +6,7 @@ import { backupWallet } from '../../api/routes/wallet/backup-operations.js';
 import { TesseraError } from '../../lib/errors.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
-import { writeNewFile } from '../new-file.js';
+import { writeNewFile } from '../named-file.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { folderConfig, withFolder } from './own-folder.js';
 import { INTERRUPTED } from './prompt.js';

@@ -6,7 +6,7 @@ import { type OwnCommand, printed } from '../command.js';
 import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { balanceOfDev, DEV_ACCOUNT_FLAG } from './dev-funds.js';
-import { table } from './table.js';
+import { right, table } from './table.js';
 import { warnOfTemporary } from './temporary.js';
 
 type WalletInfo = Result<typeof getWallet>;
@@ -42,7 +42,7 @@ export const command: OwnCommand = {
 function totals(info: WalletInfo): string {
   const row = (title: string, raw: number | bigint): string[] => [title, showDisplay(BigInt(raw)), String(raw)];
   return table(
-    [{ title: 'TOKENS' }, { title: 'DISPLAY UNITS', align: 'right' }, { title: 'RAW UNITS', align: 'right' }],
+    ['TOKENS', right('DISPLAY UNITS'), right('RAW UNITS')],
     [
       row('available', info.available_total_tokens),
       row('locked', info.locked_total_tokens),
@@ -53,7 +53,7 @@ function totals(info: WalletInfo): string {
 
 function items({ item_total }: WalletInfo): string {
   const rows = Object.entries(item_total).map(([hash, amount]) => [hash, String(amount)]);
-  return rows.length === 0 ? '' : `\n${table([{ title: 'ITEM' }, { title: 'AMOUNT', align: 'right' }], rows)}`;
+  return rows.length === 0 ? '' : `\n${table(['ITEM', right('AMOUNT')], rows)}`;
 }
 
 function addresses(info: WalletInfo): string {
@@ -61,10 +61,5 @@ function addresses(info: WalletInfo): string {
     const raw = outputs.reduce((sum, { value }) => sum + ('Token' in value ? BigInt(value.Token) : 0n), 0n);
     return [address, String(outputs.length), showDisplay(raw), String(raw)];
   });
-  const right = 'right' as const;
-  const columns = [
-    { title: 'ADDRESS' },
-    ...['OUTPUTS', 'DISPLAY UNITS', 'RAW UNITS'].map((title) => ({ title, align: right })),
-  ];
-  return `\n${table(columns, rows)}`;
+  return `\n${table(['ADDRESS', right('OUTPUTS'), right('DISPLAY UNITS'), right('RAW UNITS')], rows)}`;
 }

@@ -19,7 +19,7 @@ import { summaryOf } from '../tx/summary.js';
 import { unspentOf } from '../tx/unspent.js';
 import { showDisplay } from './amounts.js';
 import { confirm } from './prompt.js';
-import { table } from './table.js';
+import { right, table } from './table.js';
 import { whileWaiting } from './waiting.js';
 
 export const DEV_ACCOUNT_FLAG: FlagSpec = {
@@ -85,8 +85,7 @@ export async function balanceOfDev(name: string, args: ParsedArgs, context: CliC
     if (value.kind === 'token') tokens += value.amount;
     else items[value.genesisHash ?? ''] = (items[value.genesisHash ?? ''] ?? 0n) + value.amount;
   }
-  const right = 'right' as const;
-  const columns = [{ title: address }, { title: 'DISPLAY UNITS', align: right }, { title: 'RAW UNITS', align: right }];
+  const columns = [address, right('DISPLAY UNITS'), right('RAW UNITS')];
   const counted = Object.entries(items).map(([hash, count]) => [`items of ${hash}`, String(count), '']);
   const rows = [['tokens', showDisplay(tokens), String(tokens)], ...counted];
   return printed(args, context, { address, tokens, items }, table(columns, rows));

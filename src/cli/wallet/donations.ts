@@ -35,7 +35,7 @@ export const command: OwnCommand = {
       outcome,
       reason ?? '',
     ]);
-    const columns = ['TIME', 'PEER', 'OUTCOME', 'REASON'].map((title) => ({ title }));
+    const columns = ['TIME', 'PEER', 'OUTCOME', 'REASON'];
     const text = rows.length === 0 ? 'nobody was asked for a donation yet' : table(columns, rows);
     return printed(args, context, { requests }, text);
   },

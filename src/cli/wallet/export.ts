@@ -4,14 +4,13 @@ import { existsSync } from 'node:fs';
 import { exportKeypairs } from '../../api/routes/wallet/operations.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type OwnCommand, printed, UsageError } from '../command.js';
-import { writeNewFile } from '../new-file.js';
+import { STANDARD, writeNewFile } from '../named-file.js';
 import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { ASKING_EXITS, checkMayAsk, confirm } from './prompt.js';
 import { warnOfTemporaryPairs } from './temporary.js';
 
 /** Readable by its owner only. */
 const FILE_MODE = 0o600;
-const STDOUT = '-';
 
 export const command: OwnCommand = {
   spec: {
@@ -30,11 +29,11 @@ export const command: OwnCommand = {
     },
   },
   async run(args, context) {
-    const [file = STDOUT] = args.positionals;
+    const [file = STANDARD] = args.positionals;
     checkMayAsk(args, context, 'writes private keys');
-    if (file !== STDOUT && existsSync(file)) throw new UsageError(`${file} exists; name another file`);
+    if (file !== STANDARD && existsSync(file)) throw new UsageError(`${file} exists; name another file`);
     const client = connect(args, context);
-    const where = file === STDOUT ? 'the standard output' : file;
+    const where = file === STANDARD ? 'the standard output' : file;
     if (!args.has('yes')) {
       await confirm(
         `This writes every private key of the wallet of ${client.url} to ${where}, unencrypted.\n` +
@@ -46,7 +45,7 @@ export const command: OwnCommand = {
     const pairs = Object.entries(answer.addresses);
     warnOfTemporaryPairs(pairs, context);
     const text = `${stringifyExact(answer)}\n`;
-    if (file === STDOUT) {
+    if (file === STANDARD) {
       context.stdout.write(text);
       return 0;
     }

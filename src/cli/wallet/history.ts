@@ -7,15 +7,14 @@ import type { NodeClient } from '../../client/client.js';
 import { printable } from '../../lib/printable.js';
 import { MOVEMENT_DIRECTIONS, MOVEMENT_KINDS, PAYMENT_STATES } from '../../wallet/service.js';
 import { type CliContext, integerFlag, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
-import { writeNewFile } from '../new-file.js';
+import { STANDARD, writeNewFile } from '../named-file.js';
 import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
-import { table } from './table.js';
+import { right, table } from './table.js';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 10_000_000;
 const FILE_MODE = 0o600;
-const STDOUT = '-';
 
 type Page = Result<typeof getWalletMovements>;
 type Query = Record<string, string | number>;
@@ -130,7 +129,7 @@ async function readAll(client: NodeClient, filter: Query, limit: number): Promis
 
 async function writeCsv(movements: readonly Movement[], file: string, context: CliContext): Promise<number> {
   const text = csv(COLUMNS, movements.map(cells));
-  if (file === STDOUT) {
+  if (file === STANDARD) {
     context.stdout.write(text);
     return 0;
   }
@@ -180,18 +179,8 @@ function cells(movement: Movement): string[] {
 
 function page(movements: readonly Movement[]): string {
   if (movements.length === 0) return 'No movements yet.\n';
-  const right = 'right' as const;
-  const columns = [
-    { title: 'TIME (UTC)' },
-    { title: 'BLOCK', align: right },
-    { title: 'WAY' },
-    { title: 'STATE' },
-    { title: 'KIND' },
-    { title: 'DISPLAY UNITS', align: right },
-    { title: 'RAW UNITS', align: right },
-    { title: 'FROM OR TO' },
-    { title: 'TRANSACTION' },
-  ];
+  const amounts = [right('DISPLAY UNITS'), right('RAW UNITS')];
+  const columns = ['TIME (UTC)', right('BLOCK'), 'WAY', 'STATE', 'KIND', ...amounts, 'FROM OR TO', 'TRANSACTION'];
   const notes = movements.flatMap(({ tx_hash: hash, reason, label }) => [
     ...(label === null ? [] : [`${hash} is labelled: ${printable(label)}\n`]),
     ...(reason === null ? [] : [`${hash} was rejected: ${printable(reason)}\n`]),

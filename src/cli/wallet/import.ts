@@ -1,6 +1,5 @@
 /** `tessera wallet import`: adds the key pairs of a file to the wallet, after all of them have been checked here. */
 
-import { text as readAll } from 'node:stream/consumers';
 import { importKeypairs } from '../../api/routes/wallet/operations.js';
 import type { Keypair } from '../../api/routes/wallet/schemas.js';
 import { DEFAULT_BATCH } from '../../api/schemas/scalars.js';
@@ -8,16 +7,14 @@ import { addressVersionOf } from '../../chain/address.js';
 import type { NodeClient } from '../../client/client.js';
 import { fromHex, isHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
-import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
-import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { checkPair } from '../../wallet/keys/key-ring.js';
 import { type CliContext, type OwnCommand, printed } from '../command.js';
+import { readNamedOrInput, STANDARD } from '../named-file.js';
 import { startProgress } from '../progress.js';
 import { connect, NODE_FLAGS } from './connection.js';
 import { warnOfTemporaryPairs } from './temporary.js';
-
-const STDIN = '-';
 
 type Pairs = readonly (readonly [address: string, pair: Keypair])[];
 
@@ -39,22 +36,13 @@ export const command: OwnCommand = {
     exits: { 1: 'failed; if only the refresh failed, the message says that the keys are imported' },
   },
   async run(args, context) {
-    const [file = STDIN] = args.positionals;
-    const pairs = readPairs(await readInput(file, context), file);
+    const [file = STANDARD] = args.positionals;
+    const pairs = readPairs(await readNamedOrInput(file, context.stdin), file);
     warnOfTemporaryPairs(pairs, context);
     const imported = await send(pairs, connect(args, context), context);
     return printed(args, context, { imported }, `${imported.length} key pairs imported`);
   },
 };
-
-async function readInput(file: string, { stdin }: CliContext): Promise<string> {
-  if (file === STDIN) return readAll(stdin);
-  try {
-    return readBoundedText(file, MAX_DOCUMENT_FILE);
-  } catch (cause) {
-    throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
-  }
-}
 
 /** The checked pairs in the text. Errors name an address or a place, never a key. */
 function readPairs(text: string, file: string): Pairs {

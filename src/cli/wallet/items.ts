@@ -7,7 +7,7 @@ import { isTesseraError } from '../../lib/errors.js';
 import { type OwnCommand, printed } from '../command.js';
 import { checkUrl, publicClient } from '../node-access.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
-import { table } from './table.js';
+import { right, table } from './table.js';
 
 type Item = Awaited<ReturnType<typeof read>>[number];
 
@@ -61,15 +61,8 @@ async function ask(storage: NodeClient, genesisHash: string): Promise<string | n
 }
 
 function shown(items: readonly Item[]): string {
-  const right = 'right' as const;
-  const columns = [
-    { title: 'ITEM' },
-    { title: 'AMOUNT', align: right },
-    { title: 'AVAILABLE', align: right },
-    { title: 'METADATA' },
-  ];
   return table(
-    columns,
+    ['ITEM', right('AMOUNT'), right('AVAILABLE'), 'METADATA'],
     items.map(({ genesis_hash: hash, amount, available, metadata }) => [
       hash,
       String(amount),

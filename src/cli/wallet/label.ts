@@ -35,8 +35,7 @@ export const command: OwnCommand = {
     }
     const { labels } = await client.call(getWalletLabels);
     const rows = labels.map((one) => [one.kind, one.name, one.label]);
-    const list =
-      rows.length === 0 ? 'No labels yet.' : table([{ title: 'KIND' }, { title: 'NAME' }, { title: 'LABEL' }], rows);
+    const list = rows.length === 0 ? 'No labels yet.' : table(['KIND', 'NAME', 'LABEL'], rows);
     return printed(args, context, { labels }, list);
   },
 };

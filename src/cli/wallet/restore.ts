@@ -2,7 +2,6 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { text as readAll } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { getReadiness } from '../../api/routes/common/operations.js';
 import type { NodeClient } from '../../client/client.js';
@@ -11,7 +10,6 @@ import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { printable } from '../../lib/printable.js';
 import { systemRandom } from '../../lib/random.js';
-import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { openBackup, type WalletBackup } from '../../wallet/backup-file.js';
 import { AddressSearch, SEARCH_GAP } from '../../wallet/keys/address-search.js';
 import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
@@ -28,6 +26,7 @@ import {
   UsageError,
 } from '../command.js';
 import { TIMEOUT_FLAG } from '../command-client.js';
+import { readNamed, readNamedOrInput } from '../named-file.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from '../node-access.js';
 import { withProgress } from '../progress.js';
 import { showAmount } from './amounts.js';
@@ -39,7 +38,6 @@ import type { Patience } from './patient-reader.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
-const STDIN = '-';
 const MAX_GAP = 10_000;
 /** The nodes of a network on this machine. */
 const STORAGE = 'http://127.0.0.1:3001';
@@ -187,7 +185,9 @@ async function existing(
   const words = keystore.words();
   keystore.close();
   const named =
-    given === undefined ? backup?.words : parseWords(await readWords(given, context), await extraWord(args, context));
+    given === undefined
+      ? backup?.words
+      : parseWords(await readNamedOrInput(given, context.stdin), await extraWord(args, context));
   if (named !== undefined && !isSameWords(named, words)) throw otherWords(file);
   return { words, passphrase };
 }
@@ -212,20 +212,10 @@ async function wanted(args: ParsedArgs, context: CliContext, loaded: LoadedConfi
   }
   const extra = await extraWord(args, context);
   const words =
-    given === undefined ? await askWords(extra, context) : parseWords(await readWords(given, context), extra);
+    given === undefined
+      ? await askWords(extra, context)
+      : parseWords(await readNamedOrInput(given, context.stdin), extra);
   return { words, passphrase: await newPassphrase(args, context, loaded) };
-}
-
-async function readWords(file: string, { stdin }: CliContext): Promise<string> {
-  return file === STDIN ? readAll(stdin) : readNamed(file);
-}
-
-function readNamed(file: string): string {
-  try {
-    return readBoundedText(file, MAX_DOCUMENT_FILE);
-  } catch (cause) {
-    throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
-  }
 }
 
 /** Asks for words until they are valid. */

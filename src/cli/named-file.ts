@@ -1,9 +1,29 @@
-/** Writes a file that must not exist yet. */
+/** Files that the command line names: to read, or to write where none is yet. */
 
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
 import { syncFolder } from '../db/write-file-durable.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { MAX_DOCUMENT_FILE, readBoundedText } from '../lib/read-bounded.js';
+import type { Input } from './command.js';
+
+/** Stands for standard input, and output. */
+export const STANDARD = '-';
+
+/** The text of the file. Throws `invalid_request`. */
+export function readNamed(file: string): string {
+  try {
+    return readBoundedText(file, MAX_DOCUMENT_FILE);
+  } catch (cause) {
+    throw new TesseraError('invalid_request', `${file} cannot be read: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** The same, or what comes on standard input for `-`. */
+export async function readNamedOrInput(file: string, stdin: Input): Promise<string> {
+  return file === STANDARD ? readAll(stdin) : readNamed(file);
+}
 
 /** Makes a durable file with exactly the permissions `mode`. Throws `invalid_request` when it cannot, or the file exists. */
 export async function writeNewFile(file: string, text: string, mode: number): Promise<void> {
