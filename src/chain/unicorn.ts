@@ -62,7 +62,7 @@ export function unicornSeed(inputs: UnicornInputs): bigint {
 export function* unicornSeedPieces({ transactions, participants, winners }: UnicornInputs): Pieces<bigint> {
   const sortedWinners = [...new Set(winners)].sort();
   const hashes: string[] = [];
-  // Each is hashed as the list of a block is.
+  // Each list is hashed like the list of a block.
   for (const names of [transactions, participants, sortedWinners]) {
     hashes.push(names instanceof Uint8Array ? sha3Hex(names) : yield* txsHashPieces(names));
   }

@@ -39,7 +39,7 @@ export async function runCli(argv: readonly string[], caller: CliProcess): Promi
     return 0;
   }
   const writes = new Writes(caller);
-  // Its streams are opened when they are used: they are inherited, not copied.
+  // The streams of the caller are opened when they are used: they are inherited, not copied.
   const context: CliContext = Object.create(caller, {
     json: { value: json },
     stdout: { value: textOnly(caller.stdout, json) },

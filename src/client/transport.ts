@@ -153,7 +153,7 @@ export function refusal(response: Response, text: string, url: string): TesseraE
   try {
     answer = parseExactJson(text, { anyName: true });
   } catch {
-    // This is not a node, or a proxy in front of it.
+    // The server is not a node, or a proxy in front of it.
   }
   const { code, detail, title, reason } = memberTexts(answer);
   const message = detail ?? title ?? reason;

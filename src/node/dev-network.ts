@@ -72,7 +72,7 @@ export class DevNetwork implements Service {
       folder: options.dataDir,
       portOption: '--port',
       listenOn: options.host,
-      // Its nodes make do with what there is, as on a small machine.
+      // The nodes of a dev network make do with what there is, as on a small machine.
       nodes: 1,
     };
     this.#joint =
@@ -187,7 +187,7 @@ export class DevNetwork implements Service {
   }
 
   async #startNodes(): Promise<void> {
-    // One that dials a node before it listens would wait before it dials again.
+    // A node that dials another before that listens would wait before it dials again.
     for (const roles of STAGES) await Promise.all(roles.map((role) => this.#startNode(role)));
     await Promise.race([this.#allBlocks(), this.failed]);
     if (this.#chain.fork !== undefined) await Promise.race([this.#walletsInStep(), this.failed]);
@@ -206,7 +206,7 @@ export class DevNetwork implements Service {
       joint: this.#joint,
       hasOwnApi: this.#options.haveNodesAddresses ?? true,
       isRevertible: true,
-      // It opens its wallets many times, and has nobody to ask.
+      // A dev network opens its wallets many times, and has nobody to ask.
       keepsPassphrase: true,
       isMiningHeld: () => this.#isMiningHeld,
     };

@@ -79,7 +79,7 @@ export class NodeGroup implements Service {
       const member = this.#members.get(role);
       if (member === undefined || this.#isStopping) continue;
       const started = this.#start(role, member);
-      // One that fails is reported at the end, or while another is waited for.
+      // A node that fails is reported at the end, or while another is waited for.
       started.catch(() => undefined);
       starting.push(started);
       // Who dials it has to know its port. It needs nobody to find out.

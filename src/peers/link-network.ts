@@ -195,7 +195,7 @@ export class LinkNetwork implements PeerNetwork {
         ownStanding: peer.trusted ? 'trusted' : side === 'listener' ? 'chosen' : 'stranger',
         connection,
         handlers: this.#handlers,
-        // It may dial before its services are up.
+        // A node may dial before its services are up.
         isStarting: () => this.#state === 'new',
         limits: this.#limits,
         strangers: stranger === undefined ? undefined : this.#strangers,

@@ -141,7 +141,7 @@ class NetworkProcess {
   async stop(): Promise<void> {
     if (this.#hasEnded) return;
     this.#keepsRunnerAlive(true);
-    // It may end before it has answered.
+    // The network may end before it has answered.
     await this.ask('stop').catch(() => undefined);
     await this.#exited;
   }

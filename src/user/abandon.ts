@@ -38,7 +38,7 @@ export async function abandonPayment(hash: string, { wallet, sender, follower }:
     if (exposed.includes('refused')) {
       // A creation of items spends nothing by which the chain could tell.
       if (family.some(({ transaction }) => spentOutPoints(transaction).length === 0)) throw sent(hash);
-      // It was refused. That no block has it from before, only the chain can say.
+      // The payment was refused. Only the chain can say that no block has it from an earlier attempt.
       const findings = await look(hashes, follower);
       if (hashes.some((one) => findings.get(one) !== 'absent')) throw sent(hash);
     }

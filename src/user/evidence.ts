@@ -167,7 +167,7 @@ export async function findPaid(
       const answer = await link.request('utxos.get', { addresses: [address], after }, options);
       if (answer.type === 'utxos') found.set(hash, { hash, status: 'Confirmed', info: 'its payee has it' });
     } catch {
-      // It is not there, or the node does not say.
+      // The output is not there, or the node does not say.
       options.signal?.throwIfAborted();
     }
   }

@@ -53,7 +53,7 @@ export class Exposure {
   /** `isRefused`: the answer was that it is not admitted. */
   end(hash: string, isRefused: boolean): void {
     const attempts = this.#attempts.get(hash);
-    // It was settled while the answer was on its way.
+    // The payment was settled while the answer was on its way.
     if (attempts === undefined) return;
     attempts.underWay -= 1;
     const now = this.#clock.monotonic();

@@ -170,7 +170,7 @@ export class MempoolChoice {
     const others = [...this.#believed].filter((other) => other !== link);
     const [problem, ...problems] = await Promise.all([link, ...others].map((one) => this.#problemOf(one)));
     const next = others.find((other, i) => problems[i] === null && this.#believed.has(other));
-    // It may have gone by itself meanwhile, and when all have the same trouble there is nowhere to go.
+    // The problem may be over by now, and when all nodes have it there is nowhere to go.
     if (problem === null || next === undefined || link !== this.#current) return;
     this.#modules.logger.warn(
       { from: link.address, to: next.address, reason: problem },

@@ -50,7 +50,7 @@ export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: C
   // With that header, Node would close the connection right after the answer.
   reply.removeHeader('connection');
   if (!reply.raw.shouldKeepAlive) {
-    // It would do so too for a client that sends no second request. Here the end of the body comes first.
+    // Node would also close it for a client that sends no second request. Here the end of the body comes first.
     reply.raw.shouldKeepAlive = true;
     raw.once('end', () => raw.socket.destroySoon());
   }

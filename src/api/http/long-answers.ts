@@ -78,7 +78,7 @@ export class LongAnswers {
 
   /** Counts the bytes of an answer until they are sent, and closes the connection of a reader who is too slow. */
   watch(bytes: number, reply: FastifyReply): void {
-    // That of a client who is gone has been closed, and says so no more.
+    // The connection of a client who is gone is closed already, and no event will come.
     if (bytes < SLICE_CHARS || reply.raw.destroyed) return;
     this.#unsentBytes += bytes;
     const timer = this.#clock.after(SEND_MS, () => reply.raw.destroy());

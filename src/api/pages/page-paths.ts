@@ -22,7 +22,7 @@ export const PAGE_PATHS = {
     '/search',
   ],
   wallet: ['/wallet', '/wallet/*'],
-  // Its one path is a route of the API (`openapi/docs.ts`).
+  // The one path of the docs is a route of the API (`openapi/docs.ts`).
   docs: [],
 } as const satisfies Record<Site, readonly string[]>;
 

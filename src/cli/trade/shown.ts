@@ -75,7 +75,7 @@ export async function withOut<T>(
       await writeFileDurable(file, utf8(`${JSON.stringify(document, null, 2)}\n`), FILE_MODE);
       isGiven = true;
     } catch (error) {
-      // It is done: the document must not be lost. With --json it is in the trade.
+      // The step is done: the document must not be lost. With --json it is in the trade.
       if (!args.has('json')) show(document);
       stderr.write(`warning: ${file} cannot be written (${errorMessage(error)}): the document is shown instead\n`);
     }

@@ -166,7 +166,7 @@ class ChainSearch {
       } catch (error) {
         const [address, ...others] = some;
         if (!isTesseraError(error, 'too_many_outputs') || address === undefined || others.length > 0) throw error;
-        // It is in use, and nobody lists what it holds.
+        // The address is in use, and no node lists what it holds.
         isNews = this.#search.note(address) || isNews;
         uncounted += 1;
         return undefined;

@@ -203,7 +203,7 @@ export class Admission {
 
   /** The verdict of the rules that need no journal; the scripts last, off the event loop. */
   async #verdict({ hash, tx }: CandidateTx, { sender, list, rivals }: Submission): Promise<Verdict | 'known'> {
-    // It may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
+    // The transaction may have been admitted while the chunks before it were checked; a creation that is in a block has no inputs that
     // would show it.
     if (this.#modules.statuses.isAdmittedInMemory(hash)) return 'known';
     if (isCreate(tx) && (await this.#modules.statuses.isAdmitted(hash))) return 'known';
@@ -256,7 +256,7 @@ export class Admission {
       const { adoptions } = this.#modules.state;
       const refusal = await this.#journal.append(rest, sender);
       if (refusal === null) return;
-      // It may have been admitted, and mined, between the checks and the command; then the others are tried again.
+      // The refused one may have been admitted, and mined, between the checks and the command; then the others are tried again.
       if (!(await this.#modules.statuses.isAdmitted(refusal.hash))) {
         this.#assertSettled(adoptions);
         for (const other of refusal.others) this.#note(other);
@@ -304,7 +304,7 @@ function outputOf(candidate: CandidateTx | undefined, { n }: OutPoint): TxOut | 
 
 /** Halves of trades are left out: they claim nothing while they wait for others. */
 function rivalsIn(list: SubmittedList): ReadonlySet<string> {
-  // One with itself was refused by its form.
+  // A transaction that is its own rival was refused by its form.
   if (list.size <= 1) return NONE;
   const spent = new Set<string>();
   const rivals = new Set<string>();

@@ -254,7 +254,7 @@ export class OpenTrades {
       };
     }
     const weight = weightOf(group);
-    // It leaves as much to others as it has with these.
+    // A sender leaves as much to others as it has with these.
     const counted = [this.#current, this.#last].flatMap(({ trades, refused }) => [
       trades.taken,
       trades.of(sender),

@@ -217,7 +217,7 @@ export class SentTransactions {
         this.#forget(hash);
         continue;
       }
-      // It may wait for long, and holds up nobody behind it.
+      // A transaction may wait for long, and holds up nobody behind it.
       if (passedOver.size === MAX_PASSED_OVER) return;
       passedOver.add(hash);
       this.#sent.delete(hash);

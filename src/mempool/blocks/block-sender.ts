@@ -169,7 +169,7 @@ export class BlockSender {
       const current = this.#modules.state.closing;
       if (current?.height !== height) return undefined;
       const facts = this.#modules.state.closingFacts(current);
-      // It may not be put together yet, after a start or where this was woken meanwhile.
+      // The block may not be put together yet, after a start or an early wake-up.
       return { bytes: await inPieces(closedBlockPieces(current), () => this.#slices.turn()), facts };
     });
   }

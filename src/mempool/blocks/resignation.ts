@@ -70,10 +70,10 @@ export class Resignation {
   #look(): void {
     const { leadership, clock, sync, state, sender } = this.#modules;
     const { height } = state.head;
-    // One that fetches many blocks from storage goes on with it.
+    // A node that fetches many blocks from storage goes on with it.
     const isGrowing = height !== this.#height;
     this.#height = height;
-    // It leaves the lease to others at each look: it would have it again before the clock is set.
+    // The node leaves the lease to others at each look: it would have it again before the clock is set.
     const { problem } = sync.clocks;
     if (problem !== null) {
       this.#resign(problem);

@@ -68,7 +68,7 @@ async function build(folder: string, networkName: string, options: RebuildOption
   const { journal, node } = options.config;
   const { dataDir } = node;
   await rm(join(folder, DONE_FILE), { force: true });
-  // Its numbers are not those of a journal in etcd until the end, so what is half done is no beginning.
+  // A half-built state does not have the numbers of a journal in etcd yet, so the build starts anew.
   if (journal.kind === 'etcd') await rm(join(folder, DATABASE_FOLDER), { recursive: true, force: true });
   const building = await DataDir.open(folder, { role: 'mempool', networkName });
   const built = await buildState(building, options).finally(() => building.close());

@@ -136,7 +136,7 @@ export class Dialer {
       // Once to connect, once for the handshake.
       peer.link = await this.dial(peer.address, { timeoutMs: 2 * this.#options.limits.dialTimeoutMs });
       peer.since = clock.monotonic();
-      // It may already be down again; `linkDown` was then called before `peer.link` was set.
+      // The link may already be down again; `linkDown` was then called before `peer.link` was set.
       if (!this.#options.isUp(peer.link)) this.linkDown(peer.link);
     } catch (error) {
       if (this.#stopped) return;

@@ -60,7 +60,7 @@ export class HandshakePool {
   #makeRoom(group: string): void {
     const { max: total, maxPerGroup: share } = this.#options;
     const some = inTheWay(this.#strangers, (one) => one.group, group, { total, share });
-    // One that has proven nothing, if there is one.
+    // A stranger that has proven nothing goes first.
     this.#evict(some.find(({ hasProven }) => !hasProven) ?? some[0]);
   }
 

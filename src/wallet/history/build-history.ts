@@ -124,7 +124,7 @@ class HistoryBuilder {
     }
     for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.spent))) {
       const coin = decodeCoin('', record);
-      // One that a refresh has brought back counts as what it is now.
+      // A coin that a refresh has brought back counts as what it is now.
       const isBack = (await this.#kv.get(outpointRecordKey(outPointKey(coin.outPoint)))) !== undefined;
       if (!isBack) yield [coin, keyNumber(key)];
     }

@@ -195,7 +195,7 @@ export class Payments {
     const own = { hash, transaction, kind, peer, createdAt: clock.now() };
     const rejected = outgoing.rejected(hash);
     const movement = rejected && history.find(hash);
-    // It was read from disk, which may not know yet how it ended.
+    // The payment was read from disk, which may not know its end yet.
     const before = rejected && movement && { ...rejected, state: movement.state, reason: movement.reason };
     const staged: Staged = { made: outgoing.add(own), isUndone: false };
     const { spent, made: expected } = coins.spendBy(hash, transaction);

@@ -61,7 +61,7 @@ const Cursor = Type.Optional(
     minLength: 1,
     maxLength: MAX_CURSOR,
     description: '`next` of the page before this one. What it is made of may change.',
-    // One of another list is refused too, by who reads it.
+    // A cursor of another list is refused by the list that reads it.
     pattern: '^[A-Za-z0-9_-]+$',
     'x-fault': 'must be `next` of the page before this one',
   }),

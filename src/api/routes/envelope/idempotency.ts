@@ -96,7 +96,7 @@ export class IdempotencyCache {
     for (const [id, entry] of this.#entries) {
       const isFull = this.#entries.size > this.#options.maxEntries || this.#size > MAX_SIZE;
       if (!isFull && entry.expires > this.#clock.monotonic()) return;
-      // One in progress must stay, or a second request would run the handler again.
+      // A request in progress must stay, or a second request would run the handler again.
       if (entry.size !== undefined) this.#remove(id, entry);
     }
   }
