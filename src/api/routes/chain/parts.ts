@@ -2,7 +2,16 @@
 
 import { Type } from '@sinclair/typebox';
 import { TRANSACTION_KINDS } from '../../../storage/chain-index/service.js';
-import { Enum, EXAMPLE_TX_HASH, Int32, Int64, Nullable, TransactionHash, Uint64 } from '../../schemas/scalars.js';
+import {
+  Enum,
+  EXAMPLE_TX_HASH,
+  Int32,
+  Int64,
+  Limit,
+  Nullable,
+  TransactionHash,
+  Uint64,
+} from '../../schemas/scalars.js';
 
 export const DEFAULT_ENTRIES = 25;
 const MAX_ENTRIES = 100;
@@ -53,9 +62,7 @@ export const AsOfBlock = Nullable(Int64(), {
 });
 
 export const limitOf = (maximum: number, byDefault: number) =>
-  Type.Optional(
-    Int64({ minimum: 1, maximum, description: `Entries of the page; ${byDefault} by default.`, examples: [10] }),
-  );
+  Limit(maximum, `Entries of the page; ${byDefault} by default.`, { examples: [10] });
 const Cursor = Type.Optional(
   Type.String({
     minLength: 1,

@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { DONATION_OUTCOMES } from '../../../wallet/service.js';
 import { section } from '../../operation.js';
-import { Enum, Int64, Nullable, named } from '../../schemas/scalars.js';
+import { Enum, Int64, Limit, Nullable, named } from '../../schemas/scalars.js';
 
 const payments = section('Payments');
 
@@ -23,13 +23,7 @@ export const DonationRequest = named('DonationRequest', 'Whom to ask for a donat
 );
 
 export const DonationRequestsQuery = Type.Object({
-  limit: Type.Optional(
-    Int64({
-      minimum: 1,
-      maximum: MAX_DONATION_REQUESTS,
-      description: `How many at most; ${DEFAULT_DONATION_REQUESTS} by default.`,
-    }),
-  ),
+  limit: Limit(MAX_DONATION_REQUESTS, `How many at most; ${DEFAULT_DONATION_REQUESTS} by default.`),
 });
 
 const EXAMPLE = {

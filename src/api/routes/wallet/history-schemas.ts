@@ -11,6 +11,7 @@ import {
   EXAMPLE_TX_HASH,
   INT64_MAX,
   Int64,
+  Limit,
   MapOf,
   Nullable,
   named,
@@ -33,13 +34,7 @@ const Direction = Enum(MOVEMENT_DIRECTIONS, { description: 'self: everything sta
 const Signed = (description: string) => Int64({ minimum: Number(-INT64_MAX), description, examples: [-1000] });
 
 export const MovementsQuery = Type.Object({
-  limit: Type.Optional(
-    Int64({
-      minimum: 1,
-      maximum: MAX_MOVEMENTS,
-      description: `Movements of the page; ${DEFAULT_MOVEMENTS} by default.`,
-    }),
-  ),
+  limit: Limit(MAX_MOVEMENTS, `Movements of the page; ${DEFAULT_MOVEMENTS} by default.`),
   cursor: Type.Optional(Int64({ description: '`next` of the page before this one.', examples: [41] })),
   order: Type.Optional(Enum(ORDERS, { description: 'Newest first by default.' })),
   kind: Type.Optional(Kind),

@@ -12,6 +12,7 @@ import {
   EXAMPLE_TX_HASH,
   INT64_MAX,
   Int64,
+  Limit,
   MapOf,
   Nullable,
   named,
@@ -171,25 +172,15 @@ export const OutgoingTxsResponse = named('OutgoingTxsResponse', 'Payments of the
 const MAX_HISTORY = 10_000;
 
 export const OutgoingQuery = Type.Object({
-  limit: Type.Optional(
-    Int64({
-      minimum: 1,
-      maximum: MAX_HISTORY,
-      description: 'An extension of the contract: only the most recent ones; 10,000 by default.',
-      examples: [20],
-    }),
-  ),
+  limit: Limit(MAX_HISTORY, 'An extension of the contract: only the most recent ones; 10,000 by default.', {
+    examples: [20],
+  }),
 });
 
 export const PaymentHistoryQuery = Type.Object({
-  limit: Type.Optional(
-    Int64({
-      minimum: 1,
-      maximum: MAX_HISTORY,
-      description: 'Only the most recent ones; 10,000 by default. Older ones are in /v1/wallet/movements.',
-      examples: [20],
-    }),
-  ),
+  limit: Limit(MAX_HISTORY, 'Only the most recent ones; 10,000 by default. Older ones are in /v1/wallet/movements.', {
+    examples: [20],
+  }),
 });
 
 export const PaymentHistoryResponse = named(
