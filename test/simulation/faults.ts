@@ -66,6 +66,15 @@ export class Faults {
       case 'lose power':
         world.note(`${machine.name} loses ${machine.losePower()} batches`);
         return this.#hold(machine);
+      case 'blackout': {
+        const ends = machines.map((one) => {
+          one.losePower();
+          return this.#hold(one);
+        });
+        return () => {
+          for (const end of ends) end();
+        };
+      }
       case 'stop':
         machine.stop();
         return this.#hold(machine);

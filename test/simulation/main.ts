@@ -12,6 +12,7 @@ const HELP = `npm run simulate -- [options]
   --seed S        plays one seed, and shows its trace
   --keep LIST     only these faults of the seed, by their numbers, separated by commas
   --on            goes on after a seed has failed
+  --break NAME    takes a guard out of the program first; "list" names them, several or "all" are tried in turn
   --twice         plays each seed twice, and compares the traces
   --json          ends with all figures in one line`;
 
@@ -26,6 +27,9 @@ const { values: options } = parseArgs({
     on: { type: 'boolean', default: false },
     twice: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    // For the process that starts this one.
+    break: { type: 'string' },
+    quiet: { type: 'boolean', default: false },
   },
 });
 
@@ -81,8 +85,9 @@ async function showFailed(seed: string, { violations }: Outcome): Promise<void> 
     const fault = story.faults[index];
     if (fault !== undefined) say(`    ${textOf(fault)}`);
   }
+  const broken = options.break === undefined ? '' : ` --break '${options.break}'`;
   const keep = kept.length === story.faults.length ? '' : ` --keep ${kept.length === 0 ? 'none' : kept.join(',')}`;
-  say(`  npm run simulate -- --seed ${seed}${keep}`);
+  say(`  npm run simulate -- --seed ${seed}${keep}${broken}`);
 }
 
 async function hunt(): Promise<boolean> {
@@ -115,14 +120,14 @@ async function hunt(): Promise<boolean> {
     if (outcome.violations.length > 0) {
       figures.failed.push(seed);
       figures.rules.push(...outcome.violations.map(({ rule }) => rule));
-      await showFailed(seed, outcome);
+      if (!options.quiet) await showFailed(seed, outcome);
       if (!options.on) break;
     }
-    if (now() - shown < LINE_MS) continue;
+    if (options.quiet || now() - shown < LINE_MS) continue;
     shown = now();
     say(lineOf(figures, shown - began));
   }
-  say(lineOf(figures, now() - began));
+  if (!options.quiet) say(lineOf(figures, now() - began));
   if (options.json) say(JSON.stringify(figures));
   return figures.failed.length === 0;
 }

@@ -3,8 +3,10 @@
 import { play, type Violation } from './play.js';
 import { type Story, withOnly } from './story.js';
 
-/** Plays that the search takes at most. */
+/** Plays that the search takes at most, and milliseconds. */
 const MOST_PLAYS = 60;
+const MOST_MS = 60_000;
+const NS_PER_MS = 1_000_000n;
 
 export interface Shrunk {
   /** Numbers of the faults that are left. */
@@ -19,9 +21,12 @@ export async function shrink(story: Story, violations: readonly Violation[]): Pr
   let kept = story.faults.map((_, index) => index);
   let last = violations;
   let plays = 0;
-  for (let size = Math.ceil(kept.length / 2); size >= 1 && plays < MOST_PLAYS; ) {
+  const now = (): bigint => process.hrtime.bigint() / NS_PER_MS;
+  const end = now() + BigInt(MOST_MS);
+  const mayPlay = (): boolean => plays < MOST_PLAYS && now() < end;
+  for (let size = Math.ceil(kept.length / 2); size >= 1 && mayPlay(); ) {
     let isShorter = false;
-    for (let at = 0; at < kept.length && plays < MOST_PLAYS; ) {
+    for (let at = 0; at < kept.length && mayPlay(); ) {
       const fewer = [...kept.slice(0, at), ...kept.slice(at + size)];
       plays++;
       const { violations: found } = await play(withOnly(story, fewer));

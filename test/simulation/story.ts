@@ -19,6 +19,7 @@ export interface Fault {
 export const FAULT_KINDS = [
   'kill',
   'lose power',
+  'blackout',
   'stop',
   'suspend',
   'cut',
@@ -60,11 +61,12 @@ export interface Story {
 /** The story of a seed. */
 export function storyOf(seed: string): Story {
   const luck = new Luck(`story ${seed}`);
-  const mempools = luck.pick([1, 1, 2, 2, 3, 3, 3, 4, 5]);
-  const ms = luck.between(30_000, 120_000);
+  const mempools = luck.pick([1, 1, 1, 2, 2, 3, 3, 3, 4, 5]);
+  const ms = luck.between(15_000, 60_000);
   // Some days have faults of few kinds, so that one does not hide another.
-  const kinds = luck.chance(0.4) ? FAULT_KINDS : FAULT_KINDS.filter(() => luck.chance(0.3));
-  const count = kinds.length === 0 ? 0 : luck.below(luck.chance(0.3) ? 24 : 9);
+  const some = FAULT_KINDS.filter(() => luck.chance(0.2));
+  const kinds = luck.chance(0.4) || some.length === 0 ? FAULT_KINDS : some;
+  const count = luck.chance(0.05) ? 0 : 1 + luck.below(luck.chance(0.3) ? 24 : 9);
   const faults = Array.from({ length: count }, (): Fault => {
     return {
       kind: luck.pick(kinds),
@@ -78,10 +80,10 @@ export function storyOf(seed: string): Story {
   return {
     seed,
     mempools,
-    storages: luck.pick([1, 1, 2, 2, 3]),
-    miners: luck.pick([1, 1, 2, 3]),
+    storages: luck.pick([1, 2, 2, 3]),
+    miners: luck.pick([1, 1, 1, 2]),
     intervalMs: luck.pick([1_500, 3_000, 6_000]),
-    people: 2 + luck.below(5),
+    people: 2 + luck.below(3),
     pauseMs: luck.pick([800, 1_500, 3_000]),
     ms: Math.floor(ms),
     faults: faults.sort((a, b) => a.at - b.at),

@@ -181,13 +181,14 @@ export class Machine {
 
   /** The node ends by itself: its process is gone, and its supervisor starts another. */
   #end(process: Process, error: unknown): void {
-    if (!process.isAlive) return;
+    // What it waited for while it was stopped has failed.
+    if (!process.isAlive || this.#stopping.signal.aborted) return;
     const { world, onFailed } = this.#modules;
     world.note(`${this.name} ends: ${errorMessage(error)}`);
     // As a node does that opens anew.
     if (!isForgotten(error) && !isDiskFull(error)) onFailed(this, error);
-    // After this step, whose promises are still running.
-    world.later(process, 0, () => process.kill());
+    // As the program does: it stops what it can, and ends.
+    this.stop();
   }
 
   #contextFor(process: Process): RoleContext {

@@ -1,0 +1,240 @@
+/** Guards of the program that a hunt takes out, one at a time, to see that the judge notices. Each is a change of one place of the sources. */
+
+import type { Edit } from './bundle.js';
+
+export interface Guard extends Edit {
+  readonly name: string;
+}
+
+const guard = (name: string, file: string, find: string, put: string): Guard => ({ name, file, find, put });
+
+export const GUARDS: readonly Guard[] = [
+  guard(
+    'the journal is not synced',
+    'journal/group-commit.ts',
+    'await this.#kv.write(batch, { sync: true });',
+    'await this.#kv.write(batch, { sync: false });',
+  ),
+  guard(
+    'a block is not synced',
+    'storage/archive/archive.ts',
+    'await this.#kv.write(batch, { sync: true });',
+    'await this.#kv.write(batch, { sync: false });',
+  ),
+  guard(
+    'the state is not synced before the journal forgets',
+    'mempool/state/applier.ts',
+    'const isOnDisk = await this.#store.write(batch, { sync: true });',
+    'const isOnDisk = await this.#store.write(batch, { sync: false });',
+  ),
+  guard(
+    'an answer does not wait for the journal',
+    'mempool/state/applier.ts',
+    '      await durable;\n',
+    '      durable.catch(() => undefined);\n      if (command.kind === "transactions") return command.groups.map(() => null) as never;\n',
+  ),
+  guard(
+    'an output is claimed twice',
+    'mempool/state/coins.ts',
+    'if (place !== undefined && !place.table.isClaimed(place.slot)) {',
+    'if (place !== undefined) {',
+  ),
+  guard(
+    'a known transaction is taken again',
+    'mempool/state/acceptance.ts',
+    'if (group.length === 1 && first !== undefined) return this.#chain.isPending(first.hash) ? [] : group;',
+    'if (group.length === 1 && first !== undefined) return group;',
+  ),
+  guard(
+    'a node that is behind refuses by what it has',
+    'mempool/admission/admission.ts',
+    'return isByState && (await catchUp.isNewer(seq)) ? this.#verdict(candidate, submission) : first;',
+    'return isByState ? first : first;',
+  ),
+  guard(
+    'the journal queue refuses by what it has',
+    'mempool/admission/journal-queue.ts',
+    'const isNewer = await catchUp?.isNewer();',
+    'const isNewer = false;',
+  ),
+  guard(
+    'a spent output stays in the database',
+    'mempool/state/current-round.ts',
+    'for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, batch)]);',
+    'for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, { del: () => batch } as never)]);',
+  ),
+  guard(
+    'signatures are not checked',
+    'ledger/verifier/verifier.ts',
+    'this.#decide(task, runCheck(task.check));',
+    'this.#decide(task, runCheck(task.check) || true);',
+  ),
+  guard(
+    'a leader does not look at its lease',
+    'journal/etcd/lease-leadership.ts',
+    'return !this.#stopped && this.#clock.monotonic() < this.#until;',
+    'return !this.#stopped && this.#isTaken;',
+  ),
+  guard(
+    'a leader never gives way',
+    'journal/etcd/lease-leadership.ts',
+    'return !this.#stopped && this.#clock.monotonic() < this.#until;',
+    'return !this.#stopped && this.#until > 0;',
+  ),
+  guard(
+    'the lease of another is taken',
+    'journal/etcd/etcd-lease.ts',
+    'if (kv !== undefined && fromUtf8(kv.value) !== this.#replica) return undefined;',
+    '',
+  ),
+  guard(
+    'a lease is not renewed',
+    'journal/etcd/lease-leadership.ts',
+    'return this.#ms / RENEWALS;',
+    'return this.#ms * RENEWALS;',
+  ),
+  guard(
+    'a write is repeated without a look whether it was done',
+    'journal/etcd/etcd-writer.ts',
+    "compare: [{ target: CREATE_REVISION, key, targetUnion: { case: 'createRevision', value: 0n } }, ...condition],",
+    'compare: [],',
+  ),
+  guard(
+    'a failed write to the journal in etcd is not repeated',
+    'journal/etcd/patience.ts',
+    'this.#note(waiter, errorMessage(error));',
+    "throw new TesseraError('database_failed', errorMessage(error));",
+  ),
+  guard(
+    'a reader takes entries twice',
+    'journal/etcd/etcd-reader.ts',
+    'const fresh = entries.filter(({ seq }) => seq >= this.#next);',
+    'const fresh = entries;',
+  ),
+  guard(
+    'a reader does not list what was compacted',
+    'journal/etcd/etcd-reader.ts',
+    'if (error instanceof Compacted) await this.#until(() => this.#list());',
+    'if (error instanceof Compacted) this.#next = seqOf(BigInt(revisionOf(this.#next)) + 8n, 0);',
+  ),
+  guard(
+    'the journal forgets what another node wants',
+    'journal/etcd/marks.ts',
+    'from: isCounted ? Math.min(...marks.map(({ wants }) => wants)) : 0,',
+    'from: isCounted ? Math.max(...marks.map(({ wants }) => wants)) : 0,',
+  ),
+  guard(
+    'a closed block is sent once only',
+    'mempool/blocks/block-sender.ts',
+    '      this.#retryTimer = undefined;\n      this.#resting.clear();',
+    '      this.#retryTimer = undefined;',
+  ),
+  guard(
+    'storage confirms before it has stored',
+    'storage/blocks/block-receiver.ts',
+    'if (height === archive.nextHeight) await archive.store(full, certificate, round);',
+    "if (height === archive.nextHeight) {\n        archive.store(full, certificate, round).catch(() => undefined);\n        return { type: 'block.stored', body: { block_num: height, hash } };\n      }",
+  ),
+  guard(
+    'storage confirms another block than it has',
+    'storage/blocks/block-receiver.ts',
+    'if (known === hash) {',
+    'if (known !== undefined) {',
+  ),
+  guard(
+    'a block is cut before storage has the last',
+    'mempool/state/rounds.ts',
+    'return this.#rounds.length < ROUND_SLOTS.length && this.#rounds.every((round) => round.isClosed);',
+    'return this.#rounds.length < ROUND_SLOTS.length;',
+  ),
+  guard(
+    'a trade waits for ever',
+    'mempool/state/acceptance.ts',
+    'for (const set of this.#druids.olderThan(height)) {',
+    'for (const set of this.#druids.olderThan(height - 10_000)) {',
+  ),
+  guard(
+    'half a trade goes into a block',
+    'mempool/state/acceptance.ts',
+    'return membersOf(plan) < plan.participants;',
+    'return membersOf(plan) < 1n;',
+  ),
+  guard(
+    'a record is not held against its checksum',
+    'db/record.ts',
+    'return asBuffer(record).readUInt32LE(length) === checksum(key, value) ? value : undefined;',
+    'return value;',
+  ),
+  guard(
+    'a silent link is kept',
+    'peers/link/heartbeat.ts',
+    'if (this.#quiet >= missedHeartbeats * LOOKS) {',
+    'if (this.#quiet >= 1_000 * missedHeartbeats * LOOKS) {',
+  ),
+  guard(
+    'a link is not opened again',
+    'peers/link/dialer.ts',
+    'stableAfterMs) peer.failures = 0;\n      this.#retry(peer);',
+    'stableAfterMs) peer.failures = 0;',
+  ),
+  guard(
+    'a miner does not join again',
+    'miner/miner.ts',
+    'for (const link of network.links) joinMempool(link);',
+    'for (const off of this.#unsubscribe.splice(0, 1)) off();\n    for (const link of network.links) joinMempool(link);',
+  ),
+  guard(
+    'storage does not catch up',
+    'storage/storage-service.ts',
+    'const onBehind = (): void => this.#catchUp.lookAround();',
+    'const onBehind = (): void => undefined;',
+  ),
+  guard(
+    'the state does not note how far it is',
+    'mempool/state/applier.ts',
+    '    this.#state.seal(seq, batch, { id: String(id), cluster: this.#journal.cluster });',
+    '    if (seq % 7 !== 0) this.#state.seal(seq, batch, { id: String(id), cluster: this.#journal.cluster });',
+  ),
+  guard(
+    'the state at a restart is not read from the journal',
+    'mempool/state/applier.ts',
+    '      seq + 1,\n      (entries)',
+    '      head + 1,\n      (entries)',
+  ),
+  guard(
+    'a new leader does not note the last block',
+    'mempool/blocks/block-sender.ts',
+    '    this.#tips.askAnew();\n    void this.#noteHead();',
+    '',
+  ),
+  guard(
+    'what was refused by a full disk is forgotten',
+    'mempool/state/applier.ts',
+    'if (!isOnDisk) await this.#held();',
+    '',
+  ),
+  guard(
+    'an image is finished in the middle of a command',
+    'mempool/image/output-image.ts',
+    'const isOnDisk = await applier.betweenCommands(() => this.#put(store, name));',
+    'const isOnDisk = await this.#put(store, name);',
+  ),
+  guard(
+    'what changes after an image is not noted',
+    'mempool/image/output-image.ts',
+    '    const changes = yield* noteChanged(batch, seq);',
+    '    const changes = seq % 3 === 0 ? 0 : yield* noteChanged(batch, seq);',
+  ),
+  guard(
+    'a block is adopted beside the own round',
+    'mempool/state/state.ts',
+    '    this.#rounds.endAll(batch);\n    this.#adoptions++;\n    return true;',
+    '    this.#adoptions++;\n    return true;',
+  ),
+  guard(
+    'a block may have any time',
+    'mempool/blocks/chain-sync.ts',
+    "relation === 'even') && this.clocks.mayCut();",
+    "relation === 'even');",
+  ),
+];
