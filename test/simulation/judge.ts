@@ -1,26 +1,71 @@
 /** The judge of a world at rest: what clients were told, against what is there. The rules of histories are those of the cluster runs. */
 
+import { isTesseraError } from '../../src/lib/errors.js';
 import { violationsOf } from '../cluster/check-history.js';
-import type { EndBlock, EndState } from '../cluster/history.js';
+import type { End, EndBlock, EndState } from '../cluster/history.js';
 import { personOf } from './clients.js';
-import { type Stage, type Violation, within } from './play.js';
+import { restOf, type Stage, type Violation, within } from './play.js';
 import type { Machine } from './world/node.js';
 import type { World } from './world/world.js';
 
+/** Milliseconds in which a damaged archive is whole again. */
+const HEAL_MS = 120_000;
+/** Milliseconds between two reads of the end. */
+const LOOK_MS = 100;
+
+/** Times that the end is read, until nothing has changed meanwhile. */
+const MOST_READS = 50;
+
 export async function judge(stage: Stage): Promise<Violation[]> {
-  const { world, storages, mempools, people, history, clients } = stage;
-  const chains = new Map<string, readonly EndBlock[]>();
-  for (const storage of storages) chains.set(storage.name, await chainOf(world, storage));
-  const states: EndState[] = [];
-  const addresses = [...people, personOf('miner')].map(({ address }) => address);
-  for (const mempool of mempools) states.push(await stateOf(world, mempool, addresses));
-  const found: Violation[] = violationsOf(history.operations, { chains, states });
-  const [chain = []] = chains.values();
+  const { history, clients } = stage;
+  const end = await endOf(stage);
+  const found: Violation[] = violationsOf(history.operations, end);
+  const [chain = []] = end.chains.values();
   const inBlocks = new Set(chain.flatMap(({ transactions }) => transactions));
   const torn = clients.trades.filter(([one, other]) => inBlocks.has(one) !== inBlocks.has(other));
   for (const [one] of torn)
     found.push({ rule: 'tradesAreWhole', detail: `one half of the trade of ${one} is in no block` });
   return found;
+}
+
+/** Everything that is there between two blocks. */
+async function endOf(stage: Stage): Promise<End> {
+  const { world, storages, mempools, people } = stage;
+  const addresses = [...people, personOf('miner')].map(({ address }) => address);
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const before = placeOf(stage);
+    const chains = new Map<string, readonly EndBlock[]>();
+    for (const storage of storages) chains.set(storage.name, await healedChainOf(stage, storage));
+    const states: EndState[] = [];
+    for (const mempool of mempools) states.push(await stateOf(world, mempool, addresses));
+    if (before !== undefined && before === placeOf(stage)) return { chains, states };
+    await world.run(world.now + LOOK_MS);
+  }
+  throw new Error('the nodes never stand still at one block');
+}
+
+/** The block and the command at which all nodes are; undefined while they are not at the same. */
+function placeOf(stage: Stage): string | undefined {
+  if (restOf(stage).length > 0) return undefined;
+  const heights = stage.storages.map(({ services }) => services?.storage?.nextHeight);
+  return `${heights[0]} ${stage.mempools[0]?.services?.mempool?.figures().seq}`;
+}
+
+/** A damaged record that nobody has read before is found now: the node names it, and heals. */
+async function healedChainOf(stage: Stage, storage: Machine): Promise<EndBlock[]> {
+  try {
+    return await chainOf(stage.world, storage);
+  } catch (error) {
+    if (!isTesseraError(error, 'data_corrupt') || !stage.damaged.has(storage.name)) throw error;
+  }
+  const { starts } = storage;
+  const healed = await stage.world.run(stage.world.now + HEAL_MS, () => storage.starts > starts && isReady(storage));
+  if (!healed) throw new Error(`${storage.name} does not heal`);
+  return chainOf(stage.world, storage);
+}
+
+function isReady({ services, problems }: Machine): boolean {
+  return services !== undefined && problems.length === 0;
 }
 
 async function chainOf(world: World, { process, services, name }: Machine): Promise<EndBlock[]> {

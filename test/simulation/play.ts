@@ -91,7 +91,10 @@ export async function play(story: Story): Promise<Outcome> {
       isResting = blocksOf(stage) >= enough;
     }
     if (violations.length === 0 && !isResting) found('comesToRest', restOf(stage).join('; '));
-    if (violations.length === 0) violations.push(...(await judge(stage)));
+    if (violations.length === 0) {
+      const verdict = await judge(stage).catch((error: unknown) => [{ rule: 'judged', detail: errorMessage(error) }]);
+      violations.push(...verdict);
+    }
     return {
       violations,
       trace: world.trace,
