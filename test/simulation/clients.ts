@@ -10,7 +10,7 @@ import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { assetSignable, txInsAddress } from '../../src/chain/signable.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
-import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
+import type { OutPoint, StackEntry, Transaction, TxOut } from '../../src/chain/types.js';
 import { type KeyPair, sign } from '../../src/crypto/ed25519.js';
 import { toHex } from '../../src/lib/bytes.js';
 import type { History, PostAnswer, ReadStatus } from '../cluster/history.js';
@@ -352,10 +352,13 @@ export class Clients {
       2: () => signedBy(victim, coins, [txOut(tokenAsset(coin.amount + 1n), thief.address)]),
       // A coin that is not there.
       3: () => signedBy(thief, [{ ...coin, outPoint: { tHash: `${GENESIS}x`, n: 7 } }], all),
-      // A signature of something else.
+      // A signature with one wrong bit.
       4: () => {
-        const tx = signedBy(victim, coins, [txOut(tokenAsset(coin.amount), victim.address)]);
-        return { ...tx, inputs: signedBy(thief, coins, all).inputs, outputs: all };
+        const tx = signedBy(victim, coins, all);
+        return {
+          ...tx,
+          inputs: tx.inputs.map(({ previousOut, script }) => ({ previousOut, script: script.map(forged) })),
+        };
       },
     };
     const tx = moves[move]?.();
@@ -381,6 +384,13 @@ function keysOf(person: Person, coins: readonly Coin[]): ReadonlyMap<string, Key
 function signedBy(person: Person, coins: readonly Coin[], outputs: readonly TxOut[]): Transaction {
   const inputs = coins.map(({ outPoint }) => unsignedInput(outPoint));
   return assembleSigned({ inputs, outputs }, keysOf(person, coins));
+}
+
+function forged(entry: StackEntry): StackEntry {
+  if (entry.kind !== 'signature') return entry;
+  const bytes = Uint8Array.from(entry.bytes);
+  bytes[0] = (bytes[0] ?? 0) ^ 1;
+  return { ...entry, bytes };
 }
 
 /** What an answer says about the transaction that was posted, and its code. */
