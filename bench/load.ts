@@ -31,12 +31,13 @@ export interface LoadOptions {
 }
 
 /** The bytes of a request. */
-export function requestBytes(url: string, method: string, body?: string): Buffer {
+export function requestBytes(url: string, method: string, body?: string | Uint8Array): Buffer {
   const { host, pathname, search } = new URL(url);
   const head = `${method} ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\n`;
   if (body === undefined) return Buffer.from(`${head}\r\n`);
-  const length = Buffer.byteLength(body);
-  return Buffer.from(`${head}content-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`);
+  const [type, bytes] = typeof body === 'string' ? ['json', Buffer.from(body)] : ['octet-stream', body];
+  const headers = `content-type: application/${type}\r\ncontent-length: ${bytes.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head + headers), bytes]);
 }
 
 export async function load(options: LoadOptions): Promise<LoadResult> {

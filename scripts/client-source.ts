@@ -83,7 +83,8 @@ function argumentsOf(operation: Operation, types: TypeWriter): string {
   if (parts.length === 0) return 'args?: Readonly<Record<string, never>>, ';
   const needed = body === undefined || body.optional !== true;
   const optional = parts.every((part) => membersOf(part).every(({ required }) => !required)) || !needed;
-  return `args${optional ? '?' : ''}: ${parts.map((part) => types.typeOf(part, '  ', part === body?.schema ? 'bigint' : 'bigint | number')).join(' & ')}, `;
+  const bytes = body?.encoded === undefined ? '' : ' | Uint8Array';
+  return `args${optional ? '?' : ''}: ${parts.map((part) => types.typeOf(part, '  ', part === body?.schema ? 'bigint' : 'bigint | number')).join(' & ')}${bytes}, `;
 }
 
 function resultOf({ success }: Operation, types: TypeWriter): string {

@@ -38,6 +38,11 @@ export interface RequestBody {
   readonly schema: TSchema;
   /** An empty body means `{}`. */
   readonly optional?: boolean;
+  /** The same body in the chain's own encoding, `application/octet-stream`: what the schema is asked about, and the handler gets. */
+  readonly encoded?: {
+    readonly description: string;
+    decode(bytes: Uint8Array, turn: () => Promise<void>): Promise<object>;
+  };
 }
 
 export interface Operation {

@@ -83,8 +83,8 @@ export interface Outgoing {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
-  readonly body?: string | undefined;
+  /** JSON, or bytes in the chain's own encoding. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
 /** Options of sending a request. */
@@ -124,7 +124,8 @@ async function send({ method, url, headers, body }: Outgoing, sending: Sending) 
   const { signal, timeoutMs, maxAnswerBytes } = sending;
   const limit = new TimeLimit(timeoutMs, signal);
   // Also without a body: nodes that ask for no key take no change from a page of another origin that needs no preflight.
-  const type = method === 'GET' ? {} : { 'content-type': 'application/json' };
+  const media = body instanceof Uint8Array ? 'application/octet-stream' : 'application/json';
+  const type = method === 'GET' ? {} : { 'content-type': media };
   try {
     const response = await sending.fetch(url, {
       method,

@@ -64,7 +64,8 @@ export interface CallOptions {
   readonly role?: NodeRole | undefined;
 }
 
-export type CallArguments = Readonly<Record<string, unknown>>;
+/** Members by name, or a body in the chain's own encoding. */
+export type CallArguments = Readonly<Record<string, unknown>> | Uint8Array;
 
 /** A node to ask. */
 export interface NodePlace {
@@ -133,7 +134,8 @@ export class NodeCalls {
 
   async #send(row: OperationRow, args: CallArguments, options: CallOptions, { url, apiKey }: NodePlace) {
     const { signal, idempotencyKey } = options;
-    const { path, query, body } = requestOf(row, args);
+    const { path, query, body } =
+      args instanceof Uint8Array ? { ...row, query: {}, body: Uint8Array.from(args) } : requestOf(row, args);
     const usual = idempotencyKey === undefined ? TIMEOUT_MS : KEYED_ATTEMPT;
     const outgoing = {
       method: row.method,
@@ -142,7 +144,7 @@ export class NodeCalls {
         ...(apiKey === undefined || !row.apiKey ? {} : { 'x-api-key': apiKey }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
-      body: body === undefined ? undefined : stringifyExact(body),
+      body: body === undefined || body instanceof Uint8Array ? body : stringifyExact(body),
     };
     const sending = {
       fetch: this.fetch,
@@ -169,7 +171,9 @@ function repetition(
 /** Throws `invalid_request` for a key that would be ignored: the caller counts on it. */
 function keyFor(row: OperationRow, args: CallArguments, { idempotencyKey }: CallOptions): string | undefined {
   // An item that the caller has signed is for a mempool node, which takes no keys.
-  const isSigned = ['signature', 'public_key', 'script_public_key'].some((name) => Boolean(args[name]));
+  const isSigned = ['signature', 'public_key', 'script_public_key'].some(
+    (name) => name in args && Boolean(args[name as keyof typeof args]),
+  );
   const takesKey = row.idempotencyKey === true && !isSigned;
   if (takesKey) return idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16)));
   if (idempotencyKey === undefined) return undefined;
@@ -181,7 +185,7 @@ function keyOf(apiKey: ClientOptions['apiKey'], role: NodeRole | undefined): str
 }
 
 /** Throws `invalid_request` for a missing parameter of the path, and for numbers that are not exact. */
-function requestOf({ method, path, body }: OperationRow, args: CallArguments) {
+function requestOf({ method, path, body }: OperationRow, args: Readonly<Record<string, unknown>>) {
   checkNumbers(args, '');
   const rest: Record<string, unknown> = { ...args };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {

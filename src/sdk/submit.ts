@@ -4,7 +4,9 @@ import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import { submit } from '../client/submit.js';
 import { systemClock } from '../lib/clock.js';
+import { isTesseraError } from '../lib/errors.js';
 import { pause } from '../lib/pause.js';
+import { encodeTransactions } from '../peers/payloads.js';
 import type { CallOptions } from './calls.js';
 import type { Operations } from './generated/operations.js';
 import { toCreateTransaction } from './payments.js';
@@ -26,10 +28,17 @@ export async function submitTransactions(
   { retryForMs = RETRY_FOR, ...options }: Pick<CallOptions, 'signal' | 'timeoutMs' | 'retryForMs'> = {},
 ): Promise<readonly string[]> {
   const hashes = transactions.map((transaction) => transactionHash(transaction));
-  const body = { transactions: transactions.map(toCreateTransaction) };
   const once = { ...options, retryForMs: 0 };
+  let body: Parameters<SubmittingClient['createTransactions']>[0] = encodeTransactions(transactions);
+  const send = () => client.createTransactions(body, once);
   await submit(hashes, {
-    send: () => client.createTransactions(body, once),
+    send: () =>
+      send().catch((error: unknown) => {
+        if (!isTesseraError(error, 'unsupported_media_type')) throw error;
+        // A node of an earlier version.
+        body = { transactions: transactions.map(toCreateTransaction) };
+        return send();
+      }),
     ask: () => client.queryTransactionStatus({ hashes }, once),
     refusals: 'all',
     until: () => systemClock.monotonic() + retryForMs,

@@ -100,7 +100,7 @@ type Defined<T> = T extends undefined ? unknown : T;
 type RequestOf<A> = A extends { params: infer P; query: infer Q; body: infer B }
   ? Defined<P> & Defined<Q> & Defined<B>
   : never;
-type Requests = { [Id in keyof Operations]: NonNullable<Parameters<Operations[Id]>[0]> };
+type Requests = { [Id in keyof Operations]: Exclude<NonNullable<Parameters<Operations[Id]>[0]>, Uint8Array> };
 type Frozen<T> = T extends object ? (string extends keyof T ? object : { readonly [K in keyof T]: Frozen<T[K]> }) : T;
 type OtherRequests = {
   [Id in keyof Operations]: [Requests[Id]] extends [Frozen<RequestOf<Arguments<OperationOf<Id>>>>] ? never : Id;

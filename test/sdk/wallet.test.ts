@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseExpectation } from '../../src/chain/json-read.js';
 import { fromHex, toHex } from '../../src/lib/bytes.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import { encodeTransactions } from '../../src/peers/payloads.js';
 import { buildSpending } from '../../src/sdk/payments.js';
 import {
   addressOf,
@@ -305,6 +306,19 @@ describe('sending', () => {
     await expect(sendTo([lost, refused], 'Rejected')).rejects.toBe(refused);
     await expect(sendTo([lost], null, 0)).rejects.toBeInstanceOf(UnknownOutcome);
     await expect(sendTo([unknown], null, 0)).rejects.toBeInstanceOf(UnknownOutcome);
+  });
+
+  it('is in the encoding of the chain, and in JSON for a node of an earlier version', async () => {
+    const sent: unknown[] = [];
+    const createTransactions = async (body: unknown) => {
+      sent.push(body);
+      if (body instanceof Uint8Array && sent.length === 2) throw new TesseraError('unsupported_media_type', 'JSON');
+      return { transactions: {} };
+    };
+    const client = { createTransactions, queryTransactionStatus: async () => ({}) };
+    for (let i = 0; i < 2; i++) expect(await submitTransactions(client, [transaction])).toEqual([hash]);
+    const bytes = encodeTransactions([transaction]);
+    expect(sent).toEqual([bytes, bytes, { transactions: [toCreateTransaction(transaction)] }]);
   });
 
   it('does not take a refusal for the end while nobody says what became of the attempt before', async () => {

@@ -1,4 +1,7 @@
-/** Parses and serializes bodies as exact JSON (decision B2), and accepts an empty body where none is needed. */
+/**
+ * Parses bodies as exact JSON (decision B2), or in the chain's own encoding where the operation takes that, and accepts an empty body
+ * where none is needed.
+ */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { TesseraError } from '../../lib/errors.js';
@@ -8,6 +11,7 @@ import { NOW } from '../../lib/pieces.js';
 import { clientAddress } from './client-address.js';
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
+export const ENCODED_MEDIA_TYPE = 'application/octet-stream';
 
 /**
  * Maximum number of different member names in one body. The largest honest body is an import of 10,000 key pairs, named by
@@ -25,7 +29,7 @@ declare module 'fastify' {
 }
 
 /**
- * Accepts only `application/json` bodies and parses them exactly. An empty body counts as none, whatever its content type:
+ * Accepts only `application/json` bodies and parses them exactly, and `application/octet-stream` where the operation does. An empty body counts as none, whatever its content type:
  * existing clients send that with GET and POST. So does white space on envelope routes without a body (decision E6).
  * With `keepRaw`, the bytes are kept in `request.rawBody`.
  */
@@ -35,24 +39,41 @@ export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
     app.refusedBodies.reads(request, body.length);
     return parseExactJson(body, { maxNames: MAX_NAMES });
   };
-  // What waited may have lost its client, and its room in the budget with it.
-  const readUnlessGone = (request: FastifyRequest, body: Buffer): unknown => {
-    if (request.response?.destroyed) throw new TesseraError('aborted', 'The client has disconnected.');
-    return read(request, body);
+  const decode = (request: FastifyRequest, body: Buffer): unknown => {
+    app.refusedBodies.reads(request, body.length);
+    const sender = addressGroup(clientAddress(request));
+    return request.operation?.body?.encoded?.decode(body, () => app.slices.turn(sender));
   };
+  /** Resolves when the body may be read: there is room for it, and it is its turn. */
+  const ready = (request: FastifyRequest, body: Buffer): Promise<void> => {
+    const { response } = request;
+    const address = clientAddress(request);
+    const room = response === null ? undefined : app.bodyBudget.take(body.length, response, address);
+    const turn = (): Promise<void> => (body.length < LARGE_BYTES ? NOW : app.slices.turn(addressGroup(address)));
+    return room === undefined ? turn() : room.then(turn);
+  };
+  // What waited may have lost its client, and its room in the budget with it.
+  const unlessGone = (request: FastifyRequest, body: Buffer, work: typeof read): unknown => {
+    if (request.response?.destroyed) throw new TesseraError('aborted', 'The client has disconnected.');
+    return work(request, body);
+  };
+  app.addContentTypeParser(ENCODED_MEDIA_TYPE, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (body.length === 0 || request.is404) return done(null, undefined);
+    checkCoding(request.headers);
+    if (request.operation?.body?.encoded === undefined) throw notJson();
+    ready(request, body)
+      .then(() => unlessGone(request, body, decode))
+      .then((value) => done(null, value), done);
+  });
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // An unknown route answers 404 or 405, whatever its body.
     if (body.length === 0 || request.is404 || (takesNoBody(request) && isBlank(body))) return done(null, undefined);
     if (keepRaw) request.rawBody = body;
     checkCoding(request.headers);
-    const { response } = request;
-    const address = clientAddress(request);
-    const room = response === null ? undefined : app.bodyBudget.take(body.length, response, address);
-    const turn = (): Promise<void> => (body.length < LARGE_BYTES ? NOW : app.slices.turn(addressGroup(address)));
-    const ready = room === undefined ? turn() : room.then(turn);
     // A body that need not wait is read in this turn: a promise for each costs more than reading a small one.
-    if (ready === NOW) done(null, read(request, body));
-    else ready.then(() => readUnlessGone(request, body)).then((value) => done(null, value), done);
+    const given = ready(request, body);
+    if (given === NOW) done(null, read(request, body));
+    else given.then(() => unlessGone(request, body, read)).then((value) => done(null, value), done);
   });
 }
 
@@ -76,4 +97,8 @@ function checkCoding(headers: FastifyRequest['headers']): void {
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new TesseraError('unsupported_media_type', 'Send the body as application/json in UTF-8.');
   }
+}
+
+function notJson(): TesseraError {
+  return new TesseraError('unsupported_media_type', 'Send the body as application/json.');
 }

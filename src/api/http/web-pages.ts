@@ -23,14 +23,14 @@ export interface PageFacts {
 /** Origins in the form of `api.cors`. */
 export type AllowedOrigins = 'off' | 'loopback' | 'all' | readonly string[];
 
-/** Headers that a page of another origin sends after a preflight only, besides the media type of JSON. */
+/** Headers that a page of another origin sends after a preflight only, besides the media types of bodies. */
 const OWN_HEADERS = ['idempotency-key', 'x-api-key', 'x-cache-id', 'x-nonce', 'x-request-id'] as const;
 
 /** True for a request with a header that asks for a preflight. Methods are not looked at. */
 export function needsPreflight(headers: Readonly<Record<string, string | readonly string[] | undefined>>): boolean {
   if (OWN_HEADERS.some((name) => headers[name] !== undefined)) return true;
   const [type = ''] = String(headers['content-type'] ?? '').split(';');
-  return type.trim().toLowerCase() === 'application/json';
+  return ['application/json', 'application/octet-stream'].includes(type.trim().toLowerCase());
 }
 
 /**

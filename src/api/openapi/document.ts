@@ -5,7 +5,8 @@ import { sha3Hex } from '../../crypto/sha3.js';
 import { prettyExact, stringifyExact } from '../../lib/json.js';
 import { hasWallet, NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { MAX_IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
-import { membersOf, type Operation, type Success } from '../operation.js';
+import { ENCODED_MEDIA_TYPE } from '../http/json.js';
+import { membersOf, type Operation, type RequestBody, type Success } from '../operation.js';
 import { OPERATIONS, operationsOf } from '../operations.js';
 import { devOperations } from '../routes/dev/operations.js';
 import { ErrorResponses } from './error-responses.js';
@@ -132,9 +133,7 @@ function operationEntry(operation: Operation, operationId: string, parts: Parts)
     ...(description === undefined ? {} : { description }),
     security: securityOf(operation, parts),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(takesBody
-      ? { requestBody: { required: body.optional !== true, content: jsonContent(body.schema, schemas) } }
-      : {}),
+    ...(takesBody ? { requestBody: { required: body.optional !== true, content: bodyContent(body, schemas) } } : {}),
     responses: responsesOf(operation, parts),
     ...(events === undefined
       ? {}
@@ -226,6 +225,13 @@ function successContent({ media, example }: Success, schema: TSchema, { schemas 
   const content = jsonContent(schema, schemas, media);
   if (example === undefined) return content;
   return Object.fromEntries(Object.entries(content).map(([type, one]) => [type, { ...(one as JsonObject), example }]));
+}
+
+function bodyContent({ schema, encoded }: RequestBody, schemas: SchemaSet): JsonObject {
+  const json = jsonContent(schema, schemas);
+  if (encoded === undefined) return json;
+  const { description } = encoded;
+  return { ...json, [ENCODED_MEDIA_TYPE]: { schema: { type: 'string', format: 'binary', description } } };
 }
 
 /** Links to operations of the same document: those of a mempool node cannot name one of a storage node. */

@@ -1505,7 +1505,7 @@ export interface Operations {
    * @throws {TesseraError} malformed_transaction, transaction_rejected, double_spend, unknown_input,
    * invalid_signature, too_many_ancestors, mempool_full, write_failed, outcome_unknown, mempool_unreachable
    */
-  createTransactions(args: CreateTransactionsRequest, options?: CallOptions): Promise<CreateTransactionsResponse>;
+  createTransactions(args: CreateTransactionsRequest | Uint8Array, options?: CallOptions): Promise<CreateTransactionsResponse>;
   /**
    * The status of transactions.
    *

@@ -11,7 +11,7 @@ import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
 import { balanceAnswer } from './balance-answer.js';
 import { poolOperations } from './operations.js';
-import { readTransactions } from './read-transactions.js';
+import { EncodedBody, readTransactions } from './read-transactions.js';
 import type { CreateItemRequest } from './schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
@@ -33,6 +33,7 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
       const { body } = request;
       const sender = addressGroup(clientAddress(request));
       const submit = (transactions: readonly Transaction[]) => mempool.submit(transactions, sender).then(admittedView);
+      if (body instanceof EncodedBody) return submit(body.transactions);
       const read = readTransactions(
         body.transactions,
         (index) => `transactions[${index}]`,

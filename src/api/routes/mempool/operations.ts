@@ -1,7 +1,9 @@
 /** The operations of mempool nodes. Item creation is also served by nodes with a wallet. */
 
+import { decodeTransactionsInPieces } from '../../../chain/decode-in-pieces.js';
 import { section } from '../../operation.js';
 import { CreateTransactionsResponse } from '../../schemas/transaction.js';
+import { EncodedBody } from './read-transactions.js';
 import {
   BalancesQuery,
   BalancesQueryRequest,
@@ -50,7 +52,14 @@ export const createTransactions = mempool.post('createTransactions', '/v1/transa
     'All are admitted or none. 201 means that they survive a restart of the node. The answer is the same for transactions ' +
     'that were admitted before. Malformed transactions give 400; those that break a rule give 500 with the hash and the ' +
     'rule in the detail: do not send them again unchanged.',
-  body: { schema: CreateTransactionsRequest },
+  body: {
+    schema: CreateTransactionsRequest,
+    encoded: {
+      description:
+        'An extension of the contract: the same list in the encoding of the chain (bincode), a u64 count and the transactions behind it.',
+      decode: async (bytes, turn) => new EncodedBody(await decodeTransactionsInPieces(bytes, turn)),
+    },
+  },
   success: { 201: { description: 'Admitted.', schema: CreateTransactionsResponse } },
   errors: [
     'malformed_transaction',

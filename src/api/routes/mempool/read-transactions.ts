@@ -3,6 +3,15 @@
 import { parseCreateTransaction } from '../../../chain/create-transaction.js';
 import type { Transaction } from '../../../chain/types.js';
 
+/** A body that came in the chain's own encoding: its transactions are read already. */
+export class EncodedBody {
+  readonly transactions: readonly Transaction[];
+
+  constructor(transactions: readonly Transaction[]) {
+    this.transactions = transactions;
+  }
+}
+
 /** Transactions read in one turn. */
 const READ_AT_ONCE = 32;
 
