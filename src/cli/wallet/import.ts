@@ -10,11 +10,20 @@ import { systemClock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
 import { checkPair } from '../../wallet/keys/key-ring.js';
-import { type CliContext, type OwnCommand, printed } from '../command.js';
-import { readNamedOrInput, STANDARD } from '../named-file.js';
+import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
+import { readNamedOrInput } from '../named-file.js';
 import { startProgress } from '../progress.js';
 import { connect, NODE_FLAGS } from './connection.js';
+import { originalPairs } from './original-wallet.js';
+import { askSecret } from './prompt.js';
+import { givenSecret, type SecretSource, secretFlag } from './secrets.js';
 import { warnOfTemporaryPairs } from './temporary.js';
+
+const ORIGINAL: SecretSource = {
+  flag: 'original-passphrase-file',
+  env: 'TESSERA_ORIGINAL_PASSPHRASE',
+  question: 'Passphrase of the wallet of the original node: ',
+};
 
 type Pairs = readonly (readonly [address: string, pair: Keypair])[];
 
@@ -27,26 +36,47 @@ export const command: OwnCommand = {
       `More than ${DEFAULT_BATCH} pairs are sent in several requests. Importing a pair again changes nothing, so after a ` +
         'failure the same command continues.',
     ],
-    arguments: [{ name: 'FILE', required: true, description: 'The file with the key pairs; - for standard input.' }],
-    flags: [...NODE_FLAGS],
+    arguments: [{ name: 'FILE', required: false, description: 'The file with the key pairs; - for standard input.' }],
+    flags: [
+      ...NODE_FLAGS,
+      {
+        name: 'from-original',
+        value: 'FOLDER',
+        description: 'Reads the wallet of the original node in this folder instead of a file; stop that node first.',
+      },
+      secretFlag(ORIGINAL, 'the passphrase of that wallet'),
+    ],
     examples: [
+      {
+        line: 'tessera wallet import --from-original src/wallet/wallet/live',
+        does: 'Asks for the passphrase of the wallet in that folder, and adds its keys.',
+      },
       { line: 'tessera wallet import keys.json --role miner', does: 'Adds the keys to the wallet of the miner.' },
     ],
     again: 'run the same command again: importing a pair again changes nothing',
     exits: { 1: 'failed; if only the refresh failed, the message says that the keys are imported' },
   },
   async run(args, context) {
-    const [file = STANDARD] = args.positionals;
-    const pairs = readPairs(await readNamedOrInput(file, context.stdin), file);
+    const [file] = args.positionals;
+    const folder = args.value('from-original');
+    if ((file === undefined) === (folder === undefined)) throw new UsageError('name a file, or --from-original FOLDER');
+    const pairs =
+      file === undefined
+        ? await readOriginal(folder, args, context)
+        : checkedPairs(parseJson(await readNamedOrInput(file, context.stdin), file), file);
     warnOfTemporaryPairs(pairs, context);
     const imported = await send(pairs, connect(args, context), context);
     return printed(args, context, { imported }, `${imported.length} key pairs imported`);
   },
 };
 
-/** The checked pairs in the text. Errors name an address or a place, never a key. */
-function readPairs(text: string, file: string): Pairs {
-  const content = parseJson(text, file);
+async function readOriginal(folder = '', args: ParsedArgs, context: CliContext): Promise<Pairs> {
+  const passphrase = givenSecret(ORIGINAL, args, context) ?? (await askSecret(ORIGINAL.question, context));
+  return checkedPairs(originalPairs(folder, passphrase), folder);
+}
+
+/** Checks the pairs. Errors name an address or a place, never a key. */
+function checkedPairs(content: unknown, file: string): Pairs {
   const addresses =
     typeof content === 'object' && content !== null && 'addresses' in content ? content.addresses : content;
   if (typeof addresses !== 'object' || addresses === null || Array.isArray(addresses)) {

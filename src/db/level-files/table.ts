@@ -104,8 +104,11 @@ function checkBlock(table: Buffer, { offset, size }: Handle): Buffer {
 
 function readBlock(table: Buffer, handle: Handle): Uint8Array {
   const stored = checkBlock(table, handle);
-  const data = stored.subarray(0, handle.size);
-  switch (stored[handle.size]) {
+  return uncompressed(stored.subarray(0, handle.size), stored[handle.size]);
+}
+
+function uncompressed(data: Uint8Array, compression: number | undefined): Uint8Array {
+  switch (compression) {
     case COMPRESSION_NONE:
       return data;
     case COMPRESSION_SNAPPY:
@@ -140,6 +143,35 @@ function lastOf(block: Uint8Array): TableEntry | undefined {
 /** The values of an index block. */
 function handlesIn(block: Uint8Array): Handle[] {
   return [...entriesOf(block)].map(({ value }) => readHandle(new VarintReader(value)));
+}
+
+const ROCKS_FOOTER_LENGTH = 53;
+const ROCKS_MAGIC = 0x88e241b785f4cff7n;
+/** Formats of RocksDB's tables whose index is read here; 5 has been the default from 6.6 on. */
+const ROCKS_FORMATS = [4, 5];
+
+/**
+ * The entries of a table of RocksDB, which is LevelDB's but for a checksum of other kinds, which is not checked, a longer footer, and
+ * an index without lengths of values.
+ */
+export function* rocksEntries(table: Buffer): Generator<TableEntry, undefined> {
+  const format = table.readUInt32LE(Math.max(0, table.length - MAGIC_LENGTH - U32_LENGTH));
+  if (table.readBigUInt64LE(table.length - MAGIC_LENGTH) !== ROCKS_MAGIC || !ROCKS_FORMATS.includes(format)) {
+    throw new RangeError('not a table of a known format of RocksDB');
+  }
+  const block = ({ offset, size }: Handle): Uint8Array =>
+    uncompressed(table.subarray(offset, offset + size), table[offset + size]);
+  // The kind of checksum comes first.
+  const footer = new VarintReader(table.subarray(table.length - ROCKS_FOOTER_LENGTH), 1);
+  readHandle(footer);
+  const index = Buffer.from(block(readHandle(footer)));
+  const end = index.length - U32_LENGTH * (index.readUInt32LE(index.length - U32_LENGTH) + 1);
+  const reader = new VarintReader(index);
+  while (reader.at < end) {
+    if (reader.varint() !== 0) throw new RangeError('an index of another kind');
+    reader.slice();
+    yield* entriesOf(block(readHandle(reader)));
+  }
 }
 
 /** Most bytes that a block may have once it is uncompressed. */
