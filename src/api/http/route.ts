@@ -7,6 +7,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
 import type {
   FastifyInstance,
+  FastifyPluginCallback,
   FastifyReply,
   FastifyRequest,
   FastifySchema,
@@ -52,6 +53,17 @@ export type Handler<O extends Operation> = (
 export type Handlers<Group extends readonly Operation[]> = {
   readonly [Id in Group[number]['id']]: Handler<Extract<Group[number], { readonly id: Id }>>;
 };
+
+/** A plugin that adds the routes of a group of operations. */
+export function routesOf<const Group extends readonly Operation[]>(
+  group: Group,
+  handlersOf: (app: FastifyInstance) => Handlers<NoInfer<Group>>,
+): FastifyPluginCallback {
+  return (app, _options, done) => {
+    addRoutes(app, group, handlersOf(app));
+    done();
+  };
+}
 
 /** Adds the routes of a group of operations, but for those that another role at this address has added. */
 export function addRoutes<const Group extends readonly Operation[]>(

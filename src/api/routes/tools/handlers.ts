@@ -1,30 +1,26 @@
 /** The stateless tools for transactions. */
 
-import type { FastifyPluginCallback } from 'fastify';
 import { decodeTransaction, encodeTransaction } from '../../../chain/codec.js';
 import { parseCreateTransaction, transactionToCreateJson } from '../../../chain/create-transaction.js';
 import { transactionHashOfBytes } from '../../../chain/hash.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../../lib/errors.js';
 import { LazyList } from '../../http/lazy-list.js';
-import { addRoutes } from '../../http/route.js';
+import { routesOf } from '../../http/route.js';
 import { toolOperations } from './operations.js';
 
 /** Stateless; on user nodes, and everywhere when `api.tooling_everywhere` is set (decision V23). */
-export const toolRoutes: FastifyPluginCallback = (app, _options, done) => {
-  addRoutes(app, toolOperations, {
-    serializeTransactions: ({ body }) => ({
-      transactions: LazyList.of(body.transactions, (value, index) => {
-        const bytes = encodeTransaction(parseCreateTransaction(value, `transactions[${index}]`));
-        return { txn_hash_hex: transactionHashOfBytes(bytes), txn_hex: toHex(bytes) };
-      }),
+export const toolRoutes = routesOf(toolOperations, () => ({
+  serializeTransactions: ({ body }) => ({
+    transactions: LazyList.of(body.transactions, (value, index) => {
+      const bytes = encodeTransaction(parseCreateTransaction(value, `transactions[${index}]`));
+      return { txn_hash_hex: transactionHashOfBytes(bytes), txn_hex: toHex(bytes) };
     }),
-    deserializeTransactions: ({ body }) => ({
-      transactions: LazyList.of(body.transactions, (hex, index) => transactionToCreateJson(decodeHex(hex, index))),
-    }),
-  });
-  done();
-};
+  }),
+  deserializeTransactions: ({ body }) => ({
+    transactions: LazyList.of(body.transactions, (hex, index) => transactionToCreateJson(decodeHex(hex, index))),
+  }),
+}));
 
 function decodeHex(hex: string, index: number) {
   if (!isHex(hex)) {

@@ -1,6 +1,6 @@
 /** Routes of nodes with a wallet, that is of miners and users: keys, totals, payments. */
 
-import type { FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { addressVersionOf } from '../../../chain/address.js';
 import { DISPLAY_UNIT } from '../../../chain/constants.js';
 import { assetView, transactionView } from '../../../chain/json.js';
@@ -11,7 +11,7 @@ import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/serv
 import { passphraseCaller } from '../../http/access.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
-import { addRoutes } from '../../http/route.js';
+import { routesOf } from '../../http/route.js';
 import { addressListView, temporaryAddressesView } from '../views.js';
 import { walletBackupOperations } from './backup-operations.js';
 import { walletItemOperations } from './item-operations.js';
@@ -22,71 +22,64 @@ const PUBLIC_KEY_BYTES = 32;
 /** Totals in display units are computed to nine decimals. */
 const DISPLAY_PRECISION = 1_000_000_000n;
 
-export const walletRoutes: FastifyPluginCallback = (app, _options, done) => {
-  const { services } = app;
+export const walletRoutes = routesOf(walletOperations, ({ services }) => ({
+  async getOutgoingTransactions({ query: { limit } }) {
+    const outgoing = await services.wallet.history.outgoing(limit === undefined ? limit : Number(limit));
+    return { transactions: LazyList.of(outgoing, ([hash, tx]) => [hash, transactionView(tx)] as const) };
+  },
 
-  addRoutes(app, walletOperations, {
-    async getOutgoingTransactions({ query: { limit } }) {
-      const outgoing = await services.wallet.history.outgoing(limit === undefined ? limit : Number(limit));
-      return { transactions: LazyList.of(outgoing, ([hash, tx]) => [hash, transactionView(tx)] as const) };
-    },
+  async getWalletHistory({ query: { limit } }) {
+    const payments = await services.wallet.history.payments(limit === undefined ? limit : Number(limit));
+    return { transactions: LazyList.of(payments, paymentView) };
+  },
 
-    async getWalletHistory({ query: { limit } }) {
-      const payments = await services.wallet.history.payments(limit === undefined ? limit : Number(limit));
-      return { transactions: LazyList.of(payments, paymentView) };
-    },
+  async getWallet({ query: { page, spent } }) {
+    // No wallet has 2^53 pages: such a page is past the end, as is the largest safe integer (decision V12).
+    const safePage = typeof page === 'bigint' ? Number.MAX_SAFE_INTEGER : page;
+    const info = await services.wallet.info({
+      ...(safePage === undefined ? {} : { page: safePage }),
+      ...(spent === undefined ? {} : { spent }),
+    });
+    return { ...walletInfoView(info), ...temporaryAddressesView(services.wallet.keys.temporary) };
+  },
 
-    async getWallet({ query: { page, spent } }) {
-      // No wallet has 2^53 pages: such a page is past the end, as is the largest safe integer (decision V12).
-      const safePage = typeof page === 'bigint' ? Number.MAX_SAFE_INTEGER : page;
-      const info = await services.wallet.info({
-        ...(safePage === undefined ? {} : { page: safePage }),
-        ...(spent === undefined ? {} : { spent }),
-      });
-      return { ...walletInfoView(info), ...temporaryAddressesView(services.wallet.keys.temporary) };
-    },
+  createWalletAddress: async () => ({ address: await services.wallet.newAddress() }),
 
-    createWalletAddress: async () => ({ address: await services.wallet.newAddress() }),
+  async exportKeypairs() {
+    const pairs = await services.wallet.exportKeyPairs();
+    return { addresses: new Map([...pairs].map(([address, pair]) => [address, keypairView(pair)])) };
+  },
 
-    async exportKeypairs() {
-      const pairs = await services.wallet.exportKeyPairs();
-      return { addresses: new Map([...pairs].map(([address, pair]) => [address, keypairView(pair)])) };
-    },
+  async importKeypairs({ body }) {
+    const { wallet } = services;
+    const pairs = Object.entries(body.addresses).map(([address, pair]) => [address, keyPairOf(address, pair)] as const);
+    const imported = pairs.length === 0 ? [] : await wallet.importKeyPairs(new Map(pairs));
+    const { temporary } = wallet.keys;
+    return { imported, ...temporaryAddressesView(imported.filter((address) => temporary.has(address))) };
+  },
 
-    async importKeypairs({ body }) {
-      const { wallet } = services;
-      const pairs = Object.entries(body.addresses).map(
-        ([address, pair]) => [address, keyPairOf(address, pair)] as const,
-      );
-      const imported = pairs.length === 0 ? [] : await wallet.importKeyPairs(new Map(pairs));
-      const { temporary } = wallet.keys;
-      return { imported, ...temporaryAddressesView(imported.filter((address) => temporary.has(address))) };
-    },
+  async changePassphrase(request) {
+    const { old_passphrase: old, new_passphrase: chosen } = request.body;
+    if (chosen.trim() === '') {
+      throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
+    }
+    await services.wallet.keystore.changePassphrase(old, chosen, passphraseCaller(request));
+    return undefined;
+  },
 
-    async changePassphrase(request) {
-      const { old_passphrase: old, new_passphrase: chosen } = request.body;
-      if (chosen.trim() === '') {
-        throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
-      }
-      await services.wallet.keystore.changePassphrase(old, chosen, passphraseCaller(request));
-      return undefined;
-    },
+  async refreshRunningTotal({ body: { all, addresses = [] } }) {
+    const { wallet } = services;
+    if (!all && addresses.length === 0) {
+      throw new TesseraError('no_addresses', 'There are no addresses to refresh: name some, or set all to true.');
+    }
+    await wallet.refresh(all ? { all: true } : { addresses });
+    return undefined;
+  },
 
-    async refreshRunningTotal({ body: { all, addresses = [] } }) {
-      const { wallet } = services;
-      if (!all && addresses.length === 0) {
-        throw new TesseraError('no_addresses', 'There are no addresses to refresh: name some, or set all to true.');
-      }
-      await wallet.refresh(all ? { all: true } : { addresses });
-      return undefined;
-    },
+  createPayment: async (request) => pay(services, request),
 
-    createPayment: async (request) => pay(services, request),
-
-    abandonPayment: async ({ params }) => abandon(services.user, params.tx_hash),
-  });
-  done();
-};
+  abandonPayment: async ({ params }) => abandon(services.user, params.tx_hash),
+}));
 
 async function abandon(user: UserService, hash: string): Promise<undefined> {
   await user.abandonPayment(hash);
@@ -139,42 +132,32 @@ function keyPairOf(address: string, pair: Keypair): KeyPairRecord {
   };
 }
 
-export const walletItemRoutes: FastifyPluginCallback = (app, _options, done) => {
-  const { services } = app;
+export const walletItemRoutes = routesOf(walletItemOperations, ({ services }) => ({
+  async getWalletItems() {
+    const items = await services.wallet.items.list();
+    return { items: LazyList.of(items, ({ genesisHash, ...shown }) => ({ ...shown, genesis_hash: genesisHash })) };
+  },
 
-  addRoutes(app, walletItemOperations, {
-    async getWalletItems() {
-      const items = await services.wallet.items.list();
-      return { items: LazyList.of(items, ({ genesisHash, ...shown }) => ({ ...shown, genesis_hash: genesisHash })) };
-    },
+  createItemPayment: async (request) => pay(services, request, request.body.genesis_hash),
+}));
 
-    createItemPayment: async (request) => pay(services, request, request.body.genesis_hash),
-  });
-  done();
-};
+export const walletBackupRoutes = routesOf(walletBackupOperations, ({ services }) => ({
+  backupWallet: async (request) => ({
+    backup: await services.wallet.coverage.backup(request.body.passphrase, passphraseCaller(request)),
+  }),
 
-export const walletBackupRoutes: FastifyPluginCallback = (app, _options, done) => {
-  const { services } = app;
-
-  addRoutes(app, walletBackupOperations, {
-    backupWallet: async (request) => ({
-      backup: await services.wallet.coverage.backup(request.body.passphrase, passphraseCaller(request)),
-    }),
-
-    async sweepWallet() {
-      const { wallet } = services;
-      const before = wallet.coverage.uncovered();
-      const made = await wallet.coverage.sweep();
-      const left = wallet.coverage.uncovered();
-      return {
-        transactions: made.map(({ hash }) => hash),
-        tokens: before > left ? before - left : 0n,
-        tokens_left: left,
-      };
-    },
-  });
-  done();
-};
+  async sweepWallet() {
+    const { wallet } = services;
+    const before = wallet.coverage.uncovered();
+    const made = await wallet.coverage.sweep();
+    const left = wallet.coverage.uncovered();
+    return {
+      transactions: made.map(({ hash }) => hash),
+      tokens: before > left ? before - left : 0n,
+      tokens_left: left,
+    };
+  },
+}));
 
 /** `genesisHash`: pays items of this class instead of tokens. */
 async function pay(

@@ -1,47 +1,41 @@
 /** Routes of the history of a wallet, and of labels. */
 
-import type { FastifyPluginCallback } from 'fastify';
 import type { Label, WalletMovement } from '../../../wallet/service.js';
 import { LazyList } from '../../http/lazy-list.js';
-import { addRoutes } from '../../http/route.js';
+import { routesOf } from '../../http/route.js';
 import type { ExactInteger } from '../../schemas/scalars.js';
 import { walletHistoryOperations } from './history-operations.js';
 import { DEFAULT_MOVEMENTS } from './history-schemas.js';
 
 const MS_PER_SECOND = 1_000;
 
-export const walletHistoryRoutes: FastifyPluginCallback = (app, _options, done) => {
-  const { services } = app;
+export const walletHistoryRoutes = routesOf(walletHistoryOperations, ({ services }) => ({
+  async getWalletMovements({ query }) {
+    const { limit, cursor, order, from, to, from_block: fromBlock, to_block: toBlock, ...named } = query;
+    const { idempotency_key: idempotencyKey, ...filter } = named;
+    const { movements, next } = await services.wallet.history.movements({
+      ...filter,
+      limit: Number(limit ?? DEFAULT_MOVEMENTS),
+      newestFirst: order !== 'oldest',
+      ...optional('cursor', cursor),
+      ...optional('from', from),
+      ...optional('to', to),
+      ...optional('fromHeight', fromBlock),
+      ...optional('toHeight', toBlock),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
+    return { movements: movements.map(movementView), next };
+  },
 
-  addRoutes(app, walletHistoryOperations, {
-    async getWalletMovements({ query }) {
-      const { limit, cursor, order, from, to, from_block: fromBlock, to_block: toBlock, ...named } = query;
-      const { idempotency_key: idempotencyKey, ...filter } = named;
-      const { movements, next } = await services.wallet.history.movements({
-        ...filter,
-        limit: Number(limit ?? DEFAULT_MOVEMENTS),
-        newestFirst: order !== 'oldest',
-        ...optional('cursor', cursor),
-        ...optional('from', from),
-        ...optional('to', to),
-        ...optional('fromHeight', fromBlock),
-        ...optional('toHeight', toBlock),
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-      });
-      return { movements: movements.map(movementView), next };
-    },
+  async getWalletLabels() {
+    return { labels: LazyList.of(services.wallet.labels.all(), (label) => label) };
+  },
 
-    async getWalletLabels() {
-      return { labels: LazyList.of(services.wallet.labels.all(), (label) => label) };
-    },
-
-    async setWalletLabels({ body }) {
-      await services.wallet.labels.set(body.labels as readonly Label[]);
-      return undefined;
-    },
-  });
-  done();
-};
+  async setWalletLabels({ body }) {
+    await services.wallet.labels.set(body.labels as readonly Label[]);
+    return undefined;
+  },
+}));
 
 /** Numbers beyond the safe ones are behind every movement. */
 function optional<K extends string>(key: K, value: ExactInteger | undefined): Partial<Record<K, number>> {

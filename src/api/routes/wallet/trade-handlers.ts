@@ -1,53 +1,47 @@
 /** Routes of the trades of a wallet. */
 
-import type { FastifyPluginCallback } from 'fastify';
 import { itemAsset, tokenAsset } from '../../../chain/assets.js';
 import type { Asset } from '../../../chain/types.js';
 import type { TradeInfo } from '../../../user/service.js';
 import { passphraseCaller } from '../../http/access.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
-import { addRoutes } from '../../http/route.js';
+import { routesOf } from '../../http/route.js';
 import type { ApiAsset } from '../../schemas/asset.js';
 import { walletTradeOperations } from './trade-operations.js';
 import { DEFAULT_VALID_FOR } from './trade-schemas.js';
 
 const MS_PER_SECOND = 1_000;
 
-export const walletTradeRoutes: FastifyPluginCallback = (app, _options, done) => {
-  const { services } = app;
+export const walletTradeRoutes = routesOf(walletTradeOperations, ({ services }) => ({
+  async offerTrade(request) {
+    const { give, want, valid_for: validFor, peer, reachable, passphrase } = request.body;
+    const trade = await services.user.offerTrade({
+      give: assetOf(give),
+      want: assetOf(want),
+      validFor: Number(validFor ?? DEFAULT_VALID_FOR),
+      peer: peer ?? null,
+      isReachable: reachable ?? false,
+      passphrase,
+      caller: passphraseCaller(request),
+      idempotencyKey: idempotencyKeyOf(request),
+    });
+    return tradeView(trade);
+  },
 
-  addRoutes(app, walletTradeOperations, {
-    async offerTrade(request) {
-      const { give, want, valid_for: validFor, peer, reachable, passphrase } = request.body;
-      const trade = await services.user.offerTrade({
-        give: assetOf(give),
-        want: assetOf(want),
-        validFor: Number(validFor ?? DEFAULT_VALID_FOR),
-        peer: peer ?? null,
-        isReachable: reachable ?? false,
-        passphrase,
-        caller: passphraseCaller(request),
-        idempotencyKey: idempotencyKeyOf(request),
-      });
-      return tradeView(trade);
-    },
+  async acceptTrade(request) {
+    const { offer, passphrase } = request.body;
+    return tradeView(await services.user.acceptTrade(offer, passphrase, passphraseCaller(request)));
+  },
 
-    async acceptTrade(request) {
-      const { offer, passphrase } = request.body;
-      return tradeView(await services.user.acceptTrade(offer, passphrase, passphraseCaller(request)));
-    },
+  completeTrade: async ({ body }) => tradeView(await services.user.completeTrade(body.document)),
 
-    completeTrade: async ({ body }) => tradeView(await services.user.completeTrade(body.document)),
+  getTrades: async () => ({ trades: LazyList.of(services.user.trades(), tradeView) }),
 
-    getTrades: async () => ({ trades: LazyList.of(services.user.trades(), tradeView) }),
+  getTrade: async ({ params }) => tradeView(services.user.trade(params.trade_id)),
 
-    getTrade: async ({ params }) => tradeView(services.user.trade(params.trade_id)),
-
-    cancelTrade: async ({ params }) => tradeView(await services.user.cancelTrade(params.trade_id)),
-  });
-  done();
-};
+  cancelTrade: async ({ params }) => tradeView(await services.user.cancelTrade(params.trade_id)),
+}));
 
 function assetOf(asset: ApiAsset): Asset {
   const amount = BigInt(asset.amount);
