@@ -92,9 +92,11 @@ describe('Idempotency-Key', () => {
         operation?.parameters?.some(({ name }) => name === 'Idempotency-Key') ? [path] : [],
       );
     };
+    const older = ['/make_ip_payment', '/make_payment'];
     const ofWallets = ['/v1/item-payments', '/v1/items', '/v1/payments', '/v1/trades'];
-    expect([...(await takers('user'))].sort()).toEqual(['/v1/donation-requests', ...ofWallets]);
-    expect([...(await takers('miner'))].sort()).toEqual(ofWallets);
+    const ofUsers = [...older, '/request_donation', '/v1/donation-requests', ...ofWallets];
+    expect([...(await takers('user'))].sort()).toEqual(ofUsers);
+    expect([...(await takers('miner'))].sort()).toEqual([...older, ...ofWallets]);
     expect(await takers('mempool')).toEqual([]);
   });
 });
