@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Route } from 'playwright-core';
+import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addressOf } from '../../src/chain/address.js';
 import { generateKeyPair } from '../../src/crypto/ed25519.js';
@@ -41,6 +41,24 @@ async function movementsOf(amount: number): Promise<readonly Movement[]> {
   const answer = await fetch(`${origin}/v1/wallet/movements?limit=200`);
   const { movements } = (await answer.json()) as { movements: readonly Movement[] };
   return movements.filter((movement) => movement.amount === amount && movement.direction === 'out');
+}
+
+/** Makes an item in the wallet; its name once it can be spent. */
+async function heldItem(): Promise<string> {
+  const itemsOf = async () => {
+    const answer = await fetch(`${origin}/v1/wallet/items`);
+    return ((await answer.json()) as { items: readonly { genesis_hash: string; available: number }[] }).items;
+  };
+  const known = new Set((await itemsOf()).map(({ genesis_hash }) => genesis_hash));
+  await fetch(`${origin}/v1/items`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ genesis_hash_spec: 'Create', item_amount: 1, metadata: 'to be traded' }),
+  });
+  return until('the item to be held', async () => {
+    const found = (await itemsOf()).find(({ genesis_hash, available }) => !known.has(genesis_hash) && available === 1);
+    return found?.genesis_hash;
+  });
 }
 
 describe.runIf(HAS_BROWSER)('the wallet page', () => {
@@ -225,6 +243,65 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
       await ticket.getByRole('button', { name: /^Send/ }).press('Enter');
       await gallery.getByRole('heading', { name: 'Send items' }).waitFor();
     }
+  });
+
+  it.each([
+    [360, 'dark', 'keyboard'],
+    [1_280, 'light', 'mouse'],
+  ] as const)('trades with another wallet, at %i pixels in %s, by %s', async (width, colorScheme, by) => {
+    const context = { colorScheme, viewport: { width, height: 800 } };
+    const click = (button: Locator) => (by === 'mouse' ? button.click() : button.press('Enter'));
+    const { page: maker } = await open('/wallet/trades', { context });
+    const { page: taker } = await openPage(browser, `${network.urls.miner}/wallet/trades`, { context });
+    const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+    const first = (page: Page) => page.getByRole('list', { name: 'Trades' }).getByRole('listitem').first();
+    /** The document that the first trade of the page has to pass on. */
+    const saved = async (page: Page) => {
+      const href = await first(page).getByRole('link', { name: 'Save as a file' }).getAttribute('href');
+      return decodeURIComponent((href ?? '').replace('data:application/json,', ''));
+    };
+    const goOn = async (page: Page, document: string) => {
+      await page.getByLabel('Document or link').fill(document);
+      await click(button(page, 'Go on'));
+    };
+    const genesis = await heldItem();
+    const offer = async () => {
+      await maker.getByLabel('Give', { exact: true }).fill('1');
+      await maker.getByLabel('Want', { exact: true }).fill('0.25');
+      await maker.getByText('choose items on one side').waitFor();
+      await maker.getByLabel('Unit of what you give').selectOption('items');
+      await maker.getByLabel('Items you give').selectOption(genesis);
+      await click(button(maker, 'Review'));
+      await maker.getByText('18,018,000 raw', { exact: true }).first().waitFor();
+      await click(button(maker, 'Offer now'));
+      await first(maker).getByText('Open', { exact: true }).waitFor();
+    };
+    await offer();
+    await click(button(maker, 'Take back'));
+    await first(maker).getByText('Taken back', { exact: true }).waitFor();
+
+    await offer();
+    const document = await saved(maker);
+    if (by === 'mouse')
+      await taker.goto(`${network.urls.miner}/wallet/trades#document=${encodeURIComponent(document)}`);
+    if (by === 'mouse') await taker.reload();
+    else
+      await taker
+        .getByLabel('Or a file')
+        .setInputFiles({ name: 'o.json', mimeType: 'application/json', buffer: Buffer.from(document) });
+    const look = taker.getByRole('region', { name: 'Look at what you were sent' });
+    const given = look.locator('dt:has-text("You give") + dd');
+    await given.getByText('0.25 tokens').waitFor();
+    for (const page of [maker, taker]) {
+      expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+      expect(await axeFindings(page)).toEqual([]);
+    }
+    await click(button(taker, 'Accept'));
+    await first(taker).getByText('Accepted', { exact: true }).waitFor();
+    await goOn(maker, await saved(taker));
+    await first(maker).getByText('Agreed', { exact: true }).waitFor();
+    await goOn(taker, await saved(maker));
+    for (const page of [maker, taker]) await first(page).getByText('Done', { exact: true }).waitFor();
   });
 
   it('shows what nodes answered to a request for a donation, as text', async () => {

@@ -1,0 +1,66 @@
+/** What a trade is about, in words: what this wallet gives, and what it gets for it. */
+
+import { Amount } from '../../shared/components/amount.js';
+import { Fact, Facts } from '../../shared/components/facts.js';
+import { When } from '../../shared/components/when.js';
+import { ItemCount } from '../parts.js';
+import type { TradedAsset } from './documents.js';
+
+export interface SidesProps {
+  readonly give: TradedAsset;
+  readonly get: TradedAsset;
+  /** Unix seconds. */
+  readonly until?: number | bigint;
+}
+
+export function Sides({ give, get, until }: SidesProps) {
+  return (
+    <Facts>
+      <Fact name="You give">
+        <AssetText asset={give} />
+      </Fact>
+      <Fact name="You get">
+        <AssetText asset={get} />
+      </Fact>
+      {until !== undefined && (
+        <Fact name="Until">
+          <When seconds={BigInt(until)} />
+        </Fact>
+      )}
+    </Facts>
+  );
+}
+
+function AssetText({ asset }: { readonly asset: TradedAsset }) {
+  return asset.kind === 'token' ? (
+    <Amount raw={asset.amount} />
+  ) : (
+    <ItemCount count={asset.amount} genesis={asset.genesis_hash ?? ''} />
+  );
+}
+
+/** The field of a step that needs the passphrase. */
+export function PassphraseField({
+  id,
+  value,
+  onChange,
+}: {
+  readonly id: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) {
+  return (
+    <div class="form-field">
+      <label htmlFor={id}>Passphrase of the wallet</label>
+      <input
+        id={id}
+        class="field"
+        type="password"
+        autocomplete="off"
+        maxLength={1_024}
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </div>
+  );
+}
