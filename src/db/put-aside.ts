@@ -4,15 +4,12 @@
  */
 
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sealPath } from './seal.js';
 import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
 const NOTE_MODE = 0o600;
-const FOLDER_MODE = 0o700;
-/** Name of a database's seal in the folder that it was put aside in. */
-const SEAL_ASIDE = 'seal';
 /** Prefix of folders that are being removed. */
 const REMOVED = 'removed-';
 
@@ -38,36 +35,17 @@ export async function damagedFolders(path: string, name: string): Promise<string
   return numbers.sort((a, b) => b - a).map((number) => join(path, `damaged-${name}-${number}`));
 }
 
-/**
- * Moves the database `name` out of `databases`, with its seal, which says how much was acknowledged. One whose files are all
- * gone leaves a folder with its seal alone. Does nothing more when neither is there.
- */
+/** Moves the database `name` out of `databases`, and removes its seal, which would name what the next one does not have. */
 export async function putAside(path: string, databases: string, name: string): Promise<void> {
   const folder = join(databases, name);
-  const seal = sealPath(folder);
-  const [newest] = await damagedFolders(path, name);
-  let aside = newest;
   if (existsSync(folder)) {
-    aside = nextFolder(path, name, newest);
-    await rename(folder, aside);
-    await syncFolder(path);
-  } else if (existsSync(seal) && (aside === undefined || existsSync(join(aside, SEAL_ASIDE)))) {
-    // A folder without a seal is one whose move was interrupted here.
-    aside = nextFolder(path, name, newest);
-    await mkdir(aside, { mode: FOLDER_MODE });
+    const [newest = '-0'] = await damagedFolders(path, name);
+    await rename(folder, join(path, `damaged-${name}-${Number(newest.slice(newest.lastIndexOf('-') + 1)) + 1}`));
     await syncFolder(path);
   }
-  if (aside !== undefined && existsSync(seal)) {
-    await rename(seal, join(aside, SEAL_ASIDE));
-    await syncFolder(aside);
-  }
+  await rm(sealPath(folder), { force: true });
   await syncFolder(databases);
   await forgetDamage(path, name);
-}
-
-function nextFolder(path: string, name: string, newest: string | undefined): string {
-  const number = newest === undefined ? 1 : Number(newest.slice(newest.lastIndexOf('-') + 1)) + 1;
-  return join(path, `damaged-${name}-${number}`);
 }
 
 /** Removes the database `name` out of `databases`; false when it is not there. `removeLeftovers` ends what was begun. */

@@ -1,9 +1,11 @@
-/** Answers for clients: read once, checked, rendered, and kept in memory up to a number of bytes. */
+/**
+ * Answers for clients: read once, checked, rendered, and kept in memory up to a number of bytes; counts whether reads were answered
+ * from memory or from disk.
+ */
 
 import { LRUCache } from 'lru-cache';
-import type { Metrics } from '../../observability/metrics.js';
+import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
-import { EntryCache } from './entry-cache.js';
 import { parseEntryKey } from './layout.js';
 import { type ArchiveReader, present } from './reader.js';
 import { damaged } from './records.js';
@@ -22,21 +24,27 @@ export interface EntriesModules {
 export class Entries {
   readonly #reader: ArchiveReader;
   readonly #next: () => number;
-  readonly #cache: EntryCache;
+  readonly #kept: LRUCache<string, StoredEntry>;
+  readonly #fromCache: CounterHandle;
+  readonly #fromDisk: CounterHandle;
+  readonly #missing: CounterHandle;
   readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
 
   constructor(cacheBytes: number, { reader, metrics, next }: EntriesModules) {
     this.#reader = reader;
     this.#next = next;
-    this.#cache = new EntryCache(cacheBytes, metrics);
+    this.#kept = new LRUCache({ maxSize: Math.max(cacheBytes, 1) });
+    this.#fromCache = metrics.counter('tessera_storage_reads_total', 'cache');
+    this.#fromDisk = metrics.counter('tessera_storage_reads_total', 'disk');
+    this.#missing = metrics.counter('tessera_storage_reads_total', 'missing');
   }
 
   async entry(key: string): Promise<StoredEntry | undefined> {
-    return this.#cache.noted(await this.#entry(key));
+    return this.#noted(await this.#entry(key));
   }
 
   async blockAt(height: number): Promise<StoredBlock | undefined> {
-    return this.#cache.noted(await this.#blockAt(height));
+    return this.#noted(await this.#blockAt(height));
   }
 
   async hashAt(height: number): Promise<string | undefined> {
@@ -50,12 +58,34 @@ export class Entries {
   /** The block is stored; `rendered` is kept if it is given. */
   stored(height: number, hash: string, rendered?: Rendered<StoredBlock>): void {
     this.#hashes.set(height, hash);
-    if (rendered !== undefined) this.#cache.put(rendered);
+    if (rendered !== undefined) this.#keep(rendered);
   }
 
   /** Heights from outside may not be integers at all. */
   isStored(height: number): boolean {
     return Number.isInteger(height) && height >= 0 && height < this.#next();
+  }
+
+  #get<K extends StoredEntry['kind']>(key: string, kind: K): Extract<StoredEntry, { kind: K }> | undefined {
+    const entry = this.#kept.get(key);
+    if (entry === undefined) return undefined;
+    this.#fromCache.inc();
+    return entry.kind === kind ? (entry as Extract<StoredEntry, { kind: K }>) : undefined;
+  }
+
+  #keep<T extends StoredEntry>({ entry, size }: Rendered<T>): T {
+    this.#kept.set(entry.key, entry, { size });
+    return entry;
+  }
+
+  #read<T extends StoredEntry>(rendered: Rendered<T>): T {
+    this.#fromDisk.inc();
+    return this.#keep(rendered);
+  }
+
+  #noted<T>(found: T | undefined): T | undefined {
+    if (found === undefined) this.#missing.inc();
+    return found;
   }
 
   #entry(key: string): Promise<StoredEntry | undefined> {
@@ -80,28 +110,28 @@ export class Entries {
   }
 
   async #block(hash: string): Promise<StoredBlock | undefined> {
-    const known = this.#cache.get(hash, 'block');
+    const known = this.#get(hash, 'block');
     if (known !== undefined) return known;
     const record = await this.#reader.block(hash);
-    return record && this.#cache.putRead(renderBlock(record));
+    return record && this.#read(renderBlock(record));
   }
 
   async #blockAt(height: number): Promise<StoredBlock | undefined> {
     if (!this.isStored(height)) return undefined;
     const known = this.#hashes.get(height);
-    const kept = known === undefined ? undefined : this.#cache.get(known, 'block');
+    const kept = known === undefined ? undefined : this.#get(known, 'block');
     if (kept !== undefined) return kept;
     const record = await this.#reader.blockAt(height);
     if (known !== undefined && record.hash !== known) throw damaged(`block ${height} has two hashes`);
     this.#hashes.set(height, record.hash);
-    return this.#cache.putRead(renderBlock(record));
+    return this.#read(renderBlock(record));
   }
 
   async #transaction(hash: string): Promise<StoredTransaction | undefined> {
-    const known = this.#cache.get(hash, 'tx');
+    const known = this.#get(hash, 'tx');
     if (known !== undefined) return known;
     const record = await this.#reader.transaction(hash);
-    return record && this.#cache.putRead(renderTransaction(record));
+    return record && this.#read(renderTransaction(record));
   }
 
   async #transactionAt(height: number, txNum: number): Promise<StoredTransaction | undefined> {
