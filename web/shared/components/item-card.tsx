@@ -47,7 +47,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }
 
-export function ItemCard({ card: { name, description, image, attributes } }: { readonly card: Card }) {
+function ItemCard({ card: { name, description, image, attributes } }: { readonly card: Card }) {
   return (
     <div class="item-card">
       {image !== undefined && <Image source={image} />}
