@@ -11,7 +11,15 @@ const CHAPTERS: readonly (readonly [chapter: string, names: readonly string[]])[
   ['Build', ['docs/client-library', 'docs/clients', 'docs/routes', 'docs/openapi']],
   [
     'Run',
-    ['docs/operations', 'docs/high-availability', 'docs/metrics', 'docs/reliability', 'docs/performance', 'SECURITY'],
+    [
+      'docs/operations',
+      'docs/moving-in',
+      'docs/high-availability',
+      'docs/metrics',
+      'docs/reliability',
+      'docs/performance',
+      'SECURITY',
+    ],
   ],
   ['Understand', ['docs/chain', 'docs/decisions', 'ARCHITECTURE', 'docs/adr/README']],
   ['Project', ['CONTRIBUTING', 'CHANGELOG']],

@@ -10,7 +10,7 @@ import { DRAWS, modulusFault } from './unicorn.js';
 const LAYOUTS = ['current', 'prime', 'oldest'] as const;
 const SIGNATURES = ['outputs', 'outpoint'] as const;
 /** Rules that an import can find in the blocks. */
-const FINDABLE = ['header', 'signatures', 'mempool_nodes'] as const;
+const FINDABLE = ['header', 'signatures', 'mempool_nodes', 'miners'] as const;
 /** Most mempool nodes that a reward is divided by. */
 const MOST_MEMPOOL_NODES = 100;
 const MOST_ITERATIONS = 1_000_000;

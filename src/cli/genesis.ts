@@ -6,6 +6,7 @@ export const command: OwnCommand = group(
   'genesis',
   [
     ['new', 'Creates a genesis file, and keys for its owners', () => import('./genesis/new.js')],
+    ['import', 'Makes a genesis file from the files of original nodes', () => import('./genesis/import.js')],
     ['show', 'Checks a genesis file and shows its contents', () => import('./genesis/show.js')],
   ],
   {

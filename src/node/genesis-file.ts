@@ -1,21 +1,43 @@
 /** The genesis file of a network, read and checked. */
 
+import { statSync } from 'node:fs';
+import { type Era, eraView } from '../chain/eras.js';
 import { type Genesis, parseGenesis } from '../chain/genesis.js';
+import { writeFileDurable } from '../db/write-file-durable.js';
+import { utf8 } from '../lib/bytes.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { prettyExact } from '../lib/json.js';
 import { parseJsonFile } from '../lib/json-file.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../lib/read-bounded.js';
 
-/** Reads and checks a genesis file. Throws `invalid_config` naming the file and the place in it. */
-export async function readGenesis(file: string): Promise<Genesis> {
+/** Permissions that a file keeps. */
+const MODE_BITS = 0o777;
+
+/**
+ * Reads and checks a genesis file. Throws `invalid_config` naming the file and the place in it; also for rules that are still to be
+ * found, unless `withUnknown`.
+ */
+export async function readGenesis(file: string, { withUnknown = false } = {}): Promise<Genesis> {
   let bytes: Uint8Array;
   try {
     bytes = readBounded(file, MAX_DOCUMENT_FILE);
   } catch (cause) {
     throw new TesseraError('invalid_config', `network.genesis_file: ${errorMessage(cause)}`, { cause });
   }
+  let genesis: Genesis;
   try {
-    return parseGenesis(parseJsonFile(bytes));
+    genesis = parseGenesis(parseJsonFile(bytes));
   } catch (cause) {
     throw new TesseraError('invalid_config', `network.genesis_file ${file}: ${errorMessage(cause)}`, { cause });
   }
+  if (withUnknown || genesis.eras.every(({ find }) => find.length === 0)) return genesis;
+  const message = `network.genesis_file ${file}: rules of its eras are still to be found in the blocks: run tessera import`;
+  throw new TesseraError('invalid_config', message);
+}
+
+/** Puts other eras into the file, and leaves the rest as it says. */
+export async function writeEras(file: string, eras: readonly Era[]): Promise<void> {
+  const content = parseJsonFile(readBounded(file, MAX_DOCUMENT_FILE));
+  const text = `${prettyExact({ ...Object(content), eras: eras.map(eraView) })}\n`;
+  await writeFileDurable(file, utf8(text), statSync(file).mode & MODE_BITS);
 }

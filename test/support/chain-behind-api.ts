@@ -77,6 +77,11 @@ class MadeUpChain {
     return made === undefined ? '' : `{"block":${blockJson(made.full.block)}}`;
   }
 
+  hashAt(height: number): string {
+    this.#makeUpTo(height);
+    return this.#made[height]?.hash ?? '';
+  }
+
   transaction(hash: string): { readonly json: string; readonly height: number } | undefined {
     this.#makeUpTo(this.#blocks.length - 1);
     return this.#transactions.get(hash);
@@ -114,8 +119,9 @@ function storageOf({ blocks }: Made): StorageService {
     },
     blockAt: async (height) => {
       if (blocks[height] === undefined) return undefined;
-      const json = Buffer.from(`{"key":"b","data":${chain.blockJson(height)},"item_meta":${BLOCK_META}}`);
-      return { kind: 'block', key: 'b', height, txLen: 1, json, block: never };
+      const key = chain.hashAt(height);
+      const json = Buffer.from(`{"key":"${key}","data":${chain.blockJson(height)},"item_meta":${BLOCK_META}}`);
+      return { kind: 'block', key, height, txLen: 1, json, block: never };
     },
     entry: async (key) => {
       const found = chain.transaction(key);

@@ -142,7 +142,7 @@ export function createOriginalChain(
 /** Sets come first. */
 const order = ({ druidInfo }: Transaction): number => (druidInfo === null ? 1 : 0);
 
-export function answersOf(blocks: readonly FullBlock[]): OriginalChain {
+function answersOf(blocks: readonly FullBlock[]): OriginalChain {
   const json = (text: string): JsonValue => parseExactJson(text, { anyName: true });
   return {
     blocks: blocks.map(({ block, transactions }, height) => [

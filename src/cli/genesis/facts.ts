@@ -1,6 +1,7 @@
 /** The facts of a genesis file, for people who compare it between machines, and for programs. */
 
 import type { BlockRules } from '../../chain/block-rules.js';
+import { type Era, eraView } from '../../chain/eras.js';
 import { type Genesis, parseGenesis } from '../../chain/genesis.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../lib/json.js';
@@ -39,8 +40,24 @@ function factsOf(file: string, genesis: Genesis) {
       interval_ms: intervalMs,
       start,
     },
+    eras: genesis.eras.map(eraView),
     has_wallet_keys: genesis.walletSeeds.length > 0,
   };
+}
+
+/** One line for people. */
+export function eraText({ from, isOriginal, header, signatures, mempoolNodes, unicorn, find, draw }: Era): string {
+  if (!isOriginal) return `from block ${from}: ours${draw === 'sha3' ? '' : `, draws by ${draw}`}`;
+  const seeds = unicorn?.miners.length === 1 ? 'seeds and witnesses' : 'witnesses';
+  const parts = [
+    'those of original nodes',
+    `headers "${header}"`,
+    `signatures over the ${signatures}`,
+    `rewards divided by ${mempoolNodes}`,
+    unicorn === null ? 'unicorns not checked' : `${seeds} checked`,
+    ...(find.length === 0 ? [] : [`to be found: ${find.join(', ')}`]),
+  ];
+  return `from block ${from}: ${parts.join(', ')}`;
 }
 
 function rulesText({ transactions, bytes, signatureOperations, intervalMs, start }: BlockRules): string {
@@ -67,6 +84,7 @@ export function factsText(file: string, genesis: Genesis): string {
         `block ${String(height).padEnd(6)} ${address}  ${showAmount(amount)}`,
     ),
     `blocks       ${rulesText(genesis.blockRules)}`,
+    ...genesis.eras.map((era) => `rules        ${eraText(era)}`),
     ...(facts.has_wallet_keys ? ['warning      the file holds private keys: for test networks only'] : []),
   ];
   return `${lines.join('\n')}\n`;

@@ -6,14 +6,10 @@
 
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { getBlocks, getLatestBlock, queryBlockchainEntries } from '../../api/routes/storage/operations.js';
 import { encodeTransaction } from '../../chain/codec.js';
 import { type Genesis, parseGenesis } from '../../chain/genesis.js';
 import { blockHash } from '../../chain/hash.js';
-import { parseBlock, parseTransaction } from '../../chain/json-read.js';
-import type { Block, FullBlock, Transaction } from '../../chain/types.js';
-import { NodeClient } from '../../client/client.js';
-import { nodeFetch } from '../../client/node-fetch.js';
+import type { FullBlock } from '../../chain/types.js';
 import { type DevAccounts, devProducer } from '../../config/dev-accounts.js';
 import type { Config } from '../../config/schema.js';
 import { encodePkcs8 } from '../../crypto/ed25519.js';
@@ -24,11 +20,10 @@ import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js'
 import { parseExactJson, prettyExact } from '../../lib/json.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { openArchiveFiles } from '../archive-files.js';
+import { httpAnswers } from '../import/http-answers.js';
+import { ChainSource } from '../import/source.js';
 import { producersOf, signerOf } from '../producers.js';
 
-/** Blocks and transactions of one request. */
-const BLOCKS = 50;
-const TRANSACTIONS = 200;
 const UNFINISHED = 'fork.part';
 
 export interface ForkOptions {
@@ -68,7 +63,8 @@ export interface ForkPoint {
  */
 export async function copyChain(options: ForkOptions): Promise<CopiedChain> {
   const { url, folder, accounts } = options;
-  const source = new ChainSource(new NodeClient({ url, fetch: nodeFetch() }), options.signal);
+  const { signal } = options;
+  const source = new ChainSource(await httpAnswers(url, { signal }), { signal });
   const point = { url, ...(await source.latest()) };
   const [first] = await source.blocks(0, 0);
   if (first === undefined) throw new TesseraError('no_blocks', `${url} has no block 0`);
@@ -100,9 +96,8 @@ async function storeAll(source: ChainSource, point: ForkPoint, options: Storing)
       { rules, cacheBytes: storage.storage.cacheBytes },
       { ...(await openArchiveFiles(directory, storage.storage.segmentBytes)), scripts },
     );
-    for (let at = 0; at <= point.height; at += BLOCKS) {
-      const blocks = await source.blocks(at, Math.min(at + BLOCKS - 1, point.height));
-      for (const full of blocks) {
+    while (archive.nextHeight <= point.height) {
+      for (const full of await source.blocks(archive.nextHeight, point.height)) {
         const place = { height: archive.nextHeight, hash: blockHash(full.block.header) };
         await archive.store(full, signer?.block(place)).catch((error: unknown) => {
           throw isTesseraError(error, 'block_refused') ? notHere(point.url, error) : error;
@@ -114,53 +109,6 @@ async function storeAll(source: ChainSource, point: ForkPoint, options: Storing)
     await scripts.close();
     await directory.close();
   }
-}
-
-/** Reads a chain over the API. */
-class ChainSource {
-  readonly #client: NodeClient;
-  readonly #signal: AbortSignal;
-
-  constructor(client: NodeClient, signal: AbortSignal) {
-    this.#client = client;
-    this.#signal = signal;
-  }
-
-  async latest(): Promise<{ readonly height: number; readonly hash: string }> {
-    const { block } = await this.#client.call(getLatestBlock, {}, { signal: this.#signal });
-    const { header } = parseBlock(block.block);
-    return { height: Number(header.bNum), hash: blockHash(header) };
-  }
-
-  /** Whole blocks, in order. Throws `data_lost` when the node has not all of them. */
-  async blocks(from: number, to: number): Promise<readonly FullBlock[]> {
-    const num = Array.from({ length: to - from + 1 }, (_, i) => from + i);
-    const entries = await this.#client.call(getBlocks, { query: { num } }, { signal: this.#signal });
-    const blocks = entries.map(({ data }) => parseBlock(data.block));
-    const found = await this.#transactions(
-      blocks.flatMap(({ header, transactions: t }) => [...t, header.miningTxHash]),
-    );
-    const whole = blocks.flatMap((block) => fullBlock(block, found) ?? []);
-    if (whole.length === num.length) return whole;
-    throw new TesseraError('data_lost', `${this.#client.url} has not all of the blocks ${from} to ${to}`);
-  }
-
-  async #transactions(hashes: readonly string[]): Promise<ReadonlyMap<string, Transaction>> {
-    const found = new Map<string, Transaction>();
-    for (let at = 0; at < hashes.length; at += TRANSACTIONS) {
-      const body = { keys: hashes.slice(at, at + TRANSACTIONS) };
-      const entries = await this.#client.call(queryBlockchainEntries, { body }, { signal: this.#signal });
-      for (const { key, data } of entries) found.set(key, parseTransaction(data));
-    }
-    return found;
-  }
-}
-
-function fullBlock(block: Block, found: ReadonlyMap<string, Transaction>): FullBlock | undefined {
-  const transactions = block.transactions.flatMap((hash) => found.get(hash) ?? []);
-  const miningTransaction = found.get(block.header.miningTxHash);
-  if (miningTransaction === undefined || transactions.length !== block.transactions.length) return undefined;
-  return { block, transactions, miningTransaction };
 }
 
 /** The text of a genesis file that makes these transactions, with the keys of the wallets that own some of their outputs. */

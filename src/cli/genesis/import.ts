@@ -1,0 +1,108 @@
+/** `tessera genesis import`: a genesis file from the files of the original nodes. */
+
+import { parse as parseToml } from 'smol-toml';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
+import { prettyExact } from '../../lib/json.js';
+import { parseJsonFile } from '../../lib/json-file.js';
+import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
+import { type OwnCommand, UsageError } from '../command.js';
+import { writeNewFile } from '../named-file.js';
+import { checkGenesisText, factsJson, factsText } from './facts.js';
+
+/** The file is public. */
+const MODE = 0o644;
+/** Blocks from which original nodes set a target, unless their settings say otherwise. */
+const ACTIVATION_HEIGHT = 3;
+const SOCKET_ADDRESS = /^(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}$/;
+
+type Members = Readonly<Record<string, unknown>>;
+
+export const command: OwnCommand = {
+  spec: {
+    description: [
+      'Reads the files that a network of original nodes began with, in any order: the one with the first outputs ' +
+        '(initial_block.json), the one with later issuances (initial_issuance.json), and the settings of its nodes ' +
+        '(node_settings.toml). Writes FILE, by whose rules `tessera import` checks the chain of that network.',
+      'What the files do not tell, `tessera import` finds in the blocks and writes into FILE: layouts of headers, what signatures ' +
+        'cover, by how many mempool nodes rewards are divided, and whether the seeds follow from the addresses of the miners. No ' +
+        'node starts with FILE before. Private keys of test wallets in the files are left out.',
+    ],
+    arguments: [
+      { name: 'SETTINGS', required: true, rest: true, completes: 'files', description: 'Files of the original nodes.' },
+    ],
+    flags: [{ name: 'out', value: 'FILE', description: 'The genesis file to create. Required.' }],
+    examples: [
+      {
+        line: 'tessera genesis import initial_block.json initial_issuance.json node_settings.toml --out genesis.json',
+        does: 'Makes the file for a network that moves in.',
+      },
+    ],
+    exits: { 1: 'a file cannot be read or understood, or FILE exists' },
+  },
+  async run(args, context) {
+    const file = args.value('out');
+    if (file === undefined) throw new UsageError('--out FILE is missing: the genesis file to create');
+    const members: Members = Object.assign({}, ...args.positionals.map(readSettings));
+    const text = `${prettyExact(contentOf(members))}\n`;
+    const genesis = checkGenesisText(text);
+    await writeNewFile(file, text, MODE);
+    context.stdout.write(args.has('json') ? factsJson(file, genesis) : factsText(file, genesis));
+    const { activation_height_asert: height } = members;
+    if (height !== undefined && Number(height) !== ACTIVATION_HEIGHT) {
+      context.stderr.write(
+        `set mining.asert_activation_height = ${Number(height)} on every node, as in the settings\n`,
+      );
+    }
+    return 0;
+  },
+};
+
+function readSettings(file: string): Members {
+  try {
+    const bytes = readBounded(file, MAX_DOCUMENT_FILE);
+    const content: unknown = file.endsWith('.toml') ? parseToml(bytes.toString()) : parseJsonFile(bytes);
+    if (isMembers(content)) return content;
+    throw new Error('it holds no members');
+  } catch (cause) {
+    throw new TesseraError('invalid_config', `${file}: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+function contentOf(members: Members): Members {
+  const { mempool_seed_utxo, mempool_genesis_tx_in, initial_issuances, mempool_nodes, miner_nodes } = members;
+  if (mempool_seed_utxo === undefined) {
+    throw new UsageError(
+      'none of the files has mempool_seed_utxo, the outputs of block 0: name initial_block.json too',
+    );
+  }
+  const { mempool_unicorn_fixed_param: unicorn, mempool_raft: raft } = members;
+  const nodes = Array.isArray(mempool_nodes) && Number(raft ?? 0) > 0 ? mempool_nodes.length : 1;
+  const miners = addressesOf(miner_nodes);
+  const parameters = isMembers(unicorn)
+    ? { modulus: unicorn.modulus, iterations: unicorn.iterations, miners }
+    : undefined;
+  return {
+    mempool_seed_utxo,
+    mempool_genesis_tx_in,
+    initial_issuances: initial_issuances ?? [],
+    eras: [
+      {
+        from: 0,
+        made_by: 'original',
+        mempool_nodes: Math.max(nodes, 1),
+        unicorn: parameters,
+        find: ['header', 'signatures', 'mempool_nodes', ...(miners.length === 1 ? ['miners'] : [])],
+      },
+    ],
+  };
+}
+
+/** Addresses by name are known to the nodes themselves only. */
+function addressesOf(nodes: unknown): string[] {
+  const addresses = Array.isArray(nodes) ? nodes.map((node) => (isMembers(node) ? String(node.address) : '')) : [];
+  return addresses.every((address) => SOCKET_ADDRESS.test(address)) ? addresses : [];
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

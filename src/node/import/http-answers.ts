@@ -1,0 +1,87 @@
+/** The API of a storage node as the source of a chain: `/v1`, or the envelope routes of the original nodes, whichever it has. */
+
+import { nodeFetch } from '../../client/node-fetch.js';
+import { exchange } from '../../client/transport.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { type JsonValue, stringifyExact } from '../../lib/json.js';
+import { type Answers, type Entries, memberOf } from './source.js';
+
+export interface HttpOptions {
+  readonly signal: AbortSignal;
+  /** Milliseconds for one answer. */
+  readonly timeoutMs?: number;
+  /** Bytes of one answer. */
+  readonly maxAnswerBytes?: number;
+}
+
+type Ask = (path: string, body?: unknown) => Promise<JsonValue | undefined>;
+
+/** Finds out which routes the node has. Throws `node_unreachable` when it has neither. */
+export async function httpAnswers(url: string, options: HttpOptions): Promise<Answers> {
+  const { signal, timeoutMs = 30_000, maxAnswerBytes = 64 * 1024 * 1024 } = options;
+  const fetch = nodeFetch();
+  const ask: Ask = async (path, body) => {
+    const outgoing = {
+      method: body === undefined ? 'GET' : 'POST',
+      url: new URL(path.slice(1), url.endsWith('/') ? url : `${url}/`),
+      headers: {},
+      body: body === undefined ? undefined : stringifyExact(body),
+    };
+    const { answer } = await exchange(outgoing, { fetch, signal, timeoutMs, maxAnswerBytes }, () => false);
+    return answer;
+  };
+  const kinds = [versioned(url, ask), enveloped(url, ask)];
+  const refused: unknown[] = [];
+  for (const answers of kinds) {
+    try {
+      if (memberOf(await answers.latest(), 'block') !== undefined) return answers;
+    } catch (error) {
+      signal.throwIfAborted();
+      // A node that does not answer at all is not asked for its other routes.
+      if (!isRefusal(error)) throw error;
+      refused.push(error);
+    }
+  }
+  const message = `${url} is no storage node with blocks: it answers neither GET /v1/blocks/latest nor GET /latest_block`;
+  throw new TesseraError('node_unreachable', message, { cause: refused[0] });
+}
+
+function isRefusal(error: unknown): boolean {
+  return isTesseraError(error) && (error.code !== 'node_unreachable' || error.details.status !== undefined);
+}
+
+function versioned(url: string, ask: Ask): Answers {
+  const entries = (answer: JsonValue | undefined): Entries =>
+    listOf(url, answer).map((entry) => [textOf(memberOf(entry, 'key')), memberOf(entry, 'data') ?? null]);
+  return {
+    name: `${url} (/v1)`,
+    latest: async () => (await ask('/v1/blocks/latest')) ?? null,
+    blocks: async (heights) => entries(await ask(`/v1/blocks?${heights.map((num) => `num=${num}`).join('&')}`)),
+    transactions: async (keys) => entries(await ask('/v1/blockchain-entries/query', { keys })),
+  };
+}
+
+function enveloped(url: string, ask: Ask): Answers {
+  const content = async (path: string, body?: unknown) => memberOf(await ask(path, body), 'content');
+  const entries = (answer: JsonValue | undefined): Entries =>
+    listOf(url, memberOf(answer, 'blocks') ?? answer).flatMap((entry) => {
+      const [key, data] = Array.isArray(entry) ? entry : [];
+      // What is missing has an empty key.
+      return typeof key !== 'string' || key === '' || data === undefined ? [] : [[key, data]];
+    });
+  return {
+    name: `${url} (envelope)`,
+    latest: async () => (await content('/latest_block')) ?? null,
+    blocks: async (heights) => entries(await content('/block_by_num', heights)),
+    transactions: async (hashes) => entries(await content('/blockchain_entry', hashes)),
+  };
+}
+
+function listOf(url: string, value: JsonValue | undefined): readonly JsonValue[] {
+  if (Array.isArray(value)) return value;
+  throw new TesseraError('other_chain', `${url} gives no list of entries where it was asked for one`);
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}

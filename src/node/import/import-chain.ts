@@ -1,0 +1,211 @@
+/**
+ * `tessera import`: a whole chain from elsewhere into the folder of a storage node, each block held to the rules of its height and
+ * synced before the next one, so that what was imported is whole whenever the process ends. The same command goes on from there.
+ */
+
+import { inBlock } from '../../chain/codec.js';
+import { type Era, eraAt } from '../../chain/eras.js';
+import type { Genesis } from '../../chain/genesis.js';
+import { blockHash } from '../../chain/hash.js';
+import type { FullBlock } from '../../chain/types.js';
+import type { Config } from '../../config/schema.js';
+import { DataDir } from '../../db/data-dir.js';
+import type { Kv } from '../../db/kv.js';
+import { Verifier } from '../../ledger/verifier/verifier.js';
+import { systemClock } from '../../lib/clock.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { TimeSlices } from '../../lib/time-slices.js';
+import { Archive } from '../../storage/archive/archive.js';
+import { UNSPENT } from '../../storage/archive/layout.js';
+import { verifyAhead } from '../../storage/blocks/verify-ahead.js';
+import { openArchiveFiles } from '../archive-files.js';
+import { readGenesis, writeEras } from '../genesis-file.js';
+import { producersOf } from '../producers.js';
+import { findRules } from './rule-finder.js';
+import type { ChainEnd, ChainSource } from './source.js';
+
+export interface ImportOptions {
+  /** Of the storage node, whose folder has no chain, or a part of this one. */
+  readonly config: Config;
+  readonly signal: AbortSignal;
+  readonly onProgress: (done: number, total: number) => void;
+  /** Told each rule that was found, in words. */
+  readonly onFound: (what: string) => void;
+}
+
+export interface ImportedChain {
+  /** Blocks in the archive now, and those of this run. */
+  readonly blocks: number;
+  readonly imported: number;
+  readonly transactions: number;
+  /** Raw units. */
+  readonly supply: bigint;
+  readonly unspent: number;
+  readonly lastHash: string;
+  /** Where the rules are not ours. */
+  readonly eras: readonly Era[];
+}
+
+/** Throws the fault of the source, with its name, `block_refused` for a block that breaks a rule, and `aborted` by the signal. */
+export async function importChain(source: ChainSource, options: ImportOptions): Promise<ImportedChain> {
+  const { config, signal } = options;
+  const genesis = await readGenesis(config.network.genesisFile, { withUnknown: true });
+  const end = await source.latest();
+  const directory = await DataDir.open(config.node.dataDir, { role: 'storage', networkName: config.network.name });
+  const scripts = new Verifier({ threads: config.storage.verifyThreads });
+  try {
+    await scripts.start();
+    const rules = new FoundSoFar(genesis, options);
+    const files = await openArchiveFiles(directory, config.storage.segmentBytes);
+    const activationHeight = config.mining.asertActivationHeight;
+    const producers = producersOf(config, genesis);
+    const { cacheBytes } = config.storage;
+    const archive = await Archive.open(
+      { rules: { genesis: rules, producers, activationHeight }, cacheBytes },
+      { ...files, scripts },
+    );
+    const before = archive.nextHeight;
+    await holdBeginning(archive, source, end);
+    await storeAll(archive, source, end, { rules, scripts, ...options });
+    signal.throwIfAborted();
+    await rules.settle();
+    return {
+      ...(await summary(archive, files.kv)),
+      imported: archive.nextHeight - before,
+      eras: rules.eras,
+    };
+  } finally {
+    await scripts.close();
+    await directory.close();
+  }
+}
+
+/** The genesis file while its eras are being found. */
+class FoundSoFar implements Pick<Genesis, 'transactions' | 'issuances' | 'blockRules' | 'eras'> {
+  readonly transactions: Genesis['transactions'];
+  readonly issuances: Genesis['issuances'];
+  readonly blockRules: Genesis['blockRules'];
+  readonly #genesis: Genesis;
+  readonly #options: ImportOptions;
+  #eras: readonly Era[];
+
+  constructor(genesis: Genesis, options: ImportOptions) {
+    this.transactions = genesis.transactions;
+    this.issuances = genesis.issuances;
+    this.blockRules = genesis.blockRules;
+    this.#genesis = genesis;
+    this.#options = options;
+    this.#eras = genesis.eras;
+  }
+
+  get eras(): readonly Era[] {
+    return this.#eras;
+  }
+
+  /** Writes down what the next block shows, before it is stored. */
+  async look(full: FullBlock, tip: Archive['tip']): Promise<void> {
+    const issued = tip.next === 0 ? this.#genesis.initialIssuance : tip.issued;
+    const { eras, found } = findRules(this.#eras, full, tip, issued);
+    if (eras === this.#eras) return;
+    this.#eras = eras;
+    await this.#write();
+    for (const what of found) this.#options.onFound(what);
+  }
+
+  /** Nothing is left to be found: nodes may start. */
+  async settle(): Promise<void> {
+    if (this.#eras.every(({ find }) => find.length === 0)) return;
+    this.#eras = this.#eras.map((era) => ({ ...era, find: [] }));
+    await this.#write();
+  }
+
+  #write(): Promise<void> {
+    return writeEras(this.#options.config.network.genesisFile, this.#eras);
+  }
+}
+
+/** What is in the folder must be the beginning of the chain. Throws `other_chain`. */
+async function holdBeginning(archive: Archive, source: ChainSource, end: ChainEnd): Promise<void> {
+  const { next, hash } = archive.tip;
+  if (next === 0) return;
+  if (next - 1 > end.height) {
+    throw new TesseraError('other_chain', `the folder has ${next} blocks, and ${source.name} only ${end.height + 1}`);
+  }
+  const [theirs] = await source.blocks(next - 1, next - 1);
+  if (theirs !== undefined && blockHash(theirs.block.header) === hash) return;
+  throw new TesseraError(
+    'other_chain',
+    `the folder has another block ${next - 1} than ${source.name}: import into a new folder`,
+  );
+}
+
+interface Storing extends ImportOptions {
+  readonly rules: FoundSoFar;
+  readonly scripts: Verifier;
+}
+
+async function storeAll(archive: Archive, source: ChainSource, end: ChainEnd, options: Storing): Promise<void> {
+  const { signal, onProgress, scripts } = options;
+  const slices = new TimeSlices(systemClock);
+  // The next blocks are on their way while these are verified.
+  const read = (from: number) => {
+    const reading = from > end.height ? Promise.resolve([]) : source.blocks(from, end.height);
+    reading.catch(() => undefined);
+    return reading;
+  };
+  let reading = read(archive.nextHeight);
+  for (let blocks = await reading; blocks.length > 0; blocks = await reading) {
+    reading = read(archive.nextHeight + blocks.length);
+    for (const full of blocks) await verifyAhead(full, scripts, slices);
+    for (const full of blocks) {
+      if (signal.aborted) throw new TesseraError('aborted', 'interrupted; the same command continues from here');
+      await storeOne(archive, source, full, options);
+      onProgress(archive.nextHeight, end.height + 1);
+    }
+  }
+  if (archive.tip.hash === end.hash || archive.nextHeight > end.height + 1) return;
+  throw new TesseraError(
+    'other_chain',
+    `${source.name} said that block ${end.height} is ${end.hash}, and gave ${archive.tip.hash}`,
+  );
+}
+
+async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, { rules }: Storing): Promise<void> {
+  const { tip } = archive;
+  await rules.look(full, tip);
+  try {
+    await archive.store(asIn(full, eraAt(rules.eras, tip.next)));
+  } catch (error) {
+    if (!isTesseraError(error, 'block_refused')) throw error;
+    const isOther = error.details.rule === 'link';
+    const message = isOther
+      ? `its blocks ${tip.next - 1} and ${tip.next} are of two chains`
+      : `block ${tip.next}: ${error.message}`;
+    const { details } = error;
+    throw new TesseraError(isOther ? 'other_chain' : 'block_refused', `${source.name}: ${message}`, {
+      cause: error,
+      details,
+    });
+  }
+}
+
+/** The block as one of its era; what JSON does not say. */
+function asIn({ block, transactions, miningTransaction }: FullBlock, { isOriginal }: Era): FullBlock {
+  const header = { ...block.header, ...(isOriginal && { isOriginal: true as const }) };
+  return {
+    block: { ...block, header },
+    transactions: transactions.map((tx) => inBlock(tx, header)),
+    miningTransaction,
+  };
+}
+
+async function summary(archive: Archive, kv: Kv) {
+  const { next, hash, issued } = archive.tip;
+  let transactions = 0;
+  for (let height = 0; height < next; height++) {
+    transactions += (await archive.lookups.blockAt(height)).block.transactions.length + 1;
+  }
+  let unspent = 0;
+  for await (const _ of kv.entries(UNSPENT)) unspent++;
+  return { blocks: next, transactions, supply: issued, unspent, lastHash: hash ?? '' };
+}
