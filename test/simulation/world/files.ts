@@ -1,7 +1,12 @@
-/** Files of the machines of a world: everything below `/world/`, in memory. What a process asks of them takes a step. */
+/**
+ * Files of the machines of a world: everything below `/world/`, in memory. What a process asks of them takes a step. Of what was appended and not synced, a
+ * power loss takes the end.
+ */
 
+import { constants } from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { basename, dirname } from 'node:path';
+import type { Luck } from './luck.js';
 import type { World } from './world.js';
 
 const require = createRequire(import.meta.url);
@@ -12,11 +17,38 @@ const crypto = require('node:crypto');
 const ROOT = '/world/';
 
 let world: World | undefined;
-let files = new Map<string, Buffer>();
+
+/** What a file has, whatever its name is. */
+interface Content {
+  bytes: Buffer;
+  /** What a power loss leaves. */
+  synced: Buffer;
+}
+
+let files = new Map<string, Content>();
+let folders = new Set<string>();
+
 let isInstalled = false;
 
 function isOurs(path: unknown): path is string {
   return typeof path === 'string' && path.startsWith(ROOT);
+}
+
+/** The folder of a machine is always there. */
+function isFolder(path: string): boolean {
+  return folders.has(path) || dirname(path) === dirname(`${ROOT}machine`);
+}
+
+/** The machine with this folder has lost its power. */
+export function losePowerBelow(folder: string, luck: Luck): void {
+  for (const [path, content] of files) {
+    if (!path.startsWith(`${folder}/`)) continue;
+    const { bytes, synced } = content;
+    const isAppended = bytes.length > synced.length && bytes.subarray(0, synced.length).equals(synced);
+    const kept = isAppended ? bytes.subarray(0, synced.length + luck.below(bytes.length - synced.length + 1)) : synced;
+    content.bytes = Buffer.from(kept);
+    content.synced = content.bytes;
+  }
 }
 
 function missing(path: string): Error {
@@ -43,21 +75,28 @@ function soon<T>(work: () => T): Promise<T> {
 }
 
 class File {
-  readonly #path: string;
+  readonly #content: Content | undefined;
   #at = 0;
 
-  constructor(path: string) {
-    this.#path = path;
+  /** Undefined for a folder. */
+  constructor(content: Content | undefined) {
+    this.#content = content;
   }
 
   get #bytes(): Buffer {
-    return files.get(this.#path) ?? Buffer.alloc(0);
+    return this.#content?.bytes ?? Buffer.alloc(0);
   }
 
-  write(bytes: Uint8Array): Promise<{ bytesWritten: number }> {
-    const own = Buffer.from(bytes);
+  /** At its end, where no position is given. */
+  write(bytes: Uint8Array, offset = 0, length = bytes.length - offset, position?: number) {
+    const own = Buffer.from(bytes.subarray(offset, offset + length));
     return soon(() => {
-      files.set(this.#path, Buffer.concat([this.#bytes, own]));
+      const before = this.#bytes;
+      const at = position ?? before.length;
+      const after = Buffer.alloc(Math.max(before.length, at + own.length));
+      before.copy(after);
+      own.copy(after, at);
+      if (this.#content !== undefined) this.#content.bytes = after;
       return { bytesWritten: own.length };
     });
   }
@@ -66,8 +105,10 @@ class File {
     await this.write(bytes);
   }
 
-  async appendFile(bytes: Uint8Array): Promise<void> {
-    await this.write(bytes);
+  truncate(length: number): Promise<void> {
+    return soon(() => {
+      if (this.#content !== undefined) this.#content.bytes = Buffer.from(this.#bytes.subarray(0, length));
+    });
   }
 
   read(into: Uint8Array, offset: number, length: number, position?: number | null): Promise<{ bytesRead: number }> {
@@ -85,11 +126,13 @@ class File {
   }
 
   sync(): Promise<void> {
-    return soon(() => undefined);
+    return soon(() => {
+      if (this.#content !== undefined) this.#content.synced = this.#content.bytes;
+    });
   }
 
   datasync(): Promise<void> {
-    return soon(() => undefined);
+    return this.sync();
   }
 
   chmod(): Promise<void> {
@@ -102,20 +145,17 @@ class File {
 }
 
 const ours: Readonly<Record<string, (path: string, ...rest: never[]) => unknown>> = {
-  open: (path: string, flags: string) => {
-    if (
-      flags === 'r' &&
-      !files.has(path) &&
-      [...files.keys()].every((one) => !one.startsWith(`${path}/`)) &&
-      !path
-        .split('/')
-        .at(-1)
-        ?.match(/^[^.]*$/)
-    ) {
+  open: (path: string, flags: string | number) => {
+    const known = files.get(path);
+    const isNew = typeof flags === 'number' ? (flags & constants.O_CREAT) !== 0 : flags.startsWith('w');
+    if (known === undefined && !isNew) {
+      if (isFolder(path)) return new File(undefined);
       throw missing(path);
     }
-    if (flags.startsWith('w')) files.set(path, Buffer.alloc(0));
-    return new File(path);
+    const content = known ?? { bytes: Buffer.alloc(0), synced: Buffer.alloc(0) };
+    if (typeof flags === 'string' && flags.startsWith('w')) content.bytes = Buffer.alloc(0);
+    files.set(path, content);
+    return new File(content);
   },
   readdir: (path: string, options?: { withFileTypes?: boolean }) => {
     const names = [...files.keys()].filter((one) => dirname(one) === path).map((one) => basename(one));
@@ -123,24 +163,28 @@ const ours: Readonly<Record<string, (path: string, ...rest: never[]) => unknown>
       ? names.map((name) => ({ name, isDirectory: () => false, isFile: () => true }))
       : names;
   },
-  mkdir: () => undefined,
+  mkdir: (path: string) => {
+    if (isFolder(path)) return undefined;
+    folders.add(path);
+    return path;
+  },
   chmod: () => undefined,
   rm: (path: string) => void files.delete(path),
   rename: (from: string, to: string) => {
-    const bytes = files.get(from);
-    if (bytes === undefined) throw missing(from);
+    const content = files.get(from);
+    if (content === undefined) throw missing(from);
     files.delete(from);
-    files.set(to, bytes);
+    files.set(to, content);
   },
   copyFile: (from: string, to: string) => {
-    const bytes = files.get(from);
-    if (bytes === undefined) throw missing(from);
-    files.set(to, bytes);
+    const content = files.get(from);
+    if (content === undefined) throw missing(from);
+    files.set(to, { ...content });
   },
   stat: (path: string) => {
-    const bytes = files.get(path);
-    if (bytes === undefined) throw missing(path);
-    return { size: bytes.length };
+    const content = files.get(path);
+    if (content === undefined) throw missing(path);
+    return { size: content.bytes.length };
   },
   statfs: () => ({ bavail: 1e9, bsize: 4_096 }),
 };
@@ -149,6 +193,7 @@ const ours: Readonly<Record<string, (path: string, ...rest: never[]) => unknown>
 export function mount(entered: World): void {
   world = entered;
   files = new Map();
+  folders = new Set();
   if (isInstalled) return;
   isInstalled = true;
   for (const [name, work] of Object.entries(ours)) {

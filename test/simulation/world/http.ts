@@ -17,7 +17,7 @@ import type { Process, World } from './world.js';
 /** Milliseconds after which a client gives up. */
 const PATIENCE_MS = 15_000;
 
-export const API_KEY = 'the key of the clients of a world';
+const API_KEY = 'the key of the clients of a world';
 
 export interface Call {
   readonly method: 'GET' | 'POST';

@@ -22,6 +22,7 @@ import { Progress } from '../../../src/observability/progress.js';
 import { LinkNetwork } from '../../../src/peers/link-network.js';
 import { keyOf } from '../../support/peers.js';
 import { Disk } from './disk.js';
+import { losePowerBelow } from './files.js';
 import { Luck } from './luck.js';
 import type { Wires } from './wires.js';
 import type { Process, World } from './world.js';
@@ -147,6 +148,7 @@ export class Machine {
       if (wire.listenerOwner === this.#process) wire.listener.vanish();
     }
     this.process?.kill();
+    losePowerBelow(this.config.node.dataDir, this.disk.luck);
     return this.disk.powerLost();
   }
 
@@ -227,6 +229,8 @@ export class Machine {
     const dataDir = {
       path: config.node.dataDir,
       open: async (name: string) => disk.open(name, process),
+      adopt: () => undefined,
+      removeDerived: async (name: string) => disk.remove(name),
       putAside: async (name: string) => disk.remove(name),
       problems: [],
       recover: async () => undefined,
