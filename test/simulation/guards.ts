@@ -17,9 +17,9 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'a block is not synced',
-    'storage/archive/archive.ts',
-    'await this.#kv.write(batch, { sync: true });',
-    'await this.#kv.write(batch, { sync: false });',
+    'storage/segments/segments.ts',
+    "await file.datasync();\n      failpoint('segment.sync.after', BLOCKS);",
+    '',
   ),
   guard(
     'the state is not synced before the journal forgets',
@@ -200,18 +200,6 @@ export const GUARDS: readonly Guard[] = [
     'mempool/state/applier.ts',
     '      seq + 1,\n      (entries)',
     '      head + 1,\n      (entries)',
-  ),
-  guard(
-    'a new leader does not note the last block',
-    'mempool/blocks/block-sender.ts',
-    '    this.#tips.askAnew();\n    void this.#noteHead();',
-    '',
-  ),
-  guard(
-    'what was refused by a full disk is forgotten',
-    'mempool/state/applier.ts',
-    'if (!isOnDisk) await this.#held();',
-    '',
   ),
   guard(
     'an image is finished in the middle of a command',

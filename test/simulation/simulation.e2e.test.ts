@@ -1,6 +1,7 @@
 /** The short form of `npm run simulate`: stories that are always the same, new ones, and a program without one of its guards. */
 
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import { bundle } from './bundle.js';
@@ -41,6 +42,13 @@ it('stories that are always the same break no rule (rules P1, P4, P7)', async ()
 it('new stories break no rule either', async () => {
   const first = String(FIRST_NEW + Math.floor(Math.random() * NEW));
   expect(await soundHunt('--first', first, '--seeds', '3')).toMatchObject({ seeds: 3 });
+});
+
+it('every guard that can be taken out is there', async () => {
+  for (const { name, file, find } of GUARDS) {
+    const text = await readFile(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+    expect(text.split(find).length, name).toBe(2);
+  }
 });
 
 it('the judge names what a program without a guard does, and how to see it again', async () => {
