@@ -13,6 +13,7 @@ import {
   encodeTransaction,
 } from '../src/chain/codec.js';
 import { decodeFullBlockInPieces, decodeTransactionsInPieces, type Turn } from '../src/chain/decode-in-pieces.js';
+import { decodeUtxos, encodeTransactions, encodeUtxos } from '../src/chain/transaction-lists.js';
 import type { Transaction } from '../src/chain/types.js';
 import { fromHex } from '../src/lib/bytes.js';
 import { systemClock } from '../src/lib/clock.js';
@@ -29,7 +30,6 @@ import {
   type MessageType,
   SNAPSHOT_PART_BYTES,
 } from '../src/peers/messages.js';
-import { decodeUtxos, encodeTransactions, encodeUtxos } from '../src/peers/payloads.js';
 import { PERMISSIONS, type Permission } from '../src/peers/permissions.js';
 import { benchPayments } from './payments.js';
 import { printSection, record } from './report.js';

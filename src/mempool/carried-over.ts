@@ -8,11 +8,11 @@
 
 import { transactionHash } from '../chain/hash.js';
 import { spentOutPoints } from '../chain/transaction.js';
+import { decodeTransactions } from '../chain/transaction-lists.js';
 import type { Transaction } from '../chain/types.js';
 import type { Room } from '../db/disk-room.js';
 import { isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
-import { decodeTransactions } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
 import type { ChainSync } from './blocks/chain-sync.js';
 import type { Applier } from './state/applier.js';

@@ -5,6 +5,7 @@
 
 import type { Certificate } from '../chain/certificate.js';
 import { decodeTransactionsInPieces } from '../chain/decode-in-pieces.js';
+import { countTransactions, encodeUtxos } from '../chain/transaction-lists.js';
 import type { Transaction, Utxo } from '../chain/types.js';
 import type { Clock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
@@ -15,7 +16,6 @@ import { hasWallet } from '../lib/roles.js';
 import { TimeSlices } from '../lib/time-slices.js';
 import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
-import { countTransactions, encodeUtxos } from '../peers/payloads.js';
 import type { Admission } from './admission/admission.js';
 import type { ChainSync } from './blocks/chain-sync.js';
 import type { Signer } from './blocks/signer.js';

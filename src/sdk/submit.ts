@@ -1,12 +1,12 @@
 /** Sending signed transactions, again where an answer is lost. */
 
 import { transactionHash } from '../chain/hash.js';
+import { encodeTransactions } from '../chain/transaction-lists.js';
 import type { Transaction } from '../chain/types.js';
 import { submit } from '../client/submit.js';
 import { systemClock } from '../lib/clock.js';
 import { isTesseraError } from '../lib/errors.js';
 import { pause } from '../lib/pause.js';
-import { encodeTransactions } from '../peers/payloads.js';
 import type { CallOptions } from './calls.js';
 import type { Operations } from './generated/operations.js';
 import { toCreateTransaction } from './payments.js';

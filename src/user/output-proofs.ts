@@ -5,6 +5,7 @@
  */
 
 import { outPointKey } from '../chain/transaction.js';
+import { encodeUtxos } from '../chain/transaction-lists.js';
 import type { Utxo } from '../chain/types.js';
 import { toHex } from '../lib/bytes.js';
 import type { Clock, Timer } from '../lib/clock.js';
@@ -14,7 +15,6 @@ import { RecentMap } from '../lib/recent-map.js';
 import { type Signal, SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
-import { encodeUtxos } from '../peers/payloads.js';
 import type { ProvenOutput } from '../wallet/block-intake.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { BlockSource, type BlockSourceOptions } from './block-source.js';

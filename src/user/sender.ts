@@ -9,12 +9,12 @@
 
 import { setMaxListeners } from 'node:events';
 import { spentOutPoints } from '../chain/transaction.js';
+import { encodeTransactions } from '../chain/transaction-lists.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link } from '../peers/network.js';
-import { encodeTransactions } from '../peers/payloads.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { type Exposed, Exposure } from './exposure.js';

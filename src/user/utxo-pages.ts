@@ -4,12 +4,12 @@
  * was spent meanwhile, its address starts over.
  */
 
+import { decodeUtxos } from '../chain/transaction-lists.js';
 import type { Utxo } from '../chain/types.js';
 import type { Clock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Link, Message } from '../peers/network.js';
-import { decodeUtxos } from '../peers/payloads.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { Wallet } from '../wallet/wallet.js';
 

@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import { needsPreflight } from '../../src/api/http/web-pages.js';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
+import { encodeTransactions } from '../../src/chain/transaction-lists.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import type { MempoolService } from '../../src/mempool/service.js';
-import { encodeTransactions } from '../../src/peers/payloads.js';
 import { LIMITS, openApp, send } from '../support/api/app.js';
 import { fakeMempool } from '../support/api/fakes.js';
 import { account, genesisOut, pay, payment } from '../support/mempool.js';

@@ -82,7 +82,8 @@ function hasWritten({ asked }: Dead): boolean {
     const [method = '', target = ''] = line.split(' ');
     const found = [...OPERATIONS, ...devOperations].find((one: Operation) => {
       const pattern = one.path.replaceAll(/\{\w+\}/g, '[^/?]*');
-      return one.method === method && new RegExp(`^${pattern}$`).test(target.split('?')[0] ?? '');
+      const methods: readonly string[] = [one.method, ...(one.aliases ?? [])];
+      return methods.includes(method) && new RegExp(`^${pattern}$`).test(target.split('?')[0] ?? '');
     });
     expect(found, line).toBeDefined();
     return found !== undefined && !isRead(found);

@@ -7,13 +7,13 @@ import { addressOf } from '../../src/chain/address.js';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
+import { encodeTransactions } from '../../src/chain/transaction-lists.js';
 import type { Transaction, TxOut } from '../../src/chain/types.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
 import { generateKeyPair } from '../../src/crypto/ed25519.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import { systemRandom } from '../../src/lib/random.js';
 import type { Link, Message } from '../../src/peers/network.js';
-import { encodeTransactions } from '../../src/peers/payloads.js';
 import { payment } from '../support/mempool.js';
 import { call, type NodeProcess, until } from '../support/processes.js';
 

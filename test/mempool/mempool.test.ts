@@ -5,6 +5,7 @@ import { coinbaseTransaction, createItemTransaction, txOut } from '../../src/cha
 import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import { assetSignable } from '../../src/chain/signable.js';
+import { decodeUtxos, encodeTransactions } from '../../src/chain/transaction-lists.js';
 import type { BlockHeader, Transaction } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { DataDir } from '../../src/db/data-dir.js';
@@ -18,7 +19,6 @@ import { encodeCommand } from '../../src/mempool/state/commands.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { noMetrics } from '../../src/observability/metrics.js';
-import { decodeUtxos, encodeTransactions } from '../../src/peers/payloads.js';
 import { journalWith, openJournal } from '../support/journal.js';
 import { withWrite } from '../support/kv.js';
 import { MemoryKv } from '../support/memory-kv.js';

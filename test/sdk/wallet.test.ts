@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseExpectation } from '../../src/chain/json-read.js';
+import { encodeTransactions } from '../../src/chain/transaction-lists.js';
 import { fromHex, toHex } from '../../src/lib/bytes.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import { encodeTransactions } from '../../src/peers/payloads.js';
 import { buildSpending } from '../../src/sdk/payments.js';
 import {
   addressOf,

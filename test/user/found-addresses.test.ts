@@ -2,8 +2,8 @@
 
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { encodeFullBlock } from '../../src/chain/codec.js';
+import { encodeUtxos } from '../../src/chain/transaction-lists.js';
 import { createDeferred } from '../../src/lib/deferred.js';
-import { encodeUtxos } from '../../src/peers/payloads.js';
 import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
 import { parseWords } from '../../src/wallet/keys/words.js';
 import { createTestNet, type TestNet, until } from '../support/user.js';

@@ -328,7 +328,8 @@ export class Applier implements Service {
   }
 
   /**
-   * Writes the changes of commands, soon. What the disk refuses for now is held: the commands are in the journal, and in force.
+   * Writes the changes of commands: soon, where the journal is on the same disk; at once where it is in a cluster, which may be
+   * restored from a copy that lacks them. What the disk refuses for now is held: the commands are in the journal, and in force.
    * During a replay there is room for one batch only.
    */
   async #write(batch: KvBatch, { seq, id }: JournalEntry): Promise<void> {
@@ -336,7 +337,8 @@ export class Applier implements Service {
     await inPieces(this.#state.statuses.list(batch), this.#turn);
     if (this.#image !== undefined) await inPieces(this.#image.note(batch, seq), this.#turn);
     this.#state.seal(seq, batch, { id: String(id), cluster: this.#journal.cluster });
-    const isTaken = await this.#store.writeSoon(batch);
+    const isShared = this.#journal.cluster !== undefined;
+    const isTaken = await (isShared ? this.#store.write(batch, { sync: false }) : this.#store.writeSoon(batch));
     // Nothing new is taken until what is held is written.
     if (!isTaken && this.#replay !== undefined) await this.#store.drained();
     this.#state.written();

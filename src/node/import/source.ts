@@ -17,6 +17,8 @@ const BLOCKS = 50;
 const TRANSACTIONS = 200;
 /** Transactions of the blocks that are handed over together, where it is more than one block. */
 const MOST_TOGETHER = 1_000;
+/** Blocks whose transactions are asked for at once. */
+const AT_ONCE = 8;
 /** Bytes of the transactions of a block: what a message between nodes holds. */
 const MOST_BLOCK_BYTES = 48 * 1024 * 1024;
 /** Attempts at a question that cannot be made smaller. */
@@ -76,12 +78,15 @@ export class ChainSource {
     const entries = await this.#ask(heights, (some) => this.#answers.blocks(some));
     const blocks = entries.map((entry, i) => this.#block(entry, from + i));
     if (blocks.length < heights.length) throw this.#lacks(`block ${from + blocks.length}`);
-    const whole: FullBlock[] = [];
     let together = 0;
-    for (const block of blocks) {
-      together += block.transactions.length;
-      if (whole.length > 0 && together > MOST_TOGETHER) break;
-      whole.push(await this.#whole(block));
+    const end = blocks.findIndex(({ transactions }, i) => {
+      together += transactions.length;
+      return i > 0 && together > MOST_TOGETHER;
+    });
+    const few = end < 0 ? blocks : blocks.slice(0, end);
+    const whole: FullBlock[] = [];
+    for (let at = 0; at < few.length; at += AT_ONCE) {
+      whole.push(...(await Promise.all(few.slice(at, at + AT_ONCE).map((block) => this.#whole(block)))));
     }
     return whole;
   }

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
+import { decodeTransactions, joinTransactions } from '../../chain/transaction-lists.js';
 import type { Kv } from '../../db/kv.js';
 import { openLevelKv } from '../../db/level-kv.js';
 import * as journalLayout from '../../journal/layout.js';
@@ -11,7 +12,6 @@ import { errorMessage } from '../../lib/errors.js';
 import { decodeCommand } from '../../mempool/state/commands.js';
 import { arrivalOfKey, keys, ranges } from '../../mempool/state/layout.js';
 import { decodePooled } from '../../mempool/state/records.js';
-import { decodeTransactions, joinTransactions } from '../../peers/payloads.js';
 
 /** Groups of transactions per write. */
 const GROUPS_PER_WRITE = 500;

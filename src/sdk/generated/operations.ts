@@ -139,10 +139,13 @@ export interface BlockHeader {
   readonly nonce_and_mining_tx_hash: readonly [Nonce, CoinbaseHash];
   /** Number of the block. */
   readonly b_num: bigint;
-  /** When it was made, in Unix seconds. */
-  readonly timestamp: bigint;
-  /** Compact target, four bytes; empty for the fixed difficulty. */
-  readonly difficulty: readonly number[];
+  /** When it was made, in Unix seconds; absent from the `oldest` layout of the original node. */
+  readonly timestamp?: bigint;
+  /**
+   * Compact target, four bytes; empty for the fixed difficulty, absent from the `prime` and `oldest` layouts of the
+   * original node.
+   */
+  readonly difficulty?: readonly number[];
   /** ASCII of the unicorn seed and witness. */
   readonly seed_value: readonly number[];
   /** Hash of the block before it; null for block 0. */

@@ -7,9 +7,14 @@
 import * as codec from '../../../src/chain/codec.js';
 import { scriptJson, transactionJson } from '../../../src/chain/json.js';
 import { parseScript, parseTransaction } from '../../../src/chain/json-read.js';
+import {
+  decodeTransactions,
+  decodeUtxos,
+  encodeTransactions,
+  encodeUtxos,
+} from '../../../src/chain/transaction-lists.js';
 import { parseExactJson } from '../../../src/lib/json.js';
 import { joinBlocks, splitBlocks } from '../../../src/peers/block-list.js';
-import { decodeTransactions, decodeUtxos, encodeTransactions, encodeUtxos } from '../../../src/peers/payloads.js';
 import * as arbitraries from '../../support/arbitraries.js';
 import { fc } from '../../support/property.js';
 import { type Codec, codecOf, codecTarget, isEqual } from '../codecs.js';

@@ -1,9 +1,9 @@
 /** Handshakes with more, or other things, in them than there should be. */
 
+import { encodeTransactions } from '../../../src/chain/transaction-lists.js';
 import { systemRandom } from '../../../src/lib/random.js';
 import { decodeControl } from '../../../src/peers/link/frames.js';
 import { createHello, createProof } from '../../../src/peers/link/handshake.js';
-import { encodeTransactions } from '../../../src/peers/payloads.js';
 import type { Arena } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
 import { sleep } from '../node-watch.js';

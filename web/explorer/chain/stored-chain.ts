@@ -104,7 +104,7 @@ export async function readBlockTransactions(
   const keys = hashes.slice(first, first + PAGE);
   const found = await node.queryBlockchainEntries({ keys }, { signal });
   const next = first + PAGE < hashes.length ? String(first + PAGE) : null;
-  return { entries: found.map((entry) => ({ ...summaryView(entry), time: header.timestamp })), next };
+  return { entries: found.map((entry) => ({ ...summaryView(entry), time: header.timestamp ?? 0n })), next };
 }
 
 export async function readTransaction(hash: string, signal: AbortSignal): Promise<Transaction> {
@@ -142,7 +142,7 @@ const transactionOf = ({ data }: BlockchainEntryResponse) => data as StoredTrans
 
 function blockView(entry: BlockchainEntryResponse): Block {
   const { header } = blockOf(entry);
-  const { b_num, timestamp, difficulty, previous_hash, nonce_and_mining_tx_hash } = header;
+  const { b_num, timestamp = 0n, difficulty = [], previous_hash, nonce_and_mining_tx_hash } = header;
   return {
     block_num: b_num,
     hash: entry.key,

@@ -53,12 +53,18 @@ export const BlockHeader = named('BlockHeader', 'Header of a block.').object(
       'The nonce that meets the target, and the hash of the coinbase.',
     ),
     b_num: Int64({ description: 'Number of the block.' }),
-    timestamp: Type.Unsafe<number | bigint>({
-      type: 'integer',
-      format: 'int64',
-      description: 'When it was made, in Unix seconds.',
-    }),
-    difficulty: ByteArray('Compact target, four bytes; empty for the fixed difficulty.'),
+    timestamp: Type.Optional(
+      Type.Unsafe<number | bigint>({
+        type: 'integer',
+        format: 'int64',
+        description: 'When it was made, in Unix seconds; absent from the `oldest` layout of the original node.',
+      }),
+    ),
+    difficulty: Type.Optional(
+      ByteArray(
+        'Compact target, four bytes; empty for the fixed difficulty, absent from the `prime` and `oldest` layouts of the original node.',
+      ),
+    ),
     seed_value: ByteArray('ASCII of the unicorn seed and witness.'),
     previous_hash: Nullable(Type.String(), { description: 'Hash of the block before it; null for block 0.' }),
     txs_merkle_root_and_hash: pair(

@@ -1,6 +1,7 @@
-/** The binary attachments of messages that are lists: transactions, unspent outputs. bincode, bounded, no trailing bytes. */
+/** Lists of transactions and unspent outputs as links and requests carry them: bincode, bounded, no trailing bytes. */
 
-import { BincodeReader, BincodeWriter } from '../chain/bincode.js';
+import { concatBytes } from '../lib/bytes.js';
+import { BincodeReader, BincodeWriter } from './bincode.js';
 import {
   MIN_TRANSACTION,
   readOutPoint,
@@ -9,9 +10,8 @@ import {
   writeOutPoint,
   writeTransaction,
   writeTxOut,
-} from '../chain/codec.js';
-import type { Transaction, Utxo } from '../chain/types.js';
-import { concatBytes } from '../lib/bytes.js';
+} from './codec.js';
+import type { Transaction, Utxo } from './types.js';
 
 /** Bytes of the shortest outpoint with its output. */
 const MIN_UTXO = 33;
