@@ -171,18 +171,15 @@ export const postCreateItemAsset = older.post('envelopeCreateItemAsset', '/creat
   },
   success: {
     200: {
-      description: 'Created.',
+      description: 'Created. When the wallet of the node signs it, the content is the amount alone.',
       schema: envelope(
-        Type.Union([
-          Type.Object({
-            asset: Type.Object({ asset: Type.Object({ Item: Any }), extra_info: Nothing }),
-            to_address: Type.String(),
-            tx_hash: TransactionHash(),
-            item_amount: Int64(),
-            metadata: Nullable(Type.String()),
-          }),
-          Int64(),
-        ]),
+        Type.Object({
+          asset: Type.Object({ asset: Type.Object({ Item: Any }), extra_info: Nothing }),
+          to_address: Type.String(),
+          tx_hash: TransactionHash(),
+          item_amount: Int64(),
+          metadata: Nullable(Type.String()),
+        }),
       ),
     },
   },
