@@ -275,6 +275,8 @@ export class LogKv implements Kv {
 
   /** The next file of the log. */
   async #begin(): Promise<void> {
+    // What was written without a sync must not be lost behind what is synced in the next file.
+    if (this.#file !== undefined) await syncData(this.#file.fd);
     const number = this.#nextNumber++;
     const file = await open(join(this.#path, logName(number)), 'wx', FILE_MODE);
     await syncFolder(this.#path);

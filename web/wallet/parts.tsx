@@ -108,3 +108,28 @@ export function Field({ label, hint, fault, id, children }: FieldProps) {
     </div>
   );
 }
+
+interface SecretFieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly hint?: string | undefined;
+}
+
+/** A field for a passphrase or key: nothing of it is shown or kept by the browser. */
+export function SecretField({ id, label, value, onChange, hint }: SecretFieldProps) {
+  return (
+    <Field label={label} id={id} hint={hint}>
+      <input
+        id={id}
+        class="field"
+        type="password"
+        autocomplete="off"
+        maxLength={1_024}
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </Field>
+  );
+}

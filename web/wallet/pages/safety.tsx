@@ -5,7 +5,7 @@ import { isTesseraError } from '../../../src/sdk/client.js';
 import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { useAction } from '../../shared/use-action.js';
-import { Field } from '../parts.js';
+import { SecretField } from '../parts.js';
 import { useSession } from '../session.js';
 import { useOrders } from '../use-orders.js';
 
@@ -22,30 +22,6 @@ export function SafetyPage() {
         </p>
       </Notice>
     </Page>
-  );
-}
-
-interface SecretFieldProps {
-  readonly id: string;
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly hint?: string | undefined;
-}
-
-function SecretField({ id, label, value, onChange, hint }: SecretFieldProps) {
-  return (
-    <Field label={label} id={id} hint={hint}>
-      <input
-        id={id}
-        class="field"
-        type="password"
-        autocomplete="off"
-        maxLength={1_024}
-        value={value}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-    </Field>
   );
 }
 

@@ -3,10 +3,10 @@
 import { useState } from 'preact/hooks';
 import type { TradeResponse } from '../../../src/sdk/client.js';
 import { useAction } from '../../shared/use-action.js';
-import { Field } from '../parts.js';
+import { Field, SecretField } from '../parts.js';
 import { useSession } from '../session.js';
 import { type Read, readDocument } from './documents.js';
-import { PassphraseField, Sides } from './sides.js';
+import { Sides } from './sides.js';
 
 /** Characters of a document with the largest transaction that created an item. */
 const MAX_TEXT = 100_000;
@@ -77,7 +77,12 @@ export function DocumentForm({ text: given, onDone }: DocumentFormProps) {
       {read?.kind === 'offer' && (
         <>
           <Sides give={read.want} get={read.give} until={read.expiresAt} />
-          <PassphraseField id="accept-passphrase" value={passphrase} onChange={setPassphrase} />
+          <SecretField
+            id="accept-passphrase"
+            label="Passphrase of the wallet"
+            value={passphrase}
+            onChange={setPassphrase}
+          />
         </>
       )}
       {read !== undefined && read.kind !== 'offer' && <p>{NEXT[read.kind]}</p>}

@@ -6,11 +6,11 @@ import type { TradeResponse } from '../../../src/sdk/client.js';
 import { readAmount, type Unit } from '../../shared/amounts.js';
 import { useAction } from '../../shared/use-action.js';
 import { useKeptFocus } from '../../shared/use-kept-focus.js';
-import { Field } from '../parts.js';
+import { Field, SecretField } from '../parts.js';
 import { useSession } from '../session.js';
 import { useTotals, useWallet } from '../use-wallet.js';
 import type { TradedAsset } from './documents.js';
-import { PassphraseField, Sides } from './sides.js';
+import { Sides } from './sides.js';
 
 interface SideInput {
   readonly text: string;
@@ -178,7 +178,7 @@ function Review({ asked: { give, want, idempotencyKey }, onBack, onOffered }: Re
     >
       <Sides give={give} get={want} />
       <p class="hint">The wallet keeps what it gives aside until the trade has ended, for an hour at most.</p>
-      <PassphraseField id="offer-passphrase" value={passphrase} onChange={setPassphrase} />
+      <SecretField id="offer-passphrase" label="Passphrase of the wallet" value={passphrase} onChange={setPassphrase} />
       <div class="buttons">
         <button type="submit" class="button main" disabled={isBusy}>
           Offer now

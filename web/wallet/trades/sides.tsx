@@ -38,29 +38,3 @@ function AssetText({ asset }: { readonly asset: TradedAsset }) {
     <ItemCount count={asset.amount} genesis={asset.genesis_hash ?? ''} />
   );
 }
-
-/** The field of a step that needs the passphrase. */
-export function PassphraseField({
-  id,
-  value,
-  onChange,
-}: {
-  readonly id: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}) {
-  return (
-    <div class="form-field">
-      <label htmlFor={id}>Passphrase of the wallet</label>
-      <input
-        id={id}
-        class="field"
-        type="password"
-        autocomplete="off"
-        maxLength={1_024}
-        value={value}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-    </div>
-  );
-}
