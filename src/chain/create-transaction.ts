@@ -74,6 +74,13 @@ export function transactionToCreateJson(tx: Transaction) {
   };
 }
 
+/** True for a transaction that `parseCreateTransaction` can give: inputs have outpoints, texts in scripts are hex, trades have names. */
+export function isSubmittable({ inputs, druidInfo }: Transaction): boolean {
+  const isHexScript = (script: Script) => script.every((entry) => entry.kind !== 'bytes' || isHex(entry.text));
+  const areSpent = inputs.every(({ previousOut, script }) => previousOut !== null && isHexScript(script));
+  return areSpent && druidInfo?.druid !== '';
+}
+
 function parseCreateTxIn(value: unknown, place: Place): TxIn {
   const object = readObject(value, place);
   const previousOut = object.previous_out;

@@ -31,6 +31,10 @@ async function post(payload: string | Buffer, headers: Record<string, string> = 
   return { ...(await send(app, { method: 'POST', url, payload, headers })), came };
 }
 
+const BAD = 'malformed_transaction';
+const textInput = (text: string) => ({ previousOut: genesisOut(0), script: [{ kind: 'bytes' as const, text }] });
+const odd = (change: Partial<Transaction>) => Buffer.from(encodeTransactions([paid(1), { ...paid(0), ...change }]));
+
 describe('transactions in the encoding of the chain', () => {
   it('come to the mempool as those in JSON do, with the same answer, few and many', async () => {
     for (const count of [1, LIMITS.batch]) {
@@ -50,6 +54,17 @@ describe('transactions in the encoding of the chain', () => {
     ['a cut end', Buffer.from(encodeTransactions([paid(0)])).subarray(0, -1), 'malformed_transaction'],
     ['a byte too many', Buffer.concat([encodeTransactions([paid(0)]), Buffer.alloc(1)]), 'malformed_transaction'],
     ['an empty list', Buffer.from(encodeTransactions([])), 'invalid_request'],
+    [
+      'an input that spends nothing, of which items are made',
+      odd({ inputs: [{ previousOut: null, script: [] }] }),
+      BAD,
+    ],
+    [
+      'a trade without a name',
+      odd({ druidInfo: { druid: '', participants: 2n, expectations: [], genesisHash: null } }),
+      BAD,
+    ],
+    ['a text in a script that is not hex', odd({ inputs: [textInput('not hex')] }), BAD],
     ['no body', Buffer.alloc(0), 'invalid_request'],
     [
       'more than a body may have',

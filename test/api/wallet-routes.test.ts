@@ -216,9 +216,16 @@ describe('the wallet routes', () => {
   });
 
   it('are no way for a page of elsewhere to make addresses, where no key is asked for', async () => {
-    const headers = { host: '127.0.0.1', origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' };
-    const sent = await ask('user', { url: '/payment_address', headers }, { api: { auth: 'open' } });
-    expect(sent.status).toBe(401);
+    const elsewhere: Record<string, string>[] = [
+      { host: '127.0.0.1', origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' },
+      // An image in the page, and a page that has rebound its name: neither says an origin.
+      { host: '127.0.0.1', 'sec-fetch-site': 'cross-site' },
+      { host: 'rebound.example:3000' },
+    ];
+    for (const headers of elsewhere) {
+      const sent = await ask('user', { url: '/payment_address', headers }, { api: { auth: 'open' } });
+      expect(sent.status).toBe(401);
+    }
     const own = await ask('user', { url: '/payment_address', headers: {} }, { api: { auth: 'open' } });
     expect(own.status).toBe(200);
   });

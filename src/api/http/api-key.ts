@@ -13,7 +13,7 @@ import { isLoopback } from '../../lib/ip-address.js';
 import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-whole.js';
 import { isSystemError } from '../../lib/system-error.js';
-import type { Operation } from '../operation.js';
+import type { HttpMethod, Operation } from '../operation.js';
 import { type AllowedOrigins, hostname, isStrangeHost, mayChange, type PageFacts } from './web-pages.js';
 
 /** Bytes of a generated key. */
@@ -101,7 +101,7 @@ export class ApiKeys {
   check({ twin, ...own }: Operation, caller: Caller): string {
     const operation = twin ?? own;
     if (!operation.apiKey || this.#openIds.has(operation.id)) return '';
-    if (this.#isOpen && this.#isOpenTo(operation, caller)) return '';
+    if (this.#isOpen && this.#isOpenTo(operation, own.method, caller)) return '';
     if (caller.apiKey === undefined || caller.apiKey === '') {
       throw new TesseraError('missing_api_key', 'Send an API key of this node in the header x-api-key.');
     }
@@ -115,8 +115,11 @@ export class ApiKeys {
     return name;
   }
 
-  #isOpenTo({ method, secret }: Operation, caller: Caller): boolean {
-    const mayUse = method === 'GET' ? !isStrangeHost(caller.host, this.#cors) : mayChange(caller, this.#cors);
+  /** `asked` is the method of the request: a GET of the older routes may change something, and says no origin. */
+  #isOpenTo({ method, secret }: Operation, asked: HttpMethod, caller: Caller): boolean {
+    const mayUse =
+      (asked !== 'GET' || !isStrangeHost(caller.host, this.#cors)) &&
+      (method === 'GET' || mayChange(caller, this.#cors));
     return (!secret || isLocal(caller)) && mayUse;
   }
 

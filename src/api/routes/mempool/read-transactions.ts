@@ -1,13 +1,18 @@
 /** Reads the transactions of a body, a few in each iteration of the event loop. */
 
-import { parseCreateTransaction } from '../../../chain/create-transaction.js';
+import { isSubmittable, parseCreateTransaction } from '../../../chain/create-transaction.js';
 import type { Transaction } from '../../../chain/types.js';
+import { TesseraError } from '../../../lib/errors.js';
 
-/** A body that came in the chain's own encoding: its transactions are read already. */
+/** A body that came in the chain's own encoding: its transactions are read already. It can say no more than JSON can. */
 export class EncodedBody {
   readonly transactions: readonly Transaction[];
 
+  /** Throws `malformed_transaction` for what clients do not submit. */
   constructor(transactions: readonly Transaction[]) {
+    const at = transactions.findIndex((one) => !isSubmittable(one));
+    if (at >= 0)
+      throw new TesseraError('malformed_transaction', `transactions[${at}] has a form that JSON cannot express`);
     this.transactions = transactions;
   }
 }
