@@ -85,7 +85,10 @@ function valuesIn(folder: string): Values {
       const tag = Buffer.from(key).readBigUInt64LE(key.length - 8);
       add(userKey(key), tag >> KIND_BITS, (tag & 0xffn) === 1n ? value : undefined);
     }
-    for (const { data } of name.endsWith('.log') ? readLog(file).records : []) {
+    const { records, fault } = name.endsWith('.log') ? readLog(file) : { records: [], fault: null };
+    // A crash cuts the end off, which holds nothing that the node had answered for. Anything else hides keys.
+    if (fault?.kind === 'damaged') throw new RangeError(`${name} is damaged at byte ${fault.at}`);
+    for (const { data } of records) {
       const first = Buffer.from(data).readBigUInt64LE();
       for (const [at, { key, value }] of readBatch(data).entries()) add(key, first + BigInt(at), value);
     }
