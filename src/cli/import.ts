@@ -64,7 +64,7 @@ export const command: OwnCommand = {
 async function answersOf(from: string, signal: AbortSignal): Promise<Answers & { close?(): void }> {
   if (statSync(from, { throwIfNoEntry: false })?.isDirectory()) {
     const { folderAnswers } = await import('../node/import/folder-answers.js');
-    return folderAnswers(from);
+    return folderAnswers(from, { signal });
   }
   const { httpAnswers } = await import('../node/import/http-answers.js');
   return httpAnswers(checkUrl(from, 'from'), { signal });

@@ -1,6 +1,6 @@
 /** `tessera import`: chains of original nodes, from both kinds of their API and from files, into a storage node, and a mempool node beside it. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { txOut } from '../../src/chain/builders.js';
 import { eraView } from '../../src/chain/eras.js';
+import { transactionHash } from '../../src/chain/hash.js';
 import { assetView, outPointView } from '../../src/chain/json.js';
 import { runCli } from '../../src/cli/run.js';
 import { createConfig } from '../../src/config/load.js';
@@ -16,6 +17,7 @@ import { stringifyExact } from '../../src/lib/json.js';
 import { balancesOf } from '../../src/mempool/balances.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
+import { folderAnswers } from '../../src/node/import/folder-answers.js';
 import { httpAnswers } from '../../src/node/import/http-answers.js';
 import { importChain } from '../../src/node/import/import-chain.js';
 import { ChainSource } from '../../src/node/import/source.js';
@@ -247,6 +249,38 @@ describe('a source that is not to be believed', () => {
     expect(await run()).toMatchObject({ blocks: 10, imported: 4 });
   });
 
+  it('leaves no rule behind that a refused block has shown', async () => {
+    const eras = [{ from: 0, made_by: 'original', signatures: 'outpoint' }];
+    const chain = createOriginalChain(originalGenesis(eras));
+    for (let i = 0; i < 5; i++) chain.add([payment(i, { signatures: 'outpoint' })]);
+    const lie = createOriginalChain(originalGenesis(eras));
+    for (const { transactions } of chain.blocks.slice(0, 3)) lie.add(transactions);
+    lie.add([payment(3)], { layout: 'prime', merkleRoot: 'another' });
+    lie.add();
+    writeGenesis([UNKNOWN]);
+    const node = await originalNode('envelope', lie.answers());
+    expect(await importFrom(node.url)).toMatchObject({ status: 1, err: expect.stringContaining('block 3') });
+    const { eras: found } = await readGenesis(genesisFile, { withUnknown: true });
+    expect(found.map(({ header, signatures, find }) => [header, signatures, find.length])).toEqual([
+      ['current', 'outputs', 3],
+      ['current', 'outpoint', 3],
+    ]);
+    node.chain = chain.answers();
+    expect(await importFrom(node.url)).toMatchObject({ status: 0 });
+    expect((await readGenesis(genesisFile)).eras.map(({ from, signatures }) => [from, signatures])).toEqual([
+      [0, 'outputs'],
+      [1, 'outpoint'],
+    ]);
+  });
+
+  it('reads the genesis file when the folder is its own', async () => {
+    const { run } = await limited();
+    const other = await DataDir.open(join(folder, 'storage'), { role: 'storage', networkName: 'tessera' });
+    writeFileSync(genesisFile, '{');
+    await expect(run()).rejects.toThrow('uses the data directory');
+    await other.close();
+  });
+
   it('ends by name when it changes its mind, before and after', async () => {
     const { node, run } = await limited();
     const right = node.chain;
@@ -265,6 +299,44 @@ describe('a source that is not to be believed', () => {
     });
     node.chain = right;
     expect(await run()).toMatchObject({ blocks: 10, imported: 5 });
+  });
+
+  it('hands over no more blocks together than fit into memory, whole ones', async () => {
+    const chain = createOriginalChain(originalGenesis([{ from: 0, made_by: 'original' }]));
+    const script = [{ kind: 'bytes' as const, text: 'x'.repeat(1_500_000) }];
+    // Genesis transactions have names of their own.
+    chain.add();
+    for (let i = 0; i < 9; i++) chain.add([{ ...payment(i), inputs: [{ previousOut: { tHash: '', n: i }, script }] }]);
+    const { url } = await originalNode('v1', chain.answers());
+    const { signal } = new AbortController();
+    const source = new ChainSource(await httpAnswers(url, { signal }), { signal });
+    const sizes: number[] = [];
+    for (let next = 1; next < 10; ) {
+      const blocks = await source.blocks(next, 9);
+      expect(blocks.map(({ transactions }) => transactions.map((tx) => transactionHash(tx)))).toEqual(
+        chain.blocks.slice(next, next + blocks.length).map(({ block }) => block.transactions),
+      );
+      sizes.push(blocks.length);
+      next += blocks.length;
+    }
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(5);
+  });
+
+  it('is a folder whose files are read in turns, and what is no entry in them ends by name', async () => {
+    const files = join(folder, 'export');
+    cpSync(fixture('one-miner', '.'), files, { recursive: true });
+    const aborted = AbortSignal.abort(new Error('enough'));
+    await expect(folderAnswers(files, { signal: aborted })).rejects.toThrow();
+    writeFileSync(join(files, 'transactions.json'), `[${'[],'.repeat(100)}[]]`);
+    await expect(folderAnswers(files, new AbortController())).rejects.toMatchObject({ code: 'malformed_json' });
+  });
+
+  it('ends by name when it gives more than it was asked for', async () => {
+    const { node, run } = await limited();
+    const { transactions } = node.chain;
+    const content = stringifyExact({ content: [...transactions, ...transactions] });
+    node.instead = (path) => (path === '/blockchain_entry' ? content : undefined);
+    await expect(run()).rejects.toMatchObject({ code: 'other_chain', message: expect.stringContaining('more than') });
   });
 
   it('ends by name when it lacks a block or a transaction', async () => {

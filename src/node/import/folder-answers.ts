@@ -5,13 +5,14 @@
 
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { TesseraError } from '../../lib/errors.js';
 import { type JsonValue, parseExactJson } from '../../lib/json.js';
-import type { Answers, Entries } from './source.js';
+import { type Answers, type Entries, MOST_ENTRY } from './source.js';
 
 const CHUNK = 1024 * 1024;
-/** Bytes of the longest entry. */
-const MOST_ENTRY = 64 * 1024 * 1024;
+/** Bytes of the shortest entry: what is held of one in memory is bounded by what it has in the file. */
+const LEAST_ENTRY = 32;
 const KEY = /^\[\s*"((?:[^"\\]|\\.)*)"/;
 /** Bytes that an entry's key is found in. */
 const KEY_BYTES = 512;
@@ -23,30 +24,58 @@ interface Place {
   readonly length: number;
 }
 
-/** Throws `data_lost` when there are no blocks, `malformed_json` for a file that is no such list. */
-export function folderAnswers(folder: string): Answers & { close(): void } {
+/**
+ * Throws `data_lost` when there are no blocks, `malformed_json` for a file that is no such list, and the reason of the signal, which ends
+ * the reading of large files.
+ */
+export async function folderAnswers(
+  folder: string,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<Answers & { close(): void }> {
   const files: number[] = [];
-  const open = (prefix: string): Place[] =>
-    namesIn(folder, prefix).flatMap((name) => {
+  const close = (): void => {
+    for (const file of files.splice(0)) closeSync(file);
+  };
+  const read = async (prefix: string): Promise<Place[]> => {
+    const places: Place[] = [];
+    for (const name of namesIn(folder, prefix)) {
       const file = openSync(join(folder, name), 'r');
       files.push(file);
-      return [...placesIn(file, name)];
-    });
-  const blocks = open('blocks');
-  const last = blocks.at(-1);
-  if (last === undefined) throw new TesseraError('data_lost', `${folder} has no file blocks.json with blocks`);
-  const transactions = new Map(open('transactions').map((place) => [keyAt(place), place]));
-  const found = (places: readonly (Place | undefined)[]): Entries =>
-    places.flatMap((place) => (place === undefined ? [] : [entryAt(place)]));
-  return {
-    name: folder,
-    latest: async () => entryAt(last)[1],
-    blocks: async (heights) => found(heights.map((height) => blocks[height])),
-    transactions: async (hashes) => found(hashes.map((hash) => transactions.get(hash))),
-    close: () => {
-      for (const file of files) closeSync(file);
-    },
+      for await (const place of placesIn(file, name, signal)) places.push(place);
+    }
+    return places;
   };
+  try {
+    const blocks = await read('blocks');
+    const last = blocks.at(-1);
+    if (last === undefined) throw new TesseraError('data_lost', `${folder} has no file blocks.json with blocks`);
+    const transactions = new Map((await read('transactions')).map((place) => [keyAt(place), place]));
+    return {
+      name: folder,
+      latest: async () => entryAt(last)[1],
+      blocks: async (heights, most) =>
+        entriesAt(
+          heights.map((height) => blocks[height]),
+          most,
+        ),
+      transactions: async (hashes, most) =>
+        entriesAt(
+          hashes.map((hash) => transactions.get(hash)),
+          most,
+        ),
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function entriesAt(places: readonly (Place | undefined)[], most: number): Entries {
+  const found = places.filter((place) => place !== undefined);
+  const bytes = found.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > most) throw new TesseraError('node_unreachable', `the entries have more than ${most} bytes`);
+  return found.map(entryAt);
 }
 
 function namesIn(folder: string, prefix: string): string[] {
@@ -60,7 +89,9 @@ function bytesAt({ file, at, length }: Place, most = length): Buffer {
 }
 
 function keyAt(place: Place): string {
-  return KEY.exec(bytesAt(place, KEY_BYTES).toString())?.[1] ?? '';
+  const key = KEY.exec(bytesAt(place, KEY_BYTES).toString())?.[1] ?? '';
+  // A copy: a part of a text keeps the whole of it.
+  return Buffer.from(key).toString();
 }
 
 function entryAt(place: Place): readonly [string, JsonValue] {
@@ -71,12 +102,13 @@ function entryAt(place: Place): readonly [string, JsonValue] {
 }
 
 /** Places of the elements of a list, in one pass over the file. */
-function* placesIn(file: number, name: string): Generator<Place> {
+async function* placesIn(file: number, name: string, signal: AbortSignal): AsyncGenerator<Place> {
   const chunk = Buffer.alloc(CHUNK);
   let depth = 0;
   let isText = false;
   let begin = 0;
   for (let offset = 0; ; ) {
+    await setImmediate(undefined, { signal });
     const read = readSync(file, chunk, 0, CHUNK, offset);
     if (read === 0) break;
     for (let i = 0; i < read; i++) {
@@ -100,6 +132,6 @@ function* placesIn(file: number, name: string): Generator<Place> {
 }
 
 function checked(length: number, name: string): number {
-  if (length <= MOST_ENTRY) return length;
-  throw new TesseraError('malformed_json', `${name} has an entry of more than ${MOST_ENTRY} bytes`);
+  if (length >= LEAST_ENTRY && length <= MOST_ENTRY) return length;
+  throw new TesseraError('malformed_json', `${name} has an entry of ${length} bytes`);
 }

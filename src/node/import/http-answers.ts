@@ -4,7 +4,7 @@ import { nodeFetch } from '../../client/node-fetch.js';
 import { exchange } from '../../client/transport.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { type JsonValue, stringifyExact } from '../../lib/json.js';
-import { type Answers, type Entries, memberOf } from './source.js';
+import { type Answers, type Entries, MOST_ENTRY, memberOf } from './source.js';
 
 export interface HttpOptions {
   readonly signal: AbortSignal;
@@ -14,20 +14,21 @@ export interface HttpOptions {
   readonly maxAnswerBytes?: number;
 }
 
-type Ask = (path: string, body?: unknown) => Promise<JsonValue | undefined>;
+type Ask = (path: string, body?: unknown, most?: number) => Promise<JsonValue | undefined>;
 
 /** Finds out which routes the node has. Throws `node_unreachable` when it has neither. */
 export async function httpAnswers(url: string, options: HttpOptions): Promise<Answers> {
-  const { signal, timeoutMs = 30_000, maxAnswerBytes = 64 * 1024 * 1024 } = options;
+  const { signal, timeoutMs = 30_000, maxAnswerBytes = MOST_ENTRY } = options;
   const fetch = nodeFetch();
-  const ask: Ask = async (path, body) => {
+  const ask: Ask = async (path, body, most = maxAnswerBytes) => {
     const outgoing = {
       method: body === undefined ? 'GET' : 'POST',
       url: new URL(path.slice(1), url.endsWith('/') ? url : `${url}/`),
       headers: {},
       body: body === undefined ? undefined : stringifyExact(body),
     };
-    const { answer } = await exchange(outgoing, { fetch, signal, timeoutMs, maxAnswerBytes }, () => false);
+    const limits = { timeoutMs, maxAnswerBytes: Math.min(most, maxAnswerBytes) };
+    const { answer } = await exchange(outgoing, { fetch, signal, ...limits }, () => false);
     return answer;
   };
   const kinds = [versioned(url, ask), enveloped(url, ask)];
@@ -56,13 +57,14 @@ function versioned(url: string, ask: Ask): Answers {
   return {
     name: `${url} (/v1)`,
     latest: async () => (await ask('/v1/blocks/latest')) ?? null,
-    blocks: async (heights) => entries(await ask(`/v1/blocks?${heights.map((num) => `num=${num}`).join('&')}`)),
-    transactions: async (keys) => entries(await ask('/v1/blockchain-entries/query', { keys })),
+    blocks: async (heights, most) =>
+      entries(await ask(`/v1/blocks?${heights.map((num) => `num=${num}`).join('&')}`, undefined, most)),
+    transactions: async (keys, most) => entries(await ask('/v1/blockchain-entries/query', { keys }, most)),
   };
 }
 
 function enveloped(url: string, ask: Ask): Answers {
-  const content = async (path: string, body?: unknown) => memberOf(await ask(path, body), 'content');
+  const content = async (...asked: Parameters<Ask>) => memberOf(await ask(...asked), 'content');
   const entries = (answer: JsonValue | undefined): Entries =>
     listOf(url, memberOf(answer, 'blocks') ?? answer).flatMap((entry) => {
       const [key, data] = Array.isArray(entry) ? entry : [];
@@ -72,8 +74,8 @@ function enveloped(url: string, ask: Ask): Answers {
   return {
     name: `${url} (envelope)`,
     latest: async () => (await content('/latest_block')) ?? null,
-    blocks: async (heights) => entries(await content('/block_by_num', heights)),
-    transactions: async (hashes) => entries(await content('/blockchain_entry', hashes)),
+    blocks: async (heights, most) => entries(await content('/block_by_num', heights, most)),
+    transactions: async (hashes, most) => entries(await content('/blockchain_entry', hashes, most)),
   };
 }
 

@@ -49,11 +49,12 @@ export interface ImportedChain {
 /** Throws the fault of the source, with its name, `block_refused` for a block that breaks a rule, and `aborted` by the signal. */
 export async function importChain(source: ChainSource, options: ImportOptions): Promise<ImportedChain> {
   const { config, signal } = options;
-  const genesis = await readGenesis(config.network.genesisFile, { withUnknown: true });
-  const end = await source.latest();
   const directory = await DataDir.open(config.node.dataDir, { role: 'storage', networkName: config.network.name });
   const scripts = new Verifier({ threads: config.storage.verifyThreads });
   try {
+    // Another import, which had the folder, may have written into the file.
+    const genesis = await readGenesis(config.network.genesisFile, { withUnknown: true });
+    const end = await source.latest();
     await scripts.start();
     const rules = new FoundSoFar(genesis, options);
     const files = await openArchiveFiles(directory, config.storage.segmentBytes);
@@ -102,14 +103,24 @@ class FoundSoFar implements Pick<Genesis, 'transactions' | 'issuances' | 'blockR
     return this.#eras;
   }
 
-  /** Writes down what the next block shows, before it is stored. */
-  async look(full: FullBlock, tip: Archive['tip']): Promise<void> {
+  /** The next block as one of its era. What it shows is written down when it meets every rule by that, before it is stored. */
+  async look(full: FullBlock, archive: Archive): Promise<FullBlock> {
+    const { tip } = archive;
+    const before = this.#eras;
     const issued = tip.next === 0 ? this.#genesis.initialIssuance : tip.issued;
-    const { eras, found } = findRules(this.#eras, full, tip, issued);
-    if (eras === this.#eras) return;
+    const { eras, found } = findRules(before, full, tip, issued);
+    const one = asIn(full, eraAt(eras, tip.next));
+    if (eras === before) return one;
     this.#eras = eras;
+    try {
+      await archive.check(one);
+    } catch (error) {
+      this.#eras = before;
+      throw error;
+    }
     await this.#write();
     for (const what of found) this.#options.onFound(what);
+    return one;
   }
 
   /** Nothing is left to be found: nodes may start. */
@@ -172,9 +183,8 @@ async function storeAll(archive: Archive, source: ChainSource, end: ChainEnd, op
 
 async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, { rules }: Storing): Promise<void> {
   const { tip } = archive;
-  await rules.look(full, tip);
   try {
-    await archive.store(asIn(full, eraAt(rules.eras, tip.next)));
+    await archive.store(await rules.look(full, archive));
   } catch (error) {
     if (!isTesseraError(error, 'block_refused')) throw error;
     const isOther = error.details.rule === 'link';

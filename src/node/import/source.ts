@@ -4,36 +4,43 @@
  * stores the blocks checks them by every rule.
  */
 
-import { encodeTransaction } from '../../chain/codec.js';
+import { encodeBlock, encodeTransaction } from '../../chain/codec.js';
 import { blockHash } from '../../chain/hash.js';
 import { parseBlock, parseTransaction } from '../../chain/json-read.js';
 import type { Block, FullBlock, Transaction } from '../../chain/types.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { JsonValue } from '../../lib/json.js';
+import { Mutex } from '../../lib/mutex.js';
 import { pause } from '../../lib/pause.js';
 
-/** Blocks and transactions of one question. */
+/** Blocks and transactions of one question, and questions at once. */
 const BLOCKS = 50;
 const TRANSACTIONS = 200;
-/** Transactions of the blocks that are handed over together, where it is more than one block. */
+const AT_ONCE = 4;
+/** Transactions of the blocks that are handed over together, where it is more than one block, and their bytes. */
 const MOST_TOGETHER = 1_000;
-/** Blocks whose transactions are asked for at once. */
-const AT_ONCE = 8;
+const MOST_TOGETHER_BYTES = 8 * 1024 * 1024;
 /** Bytes of the transactions of a block: what a message between nodes holds. */
 const MOST_BLOCK_BYTES = 48 * 1024 * 1024;
+/** Bytes of an answer to several keys, and of one to a single key, which is alone in memory. */
+const MOST_ANSWER = 4 * 1024 * 1024;
+export const MOST_ENTRY = 32 * 1024 * 1024;
 /** Attempts at a question that cannot be made smaller. */
 const ATTEMPTS = 3;
 
 /** Keys, and the JSON under them in the form of the reference. */
 export type Entries = readonly (readonly [key: string, data: JsonValue])[];
 
-/** The three questions by which a chain is read. What is not there is left out of the answer. */
+/**
+ * The three questions by which a chain is read. What is not there is left out of the answer. One that would have more than `most` bytes
+ * is `node_unreachable`, as one that does not come.
+ */
 export interface Answers {
   /** The source in words. */
   readonly name: string;
   latest(): Promise<JsonValue>;
-  blocks(heights: readonly number[]): Promise<Entries>;
-  transactions(hashes: readonly string[]): Promise<Entries>;
+  blocks(heights: readonly number[], most: number): Promise<Entries>;
+  transactions(hashes: readonly string[], most: number): Promise<Entries>;
 }
 
 /** The last block of a chain. */
@@ -52,6 +59,8 @@ export class ChainSource {
   readonly #answers: Answers;
   readonly #signal: AbortSignal;
   readonly #retryMs: number;
+  /** Large answers come one after the other. */
+  readonly #alone = new Mutex();
 
   constructor(answers: Answers, { signal, retryMs = 1_000 }: ChainSourceOptions) {
     this.#answers = answers;
@@ -75,20 +84,18 @@ export class ChainSource {
    */
   async blocks(from: number, to: number): Promise<readonly FullBlock[]> {
     const heights = Array.from({ length: Math.min(to - from + 1, BLOCKS) }, (_, i) => from + i);
-    const entries = await this.#ask(heights, (some) => this.#answers.blocks(some));
-    const blocks = entries.map((entry, i) => this.#block(entry, from + i));
-    if (blocks.length < heights.length) throw this.#lacks(`block ${from + blocks.length}`);
-    let together = 0;
-    const end = blocks.findIndex(({ transactions }, i) => {
-      together += transactions.length;
-      return i > 0 && together > MOST_TOGETHER;
-    });
-    const few = end < 0 ? blocks : blocks.slice(0, end);
-    const whole: FullBlock[] = [];
-    for (let at = 0; at < few.length; at += AT_ONCE) {
-      whole.push(...(await Promise.all(few.slice(at, at + AT_ONCE).map((block) => this.#whole(block)))));
+    const blocks: Block[] = [];
+    let [together, bytes] = [0, 0];
+    for await (const entry of this.#ask(heights, (...asked) => this.#answers.blocks(...asked))) {
+      const block = this.#block(entry, from + blocks.length);
+      together += block.transactions.length;
+      bytes += encodeBlock(block).length;
+      const isEnough = together > MOST_TOGETHER || bytes > MOST_TOGETHER_BYTES;
+      if (blocks.length > 0 && isEnough) return this.#whole(blocks);
+      blocks.push(block);
     }
-    return whole;
+    if (blocks.length < heights.length) throw this.#lacks(`block ${from + blocks.length}`);
+    return this.#whole(blocks);
   }
 
   #block([key, data]: Entries[number], height: number): Block {
@@ -100,40 +107,63 @@ export class ChainSource {
     return block;
   }
 
-  async #whole(block: Block): Promise<FullBlock> {
-    const { header, transactions: names } = block;
-    const found = new Map<string, Transaction>();
-    let bytes = 0;
-    const wanted = [...new Set([...names, header.miningTxHash])];
-    for (let at = 0; at < wanted.length; at += TRANSACTIONS) {
-      for (const [key, data] of await this.#ask(wanted.slice(at, at + TRANSACTIONS), (some) =>
-        this.#answers.transactions(some),
-      )) {
-        const transaction = this.#parse(`transaction ${key}`, () => parseTransaction(data));
-        found.set(key, transaction);
-        bytes += encodeTransaction(transaction).length;
-        if (bytes > MOST_BLOCK_BYTES) throw this.#lies(`more than ${MOST_BLOCK_BYTES} bytes for block ${header.bNum}`);
-      }
-    }
-    const take = (name: string): Transaction => {
-      const transaction = found.get(name);
-      if (transaction === undefined) throw this.#lacks(`transaction ${name} of block ${header.bNum}`);
-      return transaction;
+  /** The blocks with their transactions; fewer of them where these are too large together. */
+  async #whole(blocks: readonly Block[]): Promise<readonly FullBlock[]> {
+    const names = new Set(blocks.flatMap(({ header, transactions }) => [...transactions, header.miningTxHash]));
+    const most = blocks.length > 1 ? MOST_TOGETHER_BYTES : MOST_BLOCK_BYTES;
+    const found = await this.#transactions([...names], most);
+    const wholeOf = (block: Block, of: ReadonlyMap<string, Transaction>): FullBlock => {
+      const take = (name: string): Transaction => {
+        const transaction = of.get(name);
+        if (transaction === undefined) throw this.#lacks(`transaction ${name} of block ${block.header.bNum}`);
+        return transaction;
+      };
+      return { block, transactions: block.transactions.map(take), miningTransaction: take(block.header.miningTxHash) };
     };
-    return { block, transactions: names.map(take), miningTransaction: take(header.miningTxHash) };
+    if (found !== undefined) return blocks.map((block) => wholeOf(block, found));
+    const [first] = blocks;
+    if (blocks.length === 1) throw this.#lies(`more than ${most} bytes for block ${first?.header.bNum}`);
+    return this.#whole(blocks.slice(0, Math.ceil(blocks.length / 2)));
   }
 
-  /** Asks for all keys, and for fewer at a time where the answer is too large or too slow for all. */
-  async #ask<K>(keys: readonly K[], question: (keys: readonly K[]) => Promise<Entries>): Promise<Entries> {
-    if (keys.length === 1) return this.#again(() => question(keys));
+  /** Undefined where they have more than `most` bytes. */
+  async #transactions(names: readonly string[], most: number): Promise<Map<string, Transaction> | undefined> {
+    const found = new Map<string, Transaction>();
+    let bytes = 0;
+    const read = async (from: number): Promise<void> => {
+      const some = names.slice(from, from + TRANSACTIONS);
+      for await (const [key, data] of this.#ask(some, (...asked) => this.#answers.transactions(...asked))) {
+        const transaction = this.#parse(`transaction ${key}`, () => parseTransaction(data));
+        bytes += encodeTransaction(transaction).length;
+        if (bytes > most) return;
+        found.set(key, transaction);
+      }
+    };
+    for (let at = 0; at < names.length && bytes <= most; at += AT_ONCE * TRANSACTIONS) {
+      await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => read(at + i * TRANSACTIONS)));
+    }
+    return bytes > most ? undefined : found;
+  }
+
+  /** Entries of all keys, asked for fewer at a time where the answer is too large or too slow for all. */
+  async *#ask<K>(
+    keys: readonly K[],
+    question: (keys: readonly K[], most: number) => Promise<Entries>,
+  ): AsyncGenerator<Entries[number]> {
+    if (keys.length === 0) return;
+    let entries: Entries | undefined;
     try {
-      return await question(keys);
+      if (keys.length > 1) entries = await question(keys, MOST_ANSWER);
+      else entries = await this.#alone.run(() => this.#again(() => question(keys, MOST_ENTRY)));
     } catch (error) {
       this.#signal.throwIfAborted();
-      if (!isTesseraError(error, 'node_unreachable')) throw error;
+      if (keys.length === 1 || !isTesseraError(error, 'node_unreachable')) throw error;
     }
+    if (entries !== undefined && entries.length > keys.length) throw this.#lies('more than it was asked for');
+    if (entries !== undefined) return yield* entries;
     const half = Math.ceil(keys.length / 2);
-    return [...(await this.#ask(keys.slice(0, half), question)), ...(await this.#ask(keys.slice(half), question))];
+    yield* this.#ask(keys.slice(0, half), question);
+    yield* this.#ask(keys.slice(half), question);
   }
 
   async #again<T>(question: () => Promise<T>): Promise<T> {

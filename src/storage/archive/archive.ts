@@ -299,6 +299,11 @@ export class Archive implements StorageService {
     return this.#storing.run(() => this.#guard(() => this.#store(full, certificate, round)));
   }
 
+  /** Holds a block to the rules of the next one, and stores nothing. Throws `block_refused`. */
+  check(full: FullBlock): Promise<void> {
+    return this.#storing.run(() => this.#guard(async () => void (await this.#verify(full, undefined))));
+  }
+
   /** True while a block is being stored. */
   get isStoring(): boolean {
     return this.#storing.isBusy;
