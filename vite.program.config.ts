@@ -53,7 +53,7 @@ export default defineConfig({
     outDir: here('dist'),
     emptyOutDir: false,
     target: 'node20',
-    // Names and lines of a stack trace are to be read.
+    // Names and lines of a stack trace are to be read, as the options of `minify` below leave them.
     minify: false,
     sourcemap: true,
     // The notices of the packages that are copied into the program.
@@ -68,7 +68,13 @@ export default defineConfig({
         'program/unicorn-worker': here('src/mempool/blocks/unicorn-worker.ts'),
         'program/verify-worker': here('src/ledger/verifier/verify-worker.ts'),
       },
-      output: { entryFileNames: '[name].js', chunkFileNames: 'program/[name].js' },
+      output: {
+        entryFileNames: '[name].js',
+        chunkFileNames: 'program/[name].js',
+        // The text of the program stays in memory: without comments, and in one byte for each character.
+        comments: { legal: false, jsdoc: false },
+        minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
+      },
     },
   },
   plugins: [emptied(here('dist/program')), noticed()],
