@@ -1,14 +1,39 @@
 /** `tessera backup`: a consistent copy of a node's data, whether the node runs or not. */
 
-import { loadConfig } from '../config/load.js';
+import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { BackupStore, type BackupStoreOptions } from '../db/backup/backup-store.js';
 import { takeBackup } from '../db/backup/take-backup.js';
 import { systemClock } from '../lib/clock.js';
-import { factsOf } from '../lib/roles.js';
+import { systemRandom } from '../lib/random.js';
+import { factsOf, hasWallet } from '../lib/roles.js';
 import { programVersion } from '../lib/version.js';
-import { BACKUP_PASSPHRASE_FLAG, openToWrite } from './backup-folder.js';
-import { integerFlag, type OwnCommand, printed, UsageError } from './command.js';
+import {
+  type CliContext,
+  type FlagSpec,
+  integerFlag,
+  type OwnCommand,
+  type ParsedArgs,
+  printed,
+  UsageError,
+} from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { withProgress } from './progress.js';
+import { withProgress } from './output.js';
+import { askSecret } from './wallet/prompt.js';
+import { askNewPassphrase, givenSecret, needsPassphrase, type SecretSource } from './wallet/secrets.js';
+
+const BACKUP_PASSPHRASE: SecretSource = {
+  flag: 'passphrase-file',
+  env: 'TESSERA_BACKUP_PASSPHRASE',
+  question: 'Passphrase of the backups: ',
+};
+
+export const BACKUP_PASSPHRASE_FLAG: FlagSpec = {
+  name: BACKUP_PASSPHRASE.flag,
+  value: 'FILE',
+  description:
+    `File with the passphrase of the backups. Default: the variable ${BACKUP_PASSPHRASE.env}; else, for a wallet, its ` +
+    'configured passphrase.',
+};
 
 const MAX_KEEP = 10_000;
 
@@ -86,3 +111,46 @@ export const command: OwnCommand = {
     }
   },
 };
+
+/** Opens the folder to write to it, or makes it. Backups of a wallet are always encrypted. */
+export function openToWrite(
+  path: string,
+  loaded: LoadedConfig,
+  args: ParsedArgs,
+  context: CliContext,
+): Promise<BackupStore> {
+  const isSealed = hasWallet(loaded.config.node.role) || isGiven(args, context);
+  const options = storeOptions(loaded, args, context);
+  return BackupStore.openToWrite(path, { ...options, isSealed }, { random: systemRandom });
+}
+
+export function openToRead(
+  path: string,
+  loaded: LoadedConfig,
+  args: ParsedArgs,
+  context: CliContext,
+): Promise<BackupStore> {
+  return BackupStore.openToRead(path, storeOptions(loaded, args, context), { random: systemRandom });
+}
+
+function storeOptions(
+  loaded: LoadedConfig,
+  args: ParsedArgs,
+  context: CliContext,
+): Omit<BackupStoreOptions, 'isSealed'> {
+  const { node, network, wallet } = loaded.config;
+  const passphrase = async ({ isNew }: { readonly isNew: boolean }): Promise<string> => {
+    const isConfigured = hasWallet(node.role) && !needsPassphrase(loaded);
+    if (!isGiven(args, context) && isConfigured) return wallet.passphrase;
+    const given = givenSecret(BACKUP_PASSPHRASE, args, context);
+    if (given !== undefined) return given;
+    return isNew
+      ? askNewPassphrase('New passphrase for the backups: ', context)
+      : askSecret(BACKUP_PASSPHRASE.question, context);
+  };
+  return { role: node.role, networkName: network.name, passphrase };
+}
+
+function isGiven(args: ParsedArgs, { env }: CliContext): boolean {
+  return args.value(BACKUP_PASSPHRASE.flag) !== undefined || env[BACKUP_PASSPHRASE.env] !== undefined;
+}

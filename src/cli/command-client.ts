@@ -8,7 +8,7 @@ import { type CallOptions, type CallParameters, type ClientOptions, NodeClient }
 import { systemClock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { type CliContext, type FlagSpec, integerFlag, type ParsedArgs } from './command.js';
-import { whileWaiting } from './wallet/waiting.js';
+import { whileWaiting } from './output.js';
 
 /** Seconds: what a node answers late is a passphrase after wrong ones, and a payment to a peer. */
 const DEFAULT_TIMEOUT = 120;

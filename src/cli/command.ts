@@ -140,16 +140,20 @@ export interface OwnCommand extends Omit<Command, 'spec'> {
   readonly spec: OwnSpec;
 }
 
-/** A line of a list of commands. */
-type ListedCommand = readonly [name: string, summary: string, load: () => Promise<{ readonly command: OwnCommand }>];
+/** A line of a list of commands: the command, or what imports its file. */
+type ListedCommand = readonly [
+  name: string,
+  summary: string,
+  own: OwnCommand | (() => Promise<{ readonly command: OwnCommand }>),
+];
 
 /** The commands of the program, or of a group. */
 export function commandList(list: readonly ListedCommand[], groupName = ''): readonly CommandEntry[] {
-  return list.map(([name, summary, load]) => ({
+  return list.map(([name, summary, own]) => ({
     name,
     summary,
     load: async () => {
-      const { command } = await load();
+      const command = typeof own === 'function' ? (await own()).command : own;
       const { json = 'Prints JSON for programs instead.', flags = [], ...spec } = command.spec;
       const all = command.commands === undefined ? [...flags, { name: 'json', description: json }] : flags;
       return { ...command, spec: { name: `${groupName}${name}`, summary, ...spec, flags: all } };

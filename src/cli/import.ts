@@ -8,9 +8,9 @@ import type { ImportedChain } from '../node/import/import-chain.js';
 import type { Answers } from '../node/import/source.js';
 import { type OwnCommand, printed, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { eraText } from './genesis/facts.js';
+import { eraText } from './genesis/show.js';
 import { checkUrl } from './node-access.js';
-import { withProgress } from './progress.js';
+import { withProgress } from './output.js';
 import { showAmount } from './wallet/amounts.js';
 
 export const command: OwnCommand = {

@@ -6,7 +6,7 @@ import { hasService, hasWallet } from '../lib/roles.js';
 import { REOPENED_HOURS } from '../wallet/start-over.js';
 import { type CliContext, integerFlag, type OwnCommand, type ParsedArgs, printed, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { withProgress } from './progress.js';
+import { withProgress } from './output.js';
 
 /** A year. */
 const MAX_HOURS = 8_784;

@@ -5,10 +5,10 @@ import type { BackupStore } from '../db/backup/backup-store.js';
 import { restoreBackup } from '../db/backup/restore-backup.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
-import { BACKUP_PASSPHRASE_FLAG, openToRead } from './backup-folder.js';
+import { BACKUP_PASSPHRASE_FLAG, openToRead } from './backup.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, printed } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
-import { withProgress } from './progress.js';
+import { withProgress } from './output.js';
 
 export const command: OwnCommand = {
   spec: {

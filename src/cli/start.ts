@@ -10,7 +10,7 @@ import { NodeLogger } from '../observability/logger.js';
 import type { CliContext, Output, OwnCommand, OwnSpec, ParsedArgs } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { errorFields, reportFailure, runUntilStopped } from './lifecycle.js';
-import { withTypedPassphrase } from './wallet/start-passphrase.js';
+import { withTypedPassphrase } from './wallet/secrets.js';
 
 const spec: OwnSpec = {
   description: [

@@ -1,16 +1,237 @@
 /** `tessera trade …`: trades of a node's wallet with other wallets, over its API. */
 
-import { group, type OwnCommand } from './command.js';
+import {
+  acceptTrade,
+  cancelTrade,
+  completeTrade,
+  getTrade,
+  getTrades,
+  offerTrade,
+} from '../api/routes/wallet/trade-operations.js';
+import { errorMessage, isTesseraError } from '../lib/errors.js';
+import { stringifyExact } from '../lib/json.js';
+import { printable } from '../lib/printable.js';
+import { ExitError, group, integerFlag, type OwnCommand, printed, UsageError } from './command.js';
+import { lookUntil } from './look-again.js';
+import { doOnce, IDEMPOTENCY_KEY_FLAG } from './once.js';
+import { table } from './output.js';
+import { OUT_FLAG, parseAsset, RAW_FLAG, readDocumentFile, showAsset, type Trade, withOut } from './trade-files.js';
+import { ASKING_NODE_EXITS, connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './wallet/connection.js';
+import { askSecret, checkMayAsk, confirm } from './wallet/prompt.js';
+import { givenSecret, PASSPHRASE, secretFlag } from './wallet/secrets.js';
+import { UNKNOWN } from './writes.js';
+
+const MAX_VALID_FOR = 30 * 86_400;
+const TRADE_ID = /^[0-9a-f]{64}$/;
+const ENDS: ReadonlySet<string> = new Set(['done', 'cancelled', 'expired', 'failed']);
+const ID = { name: 'ID', required: true, description: 'Its ID, as `tessera trade list` shows it.' };
+
+const offer: OwnCommand = {
+  spec: {
+    description: [
+      'Makes an offer, and reserves what it gives until the trade has ended. The offer is written to --out, or shown. Anyone ' +
+        'who has it can accept it; the first acceptance counts. With --to it is sent to another node, which lists it.',
+      'With --reachable the offer names the address of this node, and the taker’s node sends the acceptance there. ' +
+        'Without it the acceptance is a file, for `tessera trade complete`.',
+    ],
+    flags: [
+      { name: 'give', value: 'WHAT', description: 'What the wallet gives: 1.5, or 3@GENESIS_HASH.' },
+      { name: 'want', value: 'WHAT', description: 'What the wallet gets: tokens or items, in the same form.' },
+      RAW_FLAG,
+      { name: 'valid-for', value: 'SECONDS', description: 'How long the offer is valid. Default: 3600.' },
+      { name: 'to', value: 'HOST:PORT', description: 'A user or miner node to send the offer to.' },
+      { name: 'reachable', description: 'Other nodes can reach this node: it receives the acceptance over a link.' },
+      OUT_FLAG,
+      ...NODE_FLAGS,
+      secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
+      IDEMPOTENCY_KEY_FLAG,
+      YES_FLAG,
+    ],
+    examples: [
+      { line: 'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json', does: 'Writes offer.json.' },
+      {
+        line: 'tessera trade offer --give 1@GENESIS_HASH --want 20 --to 10.0.0.7:12360',
+        does: 'Offers it to the node there.',
+      },
+    ],
+    again: 'the message says how to repeat it safely',
+    exits: ASKING_NODE_EXITS,
+  },
+  run: (args, context) =>
+    withOut(args, context, async (handOver) => {
+      const [give, want] = [args.value('give'), args.value('want')];
+      if (give === undefined || want === undefined) throw new UsageError('say what is traded: --give and --want');
+      const isRaw = args.has('raw');
+      const assets = { give: parseAsset(give, isRaw), want: parseAsset(want, isRaw) };
+      const validFor = integerFlag(args, 'valid-for', 1, MAX_VALID_FOR) ?? null;
+      checkMayAsk(args, context, 'offers');
+      const given = givenSecret(PASSPHRASE, args, context);
+      const client = connect(args, context);
+      const question = `Give ${showAsset(assets.give)} for ${showAsset(assets.want)}?`;
+      if (!args.has('yes')) await confirm(question, context);
+      const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
+      const peer = args.value('to') ?? null;
+      const body = { ...assets, valid_for: validFor, peer, reachable: args.has('reachable'), passphrase };
+      const trade = await doOnce(offerTrade, { body }, client, { args, context });
+      return handOver(trade, trade.offer, peer === null);
+    }),
+};
+
+const accept: OwnCommand = {
+  spec: {
+    description: [
+      'Accepts the offer in a file, or a received offer by its ID (`tessera trade list`), and reserves what it asks for. If the ' +
+        'offer names the node of its maker, this node sends the acceptance there until the offer expires, and the trade ' +
+        'continues by itself. Otherwise the acceptance is written to --out, or shown. Give it to the maker, and the answer to ' +
+        '`tessera trade complete`.',
+    ],
+    arguments: [
+      {
+        name: 'OFFER',
+        completes: 'files',
+        required: true,
+        description: 'File with the offer, or the ID of a received offer.',
+      },
+    ],
+    flags: [OUT_FLAG, ...NODE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG],
+    examples: [{ line: 'tessera trade accept offer.json --out acceptance.json', does: 'Asks, then accepts.' }],
+    again: 'run the same command again: an offer is accepted only once',
+    exits: ASKING_NODE_EXITS,
+  },
+  run: (args, context) =>
+    withOut(args, context, async (handOver) => {
+      const [named = ''] = args.positionals;
+      checkMayAsk(args, context, 'accepts');
+      const given = givenSecret(PASSPHRASE, args, context);
+      const client = connect(args, context);
+      const offer = TRADE_ID.test(named)
+        ? (await client.call(getTrade, { params: { trade_id: named } })).offer
+        : await readDocumentFile(named);
+      if (!args.has('yes')) await confirm(acceptQuestion(offer), context);
+      const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
+      const trade = await client.call(acceptTrade, { body: { offer, passphrase } });
+      return handOver(trade, trade.acceptance, trade.peer === null);
+    }),
+};
+
+/** The node checks the offer itself. */
+function acceptQuestion({ give, want }: Record<string, unknown>): string {
+  return `Give ${printable(JSON.stringify(want))} for ${printable(JSON.stringify(give))}?`;
+}
+
+const complete: OwnCommand = {
+  spec: {
+    description: [
+      'For the maker of an offer, FILE is the acceptance. The command sends the maker’s half, and writes the confirmation for ' +
+        'the taker to --out, or shows it. For the taker, FILE is the confirmation. The command sends the taker’s half, and a ' +
+        'block will have both halves or neither. A changed file, or a file of another trade, is refused. Using a file twice ' +
+        'changes nothing.',
+    ],
+    arguments: [{ name: 'FILE', required: true, description: 'The acceptance or the confirmation.' }],
+    flags: [OUT_FLAG, ...NODE_FLAGS],
+    examples: [
+      { line: 'tessera trade complete acceptance.json --out confirmation.json', does: 'The maker confirms.' },
+      { line: 'tessera trade complete confirmation.json', does: 'The taker sends its half too.' },
+    ],
+    again: 'run the same command again: using a file twice changes nothing',
+    exits: NODE_EXITS,
+  },
+  run: (args, context) =>
+    withOut(args, context, async (handOver) => {
+      const document = await readDocumentFile(args.positionals[0] ?? '');
+      const trade = await connect(args, context).call(completeTrade, { body: { document } });
+      return handOver(trade, trade.side === 'maker' ? trade.confirmation : null, true);
+    }),
+};
+
+const list: OwnCommand = {
+  spec: {
+    description: [
+      'Newest first. Offers from other nodes are `received`: nothing is reserved for them before you accept them.',
+    ],
+    flags: NODE_FLAGS,
+    examples: [{ line: 'tessera trade list', does: 'Shows all open trades, and the last closed ones.' }],
+    exits: NODE_EXITS,
+  },
+  async run(args, context) {
+    const { trades } = await connect(args, context).call(getTrades, {});
+    const rows = trades.map((one) => [one.trade_id, one.state, showAsset(one.give), showAsset(one.get)]);
+    const columns = ['TRADE', 'STATE', 'GIVES', 'GETS'];
+    return printed(args, context, { trades }, rows.length === 0 ? 'no trades' : table(columns, rows));
+  },
+};
+
+const watch: OwnCommand = {
+  spec: {
+    description: [
+      'Prints each state of the trade until it ends. The status is 0 if it took place, and 1 if it was cancelled, ' +
+        'expired or failed. If the node restarts meanwhile, the command asks it again.',
+    ],
+    arguments: [ID],
+    flags: NODE_FLAGS,
+    examples: [{ line: 'tessera trade watch ID', does: 'Waits for the end of the trade.' }],
+    exits: {
+      1: 'the trade did not take place, or the node cannot be reached',
+      [UNKNOWN]: 'the node has not answered for ten minutes: the result of the trade is not known',
+    },
+  },
+  async run(args, context) {
+    const client = connect(args, context);
+    let before = '';
+    const look = async () => {
+      const trade = await client.call(getTrade, { params: { trade_id: args.positionals[0] ?? '' } });
+      if (trade.state !== before) {
+        before = trade.state;
+        context.stdout.write(args.has('json') ? `${stringifyExact(trade)}\n` : stateLine(trade));
+      }
+      return ENDS.has(trade.state) ? trade.state : undefined;
+    };
+    // A node that is not there from the start may not come.
+    const end =
+      (await look()) ??
+      (await lookUntil(look, context).catch((error) => {
+        if (!isTesseraError(error)) throw error;
+        const message = `${errorMessage(error)}; the result of the trade is not known: look again later`;
+        throw new ExitError(UNKNOWN, error.code, message);
+      }));
+    return end === 'done' ? 0 : 1;
+  },
+};
+
+function stateLine({ state, reason }: Trade): string {
+  return reason === null ? `${state}\n` : `${state}: ${printable(reason)}\n`;
+}
+
+const cancel: OwnCommand = {
+  spec: {
+    description: [
+      'Ends a trade, and releases what it reserved. If this wallet has already sent its half, its inputs are first ' +
+        'paid back to the wallet. Until a block has that, the trade is `cancelling` and may still take place.',
+    ],
+    arguments: [ID],
+    flags: [...NODE_FLAGS, YES_FLAG],
+    examples: [{ line: 'tessera trade cancel ID', does: 'Asks, then cancels.' }],
+    again: 'look at it with tessera trade list, and run the command again if needed',
+    exits: ASKING_NODE_EXITS,
+  },
+  async run(args, context) {
+    const [id = ''] = args.positionals;
+    const client = connect(args, context);
+    if (!args.has('yes')) await confirm(`Cancel the trade ${id}?`, context);
+    const trade = await client.call(cancelTrade, { params: { trade_id: id } });
+    return printed(args, context, trade, `${id} ${trade.state}`);
+  },
+};
 
 export const command: OwnCommand = group(
   'trade',
   [
-    ['offer', 'Offers tokens or items in exchange for others', () => import('./trade/offer.js')],
-    ['accept', 'Accepts an offer', () => import('./trade/accept.js')],
-    ['complete', 'Continues a trade with the file of the other party', () => import('./trade/complete.js')],
-    ['list', 'Lists the trades of the wallet, and received offers', () => import('./trade/list.js')],
-    ['watch', 'Shows the progress of a trade, until its end', () => import('./trade/watch.js')],
-    ['cancel', 'Cancels a trade', () => import('./trade/cancel.js')],
+    ['offer', 'Offers tokens or items in exchange for others', offer],
+    ['accept', 'Accepts an offer', accept],
+    ['complete', 'Continues a trade with the file of the other party', complete],
+    ['list', 'Lists the trades of the wallet, and received offers', list],
+    ['watch', 'Shows the progress of a trade, until its end', watch],
+    ['cancel', 'Cancels a trade', cancel],
   ],
   {
     description: [

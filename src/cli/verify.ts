@@ -14,7 +14,7 @@ import { type OwnCommand, type OwnSpec, printed, UsageError } from './command.js
 import { TIMEOUT_FLAG } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
-import { interruptible, startProgress } from './progress.js';
+import { interruptible, startProgress } from './output.js';
 
 /** A journal in etcd is in no database. */
 function databasesOf({ node, journal }: Config): readonly string[] {

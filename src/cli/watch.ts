@@ -8,7 +8,7 @@ import type { CliContext, OwnCommand, OwnSpec, ParsedArgs } from './command.js';
 import { withAdvice } from './command-client.js';
 import { printFailure } from './lifecycle.js';
 import { accessNode, nodeFlags, type WantedNode } from './node-access.js';
-import { interruptible } from './progress.js';
+import { interruptible } from './output.js';
 
 const spec: OwnSpec = {
   description: [

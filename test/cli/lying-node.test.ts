@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCli } from '../../src/cli/run.js';
-import { table } from '../../src/cli/wallet/table.js';
+import { table } from '../../src/cli/output.js';
 import { NodeClient } from '../../src/client/client.js';
 import { readEvents } from '../../src/client/events.js';
 import { createContext, type TestContext } from '../support/cli-context.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Level } from 'level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startProgress } from '../../src/cli/progress.js';
+import { startProgress } from '../../src/cli/output.js';
 import { runCli } from '../../src/cli/run.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { utf8 } from '../../src/lib/bytes.js';

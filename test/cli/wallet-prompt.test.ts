@@ -13,7 +13,7 @@ import { runNode } from '../../src/cli/start.js';
 import { parseAmount, showDisplay } from '../../src/cli/wallet/amounts.js';
 import { askSecret, confirm } from '../../src/cli/wallet/prompt.js';
 import { askNewPassphrase } from '../../src/cli/wallet/secrets.js';
-import { whileWaiting } from '../../src/cli/wallet/waiting.js';
+import { whileWaiting } from '../../src/cli/output.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createContext, noGroup, parseFor } from '../support/cli-context.js';

@@ -7,7 +7,7 @@ import { parseJsonFile } from '../../lib/json-file.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
 import { type OwnCommand, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
-import { checkGenesisText, factsJson, factsText } from './facts.js';
+import { checkGenesisText, factsJson, factsText } from './show.js';
 
 /** The file is public. */
 const MODE = 0o644;

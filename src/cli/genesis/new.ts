@@ -13,7 +13,7 @@ import { systemRandom } from '../../lib/random.js';
 import { type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
 import { parseAmount } from '../wallet/amounts.js';
-import { checkGenesisText, factsJson, factsText } from './facts.js';
+import { checkGenesisText, factsJson, factsText } from './show.js';
 
 /** The genesis file is public. */
 const GENESIS_MODE = 0o644;

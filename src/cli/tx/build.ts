@@ -11,12 +11,9 @@ import { integerFlag, type OwnCommand, type ParsedArgs, UsageError } from '../co
 import { addressOrDev } from '../dev-account.js';
 import { parseAmount, parseCount } from '../wallet/amounts.js';
 import { NODE_EXITS } from '../wallet/connection.js';
-import { type Draft, type DraftInput, draftFault, draftText, outPointName } from './draft.js';
-import { MEMPOOL_FLAGS } from './mempool-node.js';
-import { STORAGE_FLAG, UNPROVEN_FLAG, withProofs } from './previous.js';
-import { GENESIS_FLAG } from './proven.js';
-import { summaryOf } from './summary.js';
-import { readUnspent } from './unspent.js';
+import { type Draft, type DraftInput, draftFault, draftText, outPointName, summaryOf } from './draft.js';
+import { MEMPOOL_FLAGS, readUnspent } from './mempool-node.js';
+import { GENESIS_FLAG, STORAGE_FLAG, UNPROVEN_FLAG, withProofs } from './previous.js';
 
 export const command: OwnCommand = {
   spec: {

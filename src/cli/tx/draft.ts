@@ -5,7 +5,7 @@
  * input that holds more than is said loses the rest to whoever adds a fee.
  */
 
-import { addressOf, addressVersionOf, isPayableAddress } from '../../chain/address.js';
+import { addressOf, addressVersionOf, BURN_ADDRESS, isPayableAddress } from '../../chain/address.js';
 import { withFixedHash } from '../../chain/assets.js';
 import { assemble } from '../../chain/builders.js';
 import { decodeTransaction, encodeTransaction } from '../../chain/codec.js';
@@ -33,8 +33,12 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
 import { prettyExact, stringifyExact } from '../../lib/json.js';
 import { parseJsonFile } from '../../lib/json-file.js';
-import { printableJson } from '../../lib/printable.js';
+import { printable, printableJson } from '../../lib/printable.js';
 import { nameOfAsset, unspentFault } from '../../wallet/coins/unspent.js';
+import { type CliContext, UsageError } from '../command.js';
+import { readNamedOrInput, STANDARD } from '../named-file.js';
+import { showAmount } from '../wallet/amounts.js';
+import { isInteractive } from '../wallet/prompt.js';
 
 const KIND = 'tessera-transaction';
 const FORMAT = 2;
@@ -252,4 +256,58 @@ function broken(message: string): Verdict {
 
 function malformed(message: string): TesseraError {
   return new TesseraError('malformed_transaction', message);
+}
+
+export const STDIN = STANDARD;
+
+/** The text of the file, or of standard input for `-`. A terminal is no file. */
+export async function readInput(file: string, context: CliContext): Promise<string> {
+  if (file === STDIN && isInteractive(context)) {
+    throw new UsageError('name a FILE, or give the transaction on standard input');
+  }
+  return readNamedOrInput(file, context.stdin);
+}
+
+/** Name of the file in messages. */
+export function nameOf(file: string): string {
+  return file === STDIN ? 'the standard input' : file;
+}
+
+interface Known {
+  /** Addresses of whoever reads this. Nothing else may be called change: anybody can add an input of their own. */
+  readonly own?: ReadonlySet<string>;
+  /** Nothing proves what these hold. */
+  readonly unproven?: readonly DraftInput[];
+}
+
+/** Lines that end in a line end. Without `own` nothing is called change. */
+export function summaryOf(draft: Draft, { own, unproven = [] }: Known = {}): string {
+  const { inputs, outputs } = draft;
+  const sources = new Set(inputs.map(({ address }) => address));
+  const open = unsigned(draft).length;
+  const state = open === 0 ? transactionHash(transactionOf(draft)) : `${open} of ${inputs.length} inputs to be signed`;
+  const lines = [
+    `transaction  ${state}`,
+    ...inputs.map((input) => {
+      const { outPoint, address, value } = input;
+      const whose = own === undefined || own.has(address) ? '' : ': NOT YOURS, its key was not given';
+      const mark = unproven.includes(input) ? ': NOT PROVEN, it may hold more' : '';
+      return `  spends     ${shownAmount(value)} of ${address} (${outPointName(outPoint)})${whose}${mark}`;
+    }),
+    ...outputs.map(({ value, scriptPublicKey, locktime }) => {
+      const to = scriptPublicKey ?? '';
+      const later = locktime === 0n ? '' : `, spendable from block ${locktime} on`;
+      if (to === BURN_ADDRESS) return `  burns      ${shownAmount(value)}: nobody can spend it ever again`;
+      const isSource = own === undefined && sources.has(to) ? ', where an input comes from' : '';
+      return `  ${own?.has(to) ? 'returns' : 'pays   '}    ${shownAmount(value)} to ${to}${isSource}${later}`;
+    }),
+    '  fee        none',
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+function shownAmount(value: Asset): string {
+  return value.kind === 'token'
+    ? showAmount(value.amount)
+    : `${value.amount} items of ${value.genesisHash ?? 'their own'}`;
 }

@@ -6,18 +6,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryBlockchainEntries } from '../../api/routes/storage/operations.js';
 import { TX_HASH_LENGTH } from '../../chain/constants.js';
+import type { Genesis } from '../../chain/genesis.js';
 import { transactionHash } from '../../chain/hash.js';
 import { parseTransaction } from '../../chain/json-read.js';
 import type { Transaction } from '../../chain/types.js';
 import type { NodeClient } from '../../client/client.js';
+import { devAccounts } from '../../config/dev-accounts.js';
+import { loadConfig } from '../../config/load.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
+import { readGenesis } from '../../node/genesis-file.js';
+import { unspentFault } from '../../wallet/coins/unspent.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { configInput } from '../config-flags.js';
 import { checkUrl, connect, publicClient } from '../node-access.js';
-import { type Draft, draftFault, outPointName } from './draft.js';
+import { type Draft, type DraftInput, draftFault, outPointName } from './draft.js';
 import { connectToMempool } from './mempool-node.js';
-import { unprovenInputs } from './proven.js';
 
 /** Transactions of one answer: eight of the largest size fit. */
 const PER_ANSWER = 8;
@@ -119,4 +124,48 @@ function transactionsIn(answer: unknown): readonly Transaction[] {
       return [];
     }
   });
+}
+
+export const GENESIS_FLAG: FlagSpec = {
+  name: 'genesis',
+  value: 'FILE',
+  description:
+    'The genesis file of the network, for the amounts of outputs of block 0. Default: that of the given configuration.',
+};
+
+/**
+ * The inputs of which nothing proves what they hold: neither a transaction in the file nor the genesis file has made them. Those of
+ * the accounts of `tessera dev` need no proof: their keys are published. Throws `malformed_transaction` when the genesis file says
+ * something else, and `invalid_config` when it cannot be read.
+ */
+export async function unprovenInputs(
+  { inputs, previous }: Draft,
+  args: ParsedArgs,
+  context: CliContext,
+): Promise<readonly DraftInput[]> {
+  const without = inputs.filter(({ outPoint }) => !previous.has(outPoint.tHash));
+  if (without.length === 0) return [];
+  const published = publishedAddresses();
+  const open = without.filter(({ address }) => !published.has(address));
+  const genesis = open.length === 0 ? undefined : await namedGenesis(args, context);
+  return open.filter((input) => {
+    const maker = genesis?.transactions.get(input.outPoint.tHash);
+    if (maker === undefined) return true;
+    assertSound(unspentFault(input, maker));
+    return false;
+  });
+}
+
+function publishedAddresses(): ReadonlySet<string> {
+  const { accounts, user, miner } = devAccounts();
+  return new Set([...accounts, user, miner].map(({ address }) => address));
+}
+
+/** Genesis file of the flag, or of a named configuration: a file that merely lies there may have come with the transaction. */
+async function namedGenesis(args: ParsedArgs, context: CliContext): Promise<Genesis | undefined> {
+  const file = args.value(GENESIS_FLAG.name);
+  if (file !== undefined) return readGenesis(file);
+  const input = configInput(args, context);
+  if (input.file === undefined && context.env.TESSERA_CONFIG === undefined) return undefined;
+  return readGenesis(loadConfig(input).config.network.genesisFile);
 }

@@ -7,14 +7,22 @@ import { assertSound } from '../../lib/fault.js';
 import { stringifyExact } from '../../lib/json.js';
 import { ExitError, type OwnCommand, UsageError } from '../command.js';
 import { stillUnknown } from '../look-again.js';
+import { whileWaiting } from '../output.js';
 import { YES_FLAG } from '../wallet/connection.js';
 import { ASKING_EXITS, confirm, isInteractive } from '../wallet/prompt.js';
-import { whileWaiting } from '../wallet/waiting.js';
-import { type Draft, outPointName, parseDraft, signatureFault, transactionOf, unsigned } from './draft.js';
-import { nameOf, readInput, STDIN } from './input.js';
-import { connectToMempool, MEMPOOL_FLAGS } from './mempool-node.js';
-import { statusesNow, submit, waitForBlock } from './submit.js';
-import { summaryOf } from './summary.js';
+import {
+  type Draft,
+  nameOf,
+  outPointName,
+  parseDraft,
+  readInput,
+  STDIN,
+  signatureFault,
+  summaryOf,
+  transactionOf,
+  unsigned,
+} from './draft.js';
+import { connectToMempool, MEMPOOL_FLAGS, statusesNow, submit, waitForBlock } from './mempool-node.js';
 
 export const command: OwnCommand = {
   spec: {

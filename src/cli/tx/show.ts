@@ -3,10 +3,18 @@
 import { transactionHash } from '../../chain/hash.js';
 import { assertSound } from '../../lib/fault.js';
 import { type OwnCommand, printed } from '../command.js';
-import { outPointName, parseDraft, signatureFault, transactionOf, unsigned } from './draft.js';
-import { nameOf, readInput, STDIN } from './input.js';
-import { GENESIS_FLAG, unprovenInputs } from './proven.js';
-import { summaryOf } from './summary.js';
+import {
+  nameOf,
+  outPointName,
+  parseDraft,
+  readInput,
+  STDIN,
+  signatureFault,
+  summaryOf,
+  transactionOf,
+  unsigned,
+} from './draft.js';
+import { GENESIS_FLAG, unprovenInputs } from './previous.js';
 
 export const command: OwnCommand = {
   spec: {

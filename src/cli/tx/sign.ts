@@ -7,14 +7,24 @@ import { sign } from '../../crypto/ed25519.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import type { FlagSpec, OwnCommand } from '../command.js';
+import { warnOfTemporary } from '../output.js';
 import { YES_FLAG } from '../wallet/connection.js';
 import { ASKING_EXITS, confirm, isInteractive } from '../wallet/prompt.js';
-import { warnOfTemporary } from '../wallet/temporary.js';
-import { type Draft, type DraftInput, draftText, outPointName, parseDraft, signatureFault, unsigned } from './draft.js';
-import { nameOf, readInput, STDIN } from './input.js';
+import {
+  type Draft,
+  type DraftInput,
+  draftText,
+  nameOf,
+  outPointName,
+  parseDraft,
+  readInput,
+  STDIN,
+  signatureFault,
+  summaryOf,
+  unsigned,
+} from './draft.js';
 import { findKeys, KEY_FLAGS } from './keys.js';
-import { GENESIS_FLAG, unprovenInputs } from './proven.js';
-import { summaryOf } from './summary.js';
+import { GENESIS_FLAG, unprovenInputs } from './previous.js';
 
 const TRUST_FLAG: FlagSpec = {
   name: 'trust-amounts',

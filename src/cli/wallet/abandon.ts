@@ -2,8 +2,8 @@
 
 import { abandonPayment } from '../../api/routes/wallet/operations.js';
 import { type OwnCommand, printed } from '../command.js';
-import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
-import { ASKING_EXITS, confirm } from './prompt.js';
+import { ASKING_NODE_EXITS, connect, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { confirm } from './prompt.js';
 
 export const command: OwnCommand = {
   spec: {
@@ -17,10 +17,7 @@ export const command: OwnCommand = {
     flags: [...NODE_FLAGS, YES_FLAG],
     examples: [{ line: 'tessera wallet abandon HASH', does: 'Asks, then gives the payment up.' }],
     again: 'look at tessera wallet history, or run the same command again',
-    exits: {
-      ...NODE_EXITS,
-      ...ASKING_EXITS,
-    },
+    exits: ASKING_NODE_EXITS,
   },
   async run(args, context) {
     const [hash = ''] = args.positionals;

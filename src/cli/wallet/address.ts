@@ -10,7 +10,7 @@ export const command: OwnCommand = {
       'Asks the node for a new address and prints it. The wallet keeps every address for ever. Use a new one for ' +
         'each payer.',
     ],
-    flags: [...NODE_FLAGS],
+    flags: NODE_FLAGS,
     examples: [{ line: 'tessera wallet address', does: 'Prints a new address of the user node on this machine.' }],
     again: 'run the command again: the wallet keeps every address that it makes',
     exits: NODE_EXITS,

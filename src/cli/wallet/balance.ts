@@ -3,11 +3,10 @@
 import type { Result } from '../../api/operation.js';
 import { getWallet } from '../../api/routes/wallet/operations.js';
 import { type OwnCommand, printed } from '../command.js';
+import { right, table, warnOfTemporary } from '../output.js';
 import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { balanceOfDev, DEV_ACCOUNT_FLAG } from './dev-funds.js';
-import { right, table } from './table.js';
-import { warnOfTemporary } from './temporary.js';
 
 type WalletInfo = Result<typeof getWallet>;
 

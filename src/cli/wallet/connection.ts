@@ -6,6 +6,7 @@ import type { CliContext, FlagSpec, ParsedArgs } from '../command.js';
 import { type CommandClient, TIMEOUT_FLAG } from '../command-client.js';
 import { CONFIG_FLAGS } from '../config-flags.js';
 import { connect as connectTo, nodeConfig, nodeFlags, type WantedNode } from '../node-access.js';
+import { ASKING_EXITS } from './prompt.js';
 
 const ROLE = 'The node whose wallet it is: user (the default) or miner.';
 
@@ -31,6 +32,9 @@ export const YES_FLAG: FlagSpec = { name: 'yes', short: 'y', description: 'Asks 
 export const NODE_EXITS: Readonly<Record<number, string>> = {
   1: 'failed: the node refused, or cannot be reached',
 };
+
+/** The same, of those that ask before they act. */
+export const ASKING_NODE_EXITS = { ...NODE_EXITS, ...ASKING_EXITS };
 
 const WALLET_NODE: WantedNode = {
   roles: WALLET_ROLES,

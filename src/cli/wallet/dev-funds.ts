@@ -10,17 +10,13 @@ import { type CliContext, type FlagSpec, type ParsedArgs, printed, UsageError } 
 import { devAccount } from '../dev-account.js';
 import { stillUnknown } from '../look-again.js';
 import { IDEMPOTENCY_KEY_FLAG } from '../once.js';
+import { right, table, whileWaiting } from '../output.js';
 import { chooseInputs, draftOf } from '../tx/build.js';
-import { transactionOf } from '../tx/draft.js';
-import { connectToMempool } from '../tx/mempool-node.js';
+import { summaryOf, transactionOf } from '../tx/draft.js';
+import { connectToMempool, submit, unspentOf, waitForBlock } from '../tx/mempool-node.js';
 import { signWith } from '../tx/sign.js';
-import { submit, waitForBlock } from '../tx/submit.js';
-import { summaryOf } from '../tx/summary.js';
-import { unspentOf } from '../tx/unspent.js';
 import { showDisplay } from './amounts.js';
 import { confirm } from './prompt.js';
-import { right, table } from './table.js';
-import { whileWaiting } from './waiting.js';
 
 export const DEV_ACCOUNT_FLAG: FlagSpec = {
   name: 'dev-account',

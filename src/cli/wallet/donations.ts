@@ -2,8 +2,8 @@
 
 import { getDonationRequests } from '../../api/routes/user/operations.js';
 import { integerFlag, type OwnCommand, printed } from '../command.js';
+import { table } from '../output.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
-import { table } from './table.js';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1_000;

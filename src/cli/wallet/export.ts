@@ -5,9 +5,9 @@ import { exportKeypairs } from '../../api/routes/wallet/operations.js';
 import { stringifyExact } from '../../lib/json.js';
 import { type OwnCommand, printed, UsageError } from '../command.js';
 import { STANDARD, writeNewFile } from '../named-file.js';
-import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
-import { ASKING_EXITS, checkMayAsk, confirm } from './prompt.js';
-import { warnOfTemporaryPairs } from './temporary.js';
+import { warnOfTemporaryPairs } from '../output.js';
+import { ASKING_NODE_EXITS, connect, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { checkMayAsk, confirm } from './prompt.js';
 
 /** Readable by its owner only. */
 const FILE_MODE = 0o600;
@@ -23,10 +23,7 @@ export const command: OwnCommand = {
     arguments: [{ name: 'FILE', required: true, description: 'The file to create; - for standard output.' }],
     flags: [...NODE_FLAGS, YES_FLAG],
     examples: [{ line: 'tessera wallet export keys.json', does: 'Asks, then writes keys.json.' }],
-    exits: {
-      ...NODE_EXITS,
-      ...ASKING_EXITS,
-    },
+    exits: ASKING_NODE_EXITS,
   },
   async run(args, context) {
     const [file = STANDARD] = args.positionals;

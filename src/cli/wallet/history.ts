@@ -8,9 +8,9 @@ import { printable } from '../../lib/printable.js';
 import { MOVEMENT_DIRECTIONS, MOVEMENT_KINDS, PAYMENT_STATES } from '../../wallet/service.js';
 import { type CliContext, integerFlag, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { STANDARD, writeNewFile } from '../named-file.js';
+import { right, table } from '../output.js';
 import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
-import { right, table } from './table.js';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 10_000_000;

@@ -12,12 +12,11 @@ import { parseExactJson } from '../../lib/json.js';
 import { checkPair } from '../../wallet/keys/key-ring.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { readNamedOrInput } from '../named-file.js';
-import { startProgress } from '../progress.js';
+import { startProgress, warnOfTemporaryPairs } from '../output.js';
 import { connect, NODE_FLAGS } from './connection.js';
 import { originalPairs } from './original-wallet.js';
 import { askSecret } from './prompt.js';
 import { givenSecret, type SecretSource, secretFlag } from './secrets.js';
-import { warnOfTemporaryPairs } from './temporary.js';
 
 const ORIGINAL: SecretSource = {
   flag: 'original-passphrase-file',

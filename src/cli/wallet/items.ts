@@ -6,8 +6,8 @@ import type { NodeClient } from '../../client/client.js';
 import { isTesseraError } from '../../lib/errors.js';
 import { type OwnCommand, printed } from '../command.js';
 import { checkUrl, publicClient } from '../node-access.js';
+import { right, table } from '../output.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
-import { right, table } from './table.js';
 
 type Item = Awaited<ReturnType<typeof read>>[number];
 

@@ -3,8 +3,8 @@
 import { getWalletLabels, setWalletLabels } from '../../api/routes/wallet/history-operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
 import { type OwnCommand, printed } from '../command.js';
+import { table } from '../output.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
-import { table } from './table.js';
 
 export const command: OwnCommand = {
   spec: {
@@ -17,7 +17,7 @@ export const command: OwnCommand = {
       { name: 'NAME', required: false, description: 'An address, or the hash of a transaction.' },
       { name: 'TEXT', required: false, description: 'The label, up to 256 bytes.' },
     ],
-    flags: [...NODE_FLAGS],
+    flags: NODE_FLAGS,
     examples: [
       { line: 'tessera wallet label', does: 'Lists all labels.' },
       { line: "tessera wallet label ADDRESS 'our landlord'", does: 'Labels an address.' },

@@ -7,12 +7,12 @@ import { systemRandom } from '../../lib/random.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { newWords, type WalletWords, WORD_COUNTS, type WordCount, wordsText } from '../../wallet/keys/words.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
+import { whileWaiting } from '../output.js';
 import { ROLE_FLAGS } from './connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
 import { INTERRUPTED, isShown } from './prompt.js';
 import { PASSPHRASE, secretFlag } from './secrets.js';
-import { showAndConfirm, wordTable } from './show-words.js';
-import { whileWaiting } from './waiting.js';
+import { showAndConfirm, wordTable } from './words.js';
 
 export const command: OwnCommand = {
   spec: {

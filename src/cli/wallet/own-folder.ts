@@ -16,11 +16,17 @@ import type { WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
 import { configInput } from '../config-flags.js';
-import { passphraseSource } from './configured-passphrase.js';
 import { walletConfig } from './connection.js';
 import { isInteractive } from './prompt.js';
-import { askNewPassphrase, askNewSecret, givenSecret, PASSPHRASE, type SecretSource } from './secrets.js';
-import { needsPassphrase } from './start-passphrase.js';
+import {
+  askNewPassphrase,
+  askNewSecret,
+  givenSecret,
+  needsPassphrase,
+  PASSPHRASE,
+  passphraseSource,
+  type SecretSource,
+} from './secrets.js';
 
 const EXTRA_WORD: SecretSource = {
   flag: 'extra-word-file',

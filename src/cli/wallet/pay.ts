@@ -23,13 +23,12 @@ import type { CommandClient } from '../command-client.js';
 import { addressOrDev, devWarning } from '../dev-account.js';
 import { lookUntil, stillUnknown } from '../look-again.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG } from '../once.js';
+import { warnOfTemporary, whileWaiting } from '../output.js';
 import { parseAmount, parseCount, showAmount } from './amounts.js';
-import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { ASKING_NODE_EXITS, connect, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { DEV_ACCOUNT_FLAG, payFromDev } from './dev-funds.js';
-import { ASKING_EXITS, askSecret, checkMayAsk, confirm } from './prompt.js';
+import { askSecret, checkMayAsk, confirm } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
-import { warnOfTemporary } from './temporary.js';
-import { whileWaiting } from './waiting.js';
 
 interface Order {
   readonly kind: 'address' | 'ip';
@@ -82,10 +81,7 @@ export const command: OwnCommand = {
       },
     ],
     again: 'the message says how to repeat it safely; or it was made, but whether a block has it is not known',
-    exits: {
-      ...NODE_EXITS,
-      ...ASKING_EXITS,
-    },
+    exits: ASKING_NODE_EXITS,
   },
   async run(args, context) {
     const order = readOrder(args);

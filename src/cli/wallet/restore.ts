@@ -28,10 +28,9 @@ import {
 import { TIMEOUT_FLAG } from '../command-client.js';
 import { readNamed, readNamedOrInput } from '../named-file.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from '../node-access.js';
-import { withProgress } from '../progress.js';
+import { withProgress } from '../output.js';
 import { showAmount } from './amounts.js';
-import { takeBlocks } from './chain-blocks.js';
-import { type ChainSearchModules, type ChainSearchResult, searchChain } from './chain-search.js';
+import { type ChainSearchModules, type ChainSearchResult, searchChain, takeBlocks } from './chain-search.js';
 import { ROLE_FLAGS, YES_FLAG } from './connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
 import type { Patience } from './patient-reader.js';

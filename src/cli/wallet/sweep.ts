@@ -8,13 +8,12 @@ import { stringifyExact } from '../../lib/json.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
+import { whileWaiting } from '../output.js';
 import { showAmount } from './amounts.js';
-import { connect, NODE_EXITS, NODE_FLAGS, YES_FLAG } from './connection.js';
+import { ASKING_NODE_EXITS, connect, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { folderConfig, withFolder } from './own-folder.js';
-import { ASKING_EXITS, checkMayAsk, confirm } from './prompt.js';
-import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
-import { needsPassphrase } from './start-passphrase.js';
-import { whileWaiting } from './waiting.js';
+import { checkMayAsk, confirm } from './prompt.js';
+import { needsPassphrase, PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
 interface Swept {
   /** Hashes of the transactions. */
@@ -44,10 +43,7 @@ export const command: OwnCommand = {
       { line: 'tessera wallet sweep --data /var/lib/tessera/user', does: 'Asks, then makes the transactions.' },
     ],
     again: 'run the same command again: nothing is moved twice',
-    exits: {
-      ...NODE_EXITS,
-      ...ASKING_EXITS,
-    },
+    exits: ASKING_NODE_EXITS,
   },
   async run(args, context) {
     checkMayAsk(args, context, 'pays');

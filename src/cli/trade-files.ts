@@ -1,18 +1,19 @@
-/** Reads trades from the command line, and shows them. */
+/** Reads assets and documents of trades from the command line, and hands over the documents that steps of a trade make. */
 
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import type { Result } from '../../api/operation.js';
-import type { getTrade } from '../../api/routes/wallet/trade-operations.js';
-import { writeFileDurable } from '../../db/write-file-durable.js';
-import { utf8 } from '../../lib/bytes.js';
-import { errorMessage } from '../../lib/errors.js';
-import { parseJsonFile } from '../../lib/json-file.js';
-import { printable, printableJson } from '../../lib/printable.js';
-import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
-import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
-import { writeNewFile } from '../named-file.js';
-import { parseAmount, parseCount, showAmount } from '../wallet/amounts.js';
+import type { Result } from '../api/operation.js';
+import type { getTrade } from '../api/routes/wallet/trade-operations.js';
+import { writeFileDurable } from '../db/write-file-durable.js';
+import { utf8 } from '../lib/bytes.js';
+import { errorMessage } from '../lib/errors.js';
+import { stringifyExact } from '../lib/json.js';
+import { parseJsonFile } from '../lib/json-file.js';
+import { printable, printableJson } from '../lib/printable.js';
+import { MAX_DOCUMENT_FILE, readBoundedText } from '../lib/read-bounded.js';
+import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
+import { writeNewFile } from './named-file.js';
+import { parseAmount, parseCount, showAmount } from './wallet/amounts.js';
 
 export type Trade = Result<typeof getTrade>;
 type Asset = Trade['give'];
@@ -48,42 +49,47 @@ export async function readDocumentFile(file: string): Promise<Record<string, str
   throw new UsageError(`${file} holds no document of a trade`);
 }
 
-/** Destination of the document for the other party: the file of --out, which is made before anything is done, or standard output. */
-export interface HandOver {
-  /** Writes the document; null when there is none for the other party. */
-  give(document: object | null): Promise<void>;
-}
+/**
+ * Shows what a step has made of the trade, and gives its document for the other party, if there is one, to the file of --out, else to
+ * standard output. Without --out it is shown only when `isForHand`: no link has taken it there. With --json the trade has it.
+ */
+type HandOver = (trade: Trade, document: object | null, isForHand: boolean) => Promise<number>;
 
 /**
  * Makes the file of --out, does the work, and removes the file when nothing came into it. Throws `UsageError` when it exists, and
  * `invalid_request` when it cannot be made: then nothing was done.
  */
-export async function withOut<T>(
+export async function withOut(
   args: ParsedArgs,
   { stdout, stderr }: CliContext,
-  work: (out: HandOver) => Promise<T>,
-): Promise<T> {
+  work: (handOver: HandOver) => Promise<number>,
+): Promise<number> {
   const file = args.value(OUT_FLAG.name);
-  const show = (document: object): unknown => stdout.write(`${printableJson(JSON.stringify(document, null, 2))}\n`);
-  if (file === undefined) return work({ give: async (document) => void (document === null || show(document)) });
-  if (existsSync(file)) throw new UsageError(`${file} exists; name another file`);
-  await writeNewFile(file, '', FILE_MODE);
+  const isJson = args.has('json');
   let isGiven = false;
-  const give = async (document: object | null): Promise<void> => {
-    if (document === null) return;
+  const show = (document: object): unknown => stdout.write(`${printableJson(JSON.stringify(document, null, 2))}\n`);
+  const give = async (path: string, document: object): Promise<void> => {
     try {
-      await writeFileDurable(file, utf8(`${JSON.stringify(document, null, 2)}\n`), FILE_MODE);
+      await writeFileDurable(path, utf8(`${JSON.stringify(document, null, 2)}\n`), FILE_MODE);
       isGiven = true;
     } catch (error) {
       // The step is done: the document must not be lost. With --json it is in the trade.
-      if (!args.has('json')) show(document);
-      stderr.write(`warning: ${file} cannot be written (${errorMessage(error)}): the document is shown instead\n`);
+      if (!isJson) show(document);
+      stderr.write(`warning: ${path} cannot be written (${errorMessage(error)}): the document is shown instead\n`);
     }
   };
+  if (file !== undefined && existsSync(file)) throw new UsageError(`${file} exists; name another file`);
+  if (file !== undefined) await writeNewFile(file, '', FILE_MODE);
   try {
-    return await work({ give });
+    return await work(async (trade, document, isForHand) => {
+      if (isJson) stdout.write(`${stringifyExact(trade)}\n`);
+      if (document !== null && file !== undefined) await give(file, document);
+      else if (document !== null && isForHand && !isJson) show(document);
+      stderr.write(showTrade(trade));
+      return 0;
+    });
   } finally {
-    if (!isGiven) await rm(file, { force: true });
+    if (file !== undefined && !isGiven) await rm(file, { force: true });
   }
 }
 
@@ -98,7 +104,6 @@ function showTime(seconds: Trade['expires_at']): string {
   return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString();
 }
 
-/** Some lines about a trade. */
 export function showTrade({ trade_id: id, state, give, get, metadata, reason, expires_at: end }: Trade): string {
   return [
     `trade ${printable(id)}`,
