@@ -3,19 +3,19 @@
  * and calls `listen`; tests give it fakes and inject.
  */
 
-import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { ApiKeys } from './http/api-key.js';
+import { createRequestIds } from './http/arrival.js';
+import { answerClientError, answerExpectation, closeInTime, limitConnections } from './http/connections.js';
 import { ErrorAnswers } from './http/error-answers.js';
 import { RequestLog } from './http/request-log.js';
-import { createServer } from './http/server.js';
 import { addShared } from './http/shared.js';
-import { docsRoutes } from './openapi/docs.js';
-import { OPERATIONS } from './operations.js';
 import type { ApiModules, ApiOptions } from './options.js';
-import { pageRoutes } from './pages/pages.js';
+import { docsRoutes, pageRoutes } from './pages/pages.js';
 import { common } from './plugins/common.js';
 import { envelope } from './plugins/envelope.js';
-import { apiKeysOptions, apiOf, sitesOf } from './roles.js';
+import { apiKeysOptions, apiOf, OPERATIONS, sitesOf } from './roles.js';
 import { devRoutes } from './routes/dev/handlers.js';
 import { eventRoutes } from './routes/events/handlers.js';
 import { toolRoutes } from './routes/tools/handlers.js';
@@ -55,4 +55,56 @@ async function addRoutes(app: FastifyInstance, options: ApiOptions, modules: Api
   app.register(eventRoutes, { roles, modules });
   if (modules.pages !== undefined) app.register(pageRoutes, { sites: sitesOf(roles), files: modules.pages });
   app.register(docsRoutes, { files: modules.docs });
+}
+
+/** Maximum length of a path parameter; the HTTP parser limits the whole header to 16 KiB. */
+const MAX_PARAM_LENGTH = 16_384;
+/** Connections are checked for late requests this many times within the time limit, and at least every second. */
+const CHECKS_OF_TIMEOUT = 10;
+const MAX_CHECK_MS = 1_000;
+/** A connection without traffic is closed after this many times the time limit of a request. */
+const IDLE_FACTOR = 2;
+
+export function createServer(options: ApiOptions, modules: ApiModules, errors: ErrorAnswers): FastifyInstance {
+  const { limits, trustedProxies } = options.api;
+  const common = {
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    // Later than the time limit of a request, so that a late request still gets its answer.
+    connectionTimeout: IDLE_FACTOR * limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    forceCloseConnections: 'idle',
+    requestIdHeader: false,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    genReqId: createRequestIds(modules.random),
+    rewriteUrl,
+    clientErrorHandler: answerClientError,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: errors.onUnreadable,
+  } as const;
+  const timeouts = {
+    headersTimeout: limits.requestTimeoutMs,
+    // Fastify sets it later, and until then Node takes five minutes, than which the time above must not be longer.
+    requestTimeout: limits.requestTimeoutMs,
+    // By default, Node looks for late requests every 30 s.
+    connectionsCheckingInterval: Math.min(MAX_CHECK_MS, limits.requestTimeoutMs / CHECKS_OF_TIMEOUT),
+    // `access` answers in place of Node, whose answer has no body.
+    requireHostHeader: false,
+  };
+  const made =
+    options.tls === undefined
+      ? Fastify({ ...common, http: timeouts })
+      : Fastify({ ...common, https: { ...options.tls, ...timeouts } });
+  const app = made as unknown as FastifyInstance;
+  limitConnections(app.server, limits.connectionsPerAddress);
+  closeInTime(app, modules.clock);
+  app.server.on('checkExpectation', answerExpectation);
+  return app;
+}
+
+/** `%3A` equals `:` in a path (decision H5), but not for the router. */
+function rewriteUrl(request: IncomingMessage): string {
+  const url = request.url ?? '/';
+  return url.includes('%3') ? url.replaceAll(/%3[Aa]/g, ':') : url;
 }

@@ -5,10 +5,11 @@ import type { ApiKeysOptions } from './http/api-key.js';
 import type { Operation } from './operation.js';
 import type { ApiOptions, ApiPlugin } from './options.js';
 import { SITES, type Site } from './pages/page-paths.js';
-import { holdingOperations } from './routes/chain/holding-operations.js';
-import { chainOperations } from './routes/chain/operations.js';
+import { chainOperations, holdingOperations } from './routes/chain/operations.js';
+import { commonOperations } from './routes/common/operations.js';
 import {
   type EnvelopeOperation,
+  envelopeOperations,
   mempoolEnvelopes,
   postCreateItemAsset,
   storageEnvelopes,
@@ -16,19 +17,18 @@ import {
 import {
   minerEnvelopes,
   type OlderOperation,
+  olderWalletOperations,
   poolEnvelopes,
   userEnvelopes,
   walletEnvelopes,
 } from './routes/envelope/wallet-operations.js';
+import { eventOperations } from './routes/events/operations.js';
 import { createItem, mempoolOperations } from './routes/mempool/operations.js';
 import { miningOperations } from './routes/mining/operations.js';
 import { storageOperations } from './routes/storage/operations.js';
 import { toolOperations } from './routes/tools/operations.js';
 import { userOperations } from './routes/user/operations.js';
-import { walletBackupOperations } from './routes/wallet/backup-operations.js';
-import { walletHistoryOperations } from './routes/wallet/history-operations.js';
-import { walletItemOperations } from './routes/wallet/item-operations.js';
-import { walletOperations } from './routes/wallet/operations.js';
+import { walletBackupOperations, walletHistoryOperations, walletOperations } from './routes/wallet/operations.js';
 import { walletTradeOperations } from './routes/wallet/trade-operations.js';
 
 export interface RoleApi {
@@ -49,7 +49,6 @@ const WALLET = [
   createItem,
   ...walletOperations,
   ...walletHistoryOperations,
-  ...walletItemOperations,
   ...walletTradeOperations,
   ...walletBackupOperations,
 ] as const;
@@ -104,4 +103,33 @@ export function sitesOf(roles: readonly NodeRole[]): readonly Site[] {
 /** The rules for protected routes. */
 export function apiKeysOptions(roles: readonly NodeRole[], api: ApiOptions['api']): ApiKeysOptions {
   return { ...api, open: roles.flatMap((role) => apiOf(role).open?.(api) ?? []).map(({ id }) => id) };
+}
+
+type Groups =
+  | typeof commonOperations
+  | (typeof ROLE_APIS)[NodeRole]['operations']
+  | typeof eventOperations
+  | typeof envelopeOperations
+  | typeof olderWalletOperations;
+export type KnownOperation = Groups[number];
+
+/** Each once, although several roles may serve it. */
+export const OPERATIONS: readonly KnownOperation[] = [
+  ...new Set([
+    ...commonOperations,
+    ...NODE_ROLES.flatMap((role): readonly KnownOperation[] => ROLE_APIS[role].operations),
+    ...eventOperations,
+    ...envelopeOperations,
+    ...olderWalletOperations,
+  ]),
+];
+
+/** The operations of a role, or of several at one address; for `toolingEverywhere` see decision V23. */
+export function operationsOf(roles: NodeRole | readonly NodeRole[], toolingEverywhere = false): readonly Operation[] {
+  const all: readonly Operation[] = OPERATIONS;
+  const wanted = [roles].flat();
+  return all.filter(
+    (operation) =>
+      rolesOf(operation).some((role) => wanted.includes(role)) || (toolingEverywhere && operation.tooling === true),
+  );
 }

@@ -3,10 +3,10 @@
 import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { OverloadGuard } from '../../src/api/http/access.js';
 import { limitConnections } from '../../src/api/http/connections.js';
-import { OverloadGuard } from '../../src/api/http/overload-guard.js';
 import { RequestLog } from '../../src/api/http/request-log.js';
-import { operationsOf } from '../../src/api/operations.js';
+import { operationsOf } from '../../src/api/roles.js';
 import type { Logger } from '../../src/lib/logger.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { noMetrics } from '../../src/observability/metrics.js';

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { streamPlaces } from '../../src/api/routes/events/event-streams.js';
+import { streamPlaces } from '../../src/api/routes/events/handlers.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { limitedGroup } from '../../src/lib/ip-address.js';
 import { API_KEY, type AppSetup, LIMITS, openApp, send } from '../support/api/app.js';

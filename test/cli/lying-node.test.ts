@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runCli } from '../../src/cli/run.js';
 import { table } from '../../src/cli/output.js';
+import { runCli } from '../../src/cli/run.js';
 import { NodeClient } from '../../src/client/client.js';
 import { readEvents } from '../../src/client/events.js';
 import { createContext, type TestContext } from '../support/cli-context.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { OverloadGuard } from '../../src/api/http/overload-guard.js';
+import { OverloadGuard } from '../../src/api/http/access.js';
 import { errorMessage } from '../../src/lib/errors.js';
 import { ManualClock } from './manual-clock.js';
 

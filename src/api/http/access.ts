@@ -1,18 +1,17 @@
 /** The hook that refuses a request before its body is read: for its Host header, under overload, or without an API key (decision H3). */
 
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Clock } from '../../lib/clock.js';
-import { isTesseraError } from '../../lib/errors.js';
-import { addressGroup } from '../../lib/ip-address.js';
+import type { Clock, Timer } from '../../lib/clock.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 import type { PassphraseCaller } from '../../wallet/service.js';
 import type { Operation } from '../operation.js';
+import { AddressTally } from './address-tally.js';
 import type { ApiKeys, Caller } from './api-key.js';
 import { clientAddress } from './client-address.js';
-import { checkHostHeader, OwnNames } from './host-header.js';
-import { KeyGuesses } from './key-guesses.js';
-import { OverloadGuard } from './overload-guard.js';
-import { type AllowedOrigins, needsPreflight } from './web-pages.js';
+import { type AllowedOrigins, isStrangeHost, needsPreflight } from './web-pages.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -84,4 +83,133 @@ function callerOf({ headers, method, socket }: FastifyRequest): Caller {
     preflighted: method === 'PUT' || needsPreflight(headers),
     forwarded: headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined,
   };
+}
+
+/** Wrong keys that an address may send in a window. */
+const MAX_FAILURES = 20;
+const WINDOW_MS = 60_000;
+
+/**
+ * Slows down guessing of API keys, whether `api.rate_limit` is on or not: after too many wrong keys, an address is refused
+ * for a while. Others are not affected. Over loopback a valid key is still accepted, because behind a proxy that
+ * `api.trusted_proxies` does not name, all clients share that address.
+ */
+class KeyGuesses {
+  readonly #failures: AddressTally;
+
+  constructor(clock: Clock) {
+    this.#failures = new AddressTally(WINDOW_MS, clock);
+  }
+
+  /** Throws `rate_limited` when the address must wait before its next attempt. */
+  assertMayTry(address: string): void {
+    if (!isLoopback(address)) this.#assertBelow(address);
+  }
+
+  /** Counts a wrong key. Throws `rate_limited`, in place of the usual refusal, when there are too many. */
+  failed(address: string): void {
+    this.#assertBelow(address);
+    this.#failures.add(address, 1);
+  }
+
+  #assertBelow(address: string): void {
+    const { amount, seconds } = this.#failures.of(address);
+    if (amount < MAX_FAILURES) return;
+    throw new TesseraError(
+      'rate_limited',
+      `${MAX_FAILURES} wrong API keys came from your address: wait ${seconds} s.`,
+      { details: { retryAfter: seconds } },
+    );
+  }
+}
+
+/** Interval of the measurements, in ms. */
+const INTERVAL_MS = 100;
+/** A measurement that comes this many ms after its time counts as late. */
+const LATE_MS = 500;
+/** Requests are refused after this many late measurements in a row: a single one may be a garbage collection. */
+const LATE_TURNS = 3;
+
+/** Measures how late the event loop is. */
+export class OverloadGuard {
+  readonly #clock: Clock;
+  #lateTurns = 0;
+  #timer: Timer;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#timer = this.#measure();
+  }
+
+  /** Throws `overloaded` while the loop is behind. */
+  check(): void {
+    if (this.#lateTurns < LATE_TURNS) return;
+    throw new TesseraError('overloaded', 'The node is behind with its work; try again.');
+  }
+
+  stop(): void {
+    this.#timer.cancel();
+  }
+
+  #measure(): Timer {
+    const due = this.#clock.monotonic() + INTERVAL_MS;
+    return this.#clock.after(INTERVAL_MS, () => {
+      this.#lateTurns = this.#clock.monotonic() - due > LATE_MS ? this.#lateTurns + 1 : 0;
+      this.#timer = this.#measure();
+    });
+  }
+}
+
+/** Form of the Host header by RFC 9112 (3.2). */
+const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+const HOST_NAME = 'host';
+
+/**
+ * Throws `invalid_request` for a request that a proxy may understand to be for another host than this node does. Node itself
+ * refuses only one without Host, with an answer that has no body, and reads the first of two.
+ */
+function checkHostHeader({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
+  const { host } = headers;
+  if (host === undefined) {
+    if (httpVersionMinor === 0) return;
+    throw invalid('Send a Host header, as every request of HTTP/1.1 has.');
+  }
+  if (!HOST.test(host)) throw invalid('The Host header holds no host.');
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === HOST_NAME.length && name.toLowerCase() === HOST_NAME) count++;
+  }
+  if (count > 1) throw invalid('Send one Host header only.');
+}
+
+function invalid(message: string): TesseraError {
+  return new TesseraError('invalid_request', message);
+}
+
+/**
+ * The names under which a node that asks for no key answers at all, on routes that never need a key: not one that a
+ * stranger may have pointed at it (DNS rebinding), whose page would read the answer. On the other routes `ApiKeys` asks
+ * for a key in that case.
+ */
+class OwnNames {
+  readonly #cors: AllowedOrigins;
+  /** The last that passed: a client sends the same again and again, and to read one takes as long as all other checks. */
+  #known: string | undefined;
+
+  constructor(cors: AllowedOrigins) {
+    this.#cors = cors;
+  }
+
+  check(host: string | undefined): void {
+    if (host === undefined || host === this.#known) return;
+    if (isStrangeHost(host, this.#cors)) {
+      throw new TesseraError(
+        'unknown_host',
+        'This node asks for no API key, so it answers to addresses and to names of its own only: list the name that is in the Host ' +
+          'header in api.cors, as https://NAME.',
+      );
+    }
+    this.#known = host;
+  }
 }

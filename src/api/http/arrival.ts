@@ -5,9 +5,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { toHex } from '../../lib/bytes.js';
+import type { Random } from '../../lib/random.js';
 import type { Operation } from '../operation.js';
-import { setCommonHeaders } from './request-id.js';
 import type { RequestLog } from './request-log.js';
 
 /** Number of requests of a connection that may wait for the answers before them. */
@@ -61,4 +63,26 @@ class WorkInTurn {
       setImmediate(next);
     });
   }
+}
+
+const SANE = /^[A-Za-z0-9._:-]{1,128}$/;
+/** Random bytes in the ids, to tell two runs of a node apart. */
+const RUN_BYTES = 4;
+
+/** Returns a function that gives the id of a request: a valid `x-request-id`, else `<run>-<count>`. */
+export function createRequestIds(random: Random): (request: Pick<IncomingMessage, 'headers'>) => string {
+  const run = toHex(random.bytes(RUN_BYTES));
+  let count = 0;
+  return ({ headers }) => {
+    const given = headers['x-request-id'];
+    if (typeof given === 'string' && SANE.test(given)) return given;
+    count++;
+    return `${run}-${count.toString(36)}`;
+  };
+}
+
+/** Sets the headers that every answer has. */
+export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
 }

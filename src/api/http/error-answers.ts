@@ -8,13 +8,12 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Operation, takesHead } from '../operation.js';
-import { OPERATIONS } from '../operations.js';
-import { rolesOf } from '../roles.js';
+import { OPERATIONS, rolesOf } from '../roles.js';
 import { errorEnvelope } from '../routes/envelope/envelope.js';
+import { setCommonHeaders } from './arrival.js';
 import { drainBody } from './connections.js';
 import { JSON_MEDIA_TYPE } from './json.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf, publicError } from './problem.js';
-import { setCommonHeaders } from './request-id.js';
 import type { RequestLog } from './request-log.js';
 
 export interface ErrorModules {

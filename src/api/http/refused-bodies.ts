@@ -5,11 +5,13 @@
  * not name, all clients share that address.
  */
 
+import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Clock } from '../../lib/clock.js';
 import { type ErrorCode, TesseraError } from '../../lib/errors.js';
-import { isLoopback } from '../../lib/ip-address.js';
+import { addressGroup, isLoopback } from '../../lib/ip-address.js';
+import { WaitingLine } from '../../lib/waiting-line.js';
 import { AddressTally } from './address-tally.js';
 import { clientAddress } from './client-address.js';
 
@@ -73,5 +75,46 @@ class RefusedBodies {
 export const refusedBodies = fp<{ clock: Clock }>((app, { clock }, done) => {
   app.decorate('refusedBodies', new RefusedBodies(clock));
   app.decorateRequest('bodyBytes', 0);
+  done();
+});
+
+/** Smaller bodies are not counted. */
+const SMALL_BYTES = 4 * 1024;
+/** Maximum size of the bodies in progress, from parsing to the end of the answer. A single one may be larger. */
+const MAX_AT_WORK_BYTES = 4 * 1024 * 1024;
+/** The same for one address, except loopback: behind a proxy all requests come from there. */
+const MAX_AT_WORK_OF_ADDRESS = MAX_AT_WORK_BYTES / 2;
+/** Maximum size of the waiting bodies. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly bodyBudget: BodyBudget;
+  }
+}
+
+export class BodyBudget {
+  readonly #line = new WaitingLine({
+    total: [MAX_AT_WORK_BYTES],
+    share: [MAX_AT_WORK_OF_ADDRESS],
+    maxWaiting: MAX_WAITING_BYTES,
+    refuse: () =>
+      new TesseraError('overloaded', 'The node is processing too many large bodies; try again in a moment.'),
+  });
+
+  /**
+   * Undefined when a body of this size may be processed at once, else a promise that resolves when it may; it counts until its
+   * response is closed. Rejects with `overloaded` when too much is waiting already, `aborted` when the client disconnects.
+   */
+  take(bytes: number, response: Pick<ServerResponse, 'once'>, address: string): Promise<void> | undefined {
+    if (bytes < SMALL_BYTES) return undefined;
+    const place = this.#line.enter(addressGroup(address), bytes, { isLimited: !isLoopback(address) });
+    response.once('close', () => place.leave(new TesseraError('aborted', 'The client has disconnected.')));
+    return place.ready;
+  }
+}
+
+export const bodyBudget = fp((app, _options, done) => {
+  app.decorate('bodyBudget', new BodyBudget());
   done();
 });

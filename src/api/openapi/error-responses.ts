@@ -5,13 +5,11 @@
 
 import { STATUS_CODES } from 'node:http';
 import { ERROR_CODES, type ErrorCode, TesseraError } from '../../lib/errors.js';
-import { errorStatusesOf, PROBLEM_MEDIA_TYPE, problemOf } from '../http/problem.js';
+import { ApiProblem, errorStatusesOf, PROBLEM_MEDIA_TYPE, problemOf } from '../http/problem.js';
 import type { Operation } from '../operation.js';
 import { errorEnvelope } from '../routes/envelope/envelope.js';
 import { ErrorEnvelope } from '../routes/envelope/operations.js';
-import { ApiProblem } from '../schemas/problem.js';
-import type { Json, JsonObject } from './json-value.js';
-import type { SchemaSet } from './schema-set.js';
+import type { Json, JsonObject, SchemaSet } from './schema-set.js';
 
 /** Answers to what is no readable request, which every route may give, whatever its family. */
 const UNREADABLE: Readonly<Record<string, string>> = {

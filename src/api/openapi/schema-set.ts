@@ -3,7 +3,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import type { ApiLimits } from '../options.js';
-import { isObject, type Json, type JsonObject } from './json-value.js';
 
 export interface SchemaSetOptions {
   /** Roles that the document is for. */
@@ -101,4 +100,10 @@ function merged(schema: JsonObject, added: Json | undefined): JsonObject {
     return [name, isObject(before) ? merged(before, member) : member];
   });
   return { ...schema, ...words, properties: { ...known, ...Object.fromEntries(members) } };
+}
+export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [key: string]: Json };
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

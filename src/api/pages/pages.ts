@@ -5,6 +5,8 @@
 
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { isKnown } from '../http/answers.js';
+import { routeOf } from '../http/route.js';
+import { getDocs } from '../routes/common/operations.js';
 import type { PageFile, PageFiles } from './page-files.js';
 import { HOME, PAGE_PATHS, type Site } from './page-paths.js';
 
@@ -45,7 +47,7 @@ export interface PageRoutes {
 const PAGE = 'getPage';
 const ROOT = '/';
 
-export const IMMUTABLE = 'public, max-age=31536000, immutable';
+const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** A document is asked for each time, and answered with 304 while it is the same. */
 const REVALIDATED = 'no-cache';
 
@@ -78,7 +80,7 @@ export const pageRoutes: FastifyPluginCallback<PageRoutes> = (app, { sites, file
 export type Handle = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 /** The handler of a document. */
-export function documentOf(file: PageFile | undefined): Handle {
+function documentOf(file: PageFile | undefined): Handle {
   if (file !== undefined) return (request, reply) => sendFile(request, reply, file, REVALIDATED);
   return (_request, reply) =>
     reply
@@ -88,7 +90,7 @@ export function documentOf(file: PageFile | undefined): Handle {
 }
 
 /** Sends a file in the best form that the client takes, or 304 when it has it. */
-export function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile, caching: string): FastifyReply {
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile, caching: string): FastifyReply {
   const accepted = acceptedEncodings(request.headers['accept-encoding']);
   const form = file.forms.find(({ encoding }) => encoding === 'identity' || accepted.has(encoding));
   const etag = `"${file.etag}${form === undefined || form.encoding === 'identity' ? '' : `-${form.encoding}`}"`;
@@ -107,3 +109,19 @@ function acceptedEncodings(header: string | string[] | undefined): ReadonlySet<s
   });
   return new Set(accepted);
 }
+
+interface DocsRoutes {
+  /** The built pages; without them the page says so. */
+  readonly files: PageFiles | undefined;
+}
+
+export const docsRoutes: FastifyPluginCallback<DocsRoutes> = (app, { files }, done) => {
+  const { url, config = {} } = routeOf(getDocs);
+  const handle = documentOf(files?.document('docs'));
+  app.route({ method: 'GET', url, config, handler: handle });
+  app.get(`${url}/`, handle);
+  for (const [path, file] of files?.assets ?? []) {
+    app.get(`${url}${path}`, (request, reply) => sendFile(request, reply, file, IMMUTABLE));
+  }
+  done();
+};

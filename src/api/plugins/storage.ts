@@ -1,8 +1,7 @@
 /** Storage nodes: blocks and entries as they are stored, and the index of the chain. */
 
 import type { ApiPlugin } from '../options.js';
-import { chainRoutes } from '../routes/chain/handlers.js';
-import { holdingRoutes } from '../routes/chain/holding-handlers.js';
+import { chainRoutes, holdingRoutes } from '../routes/chain/handlers.js';
 import { storageRoutes } from '../routes/storage/handlers.js';
 
 export const storage: ApiPlugin = (app, { modules: { isRevertible } }, done) => {

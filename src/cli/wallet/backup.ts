@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { backupWallet } from '../../api/routes/wallet/backup-operations.js';
+import { backupWallet } from '../../api/routes/wallet/operations.js';
 import { TesseraError } from '../../lib/errors.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';

@@ -1,7 +1,7 @@
 /** `tessera wallet history`: what came to the wallet and what it has paid, as a table, JSON or CSV. */
 
 import type { Result } from '../../api/operation.js';
-import { getWalletMovements } from '../../api/routes/wallet/history-operations.js';
+import { getWalletMovements } from '../../api/routes/wallet/operations.js';
 import { MAX_MOVEMENTS, type Movement } from '../../api/routes/wallet/history-schemas.js';
 import type { NodeClient } from '../../client/client.js';
 import { printable } from '../../lib/printable.js';

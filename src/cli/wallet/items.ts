@@ -1,7 +1,7 @@
 /** `tessera wallet items`: the items that the wallet holds, with their metadata. */
 
 import { getItem } from '../../api/routes/storage/operations.js';
-import { getWalletItems } from '../../api/routes/wallet/item-operations.js';
+import { getWalletItems } from '../../api/routes/wallet/operations.js';
 import type { NodeClient } from '../../client/client.js';
 import { isTesseraError } from '../../lib/errors.js';
 import { type OwnCommand, printed } from '../command.js';

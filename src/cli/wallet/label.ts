@@ -1,6 +1,6 @@
 /** `tessera wallet label`: the labels of addresses and transactions, or a new one. */
 
-import { getWalletLabels, setWalletLabels } from '../../api/routes/wallet/history-operations.js';
+import { getWalletLabels, setWalletLabels } from '../../api/routes/wallet/operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
 import { type OwnCommand, printed } from '../command.js';
 import { table } from '../output.js';

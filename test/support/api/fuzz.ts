@@ -4,13 +4,12 @@
  */
 
 import type { FastifyInstance } from 'fastify';
-import { errorStatusesOf } from '../../../src/api/http/problem.js';
+import { ApiProblem, errorStatusesOf } from '../../../src/api/http/problem.js';
 import { createChecker } from '../../../src/api/http/validator.js';
 import { membersOf, type Operation } from '../../../src/api/operation.js';
-import { OPERATIONS, operationsOf } from '../../../src/api/operations.js';
 import type { ApiModules } from '../../../src/api/options.js';
+import { OPERATIONS, operationsOf } from '../../../src/api/roles.js';
 import { ErrorEnvelope } from '../../../src/api/routes/envelope/operations.js';
-import { ApiProblem } from '../../../src/api/schemas/problem.js';
 import { ERROR_CODES, type ErrorCode, TesseraError } from '../../../src/lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../../src/lib/json.js';
 import { NODE_ROLES, type NodeRole } from '../../../src/lib/roles.js';

@@ -1,12 +1,17 @@
 /** Routes of blocks and transactions in the index of the chain, and its search. */
 
-import type { FastifyPluginCallback } from 'fastify';
+import type { FastifyPluginCallback, FastifyReply } from 'fastify';
 import { TesseraError } from '../../../lib/errors.js';
-import type { ChainView } from '../../../storage/chain-index/service.js';
-import { addRoutes } from '../../http/route.js';
+import { addressGroup } from '../../../lib/ip-address.js';
+import { stringifyExact } from '../../../lib/json.js';
+import type { ChainIndexService, ChainView, PageQuery } from '../../../storage/chain-index/service.js';
+import type { StoredOptions } from '../../http/answers.js';
+import { clientAddress } from '../../http/client-address.js';
+import { addRoutes, routesOf } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
-import { answerNow, pageOf, readChain, safe, sendAnswer } from './answer.js';
-import { chainOperations } from './operations.js';
+import type { ExactInteger } from '../../schemas/scalars.js';
+import { chainOperations, holdingOperations } from './operations.js';
+import { DEFAULT_ENTRIES } from './parts.js';
 import { DEFAULT_BLOCKS } from './schemas.js';
 import * as views from './views.js';
 
@@ -74,6 +79,57 @@ export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>
   done();
 };
 
+export const holdingRoutes = routesOf(holdingOperations, ({ services }) => ({
+  async getChainAddress({ params }, reply) {
+    return answerNow(reply, services.chainIndex, async (chain) =>
+      views.addressView(await chain.address(params.address)),
+    );
+  },
+
+  async getAddressItems({ params, query }, reply) {
+    return answerNow(reply, services.chainIndex, async (chain) => {
+      const { entries, next } = await chain.addressItems(params.address, pageOf(query));
+      return { items: entries.map(views.heldItemView), next };
+    });
+  },
+
+  async getAddressOutputs({ params, query }, reply) {
+    return answerNow(reply, services.chainIndex, async (chain) => {
+      const { entries, next } = await chain.addressOutputs(params.address, pageOf(query));
+      return { outputs: entries.map(views.addressOutputView), next };
+    });
+  },
+
+  async getAddressTransactions({ params, query }, reply) {
+    return answerNow(reply, services.chainIndex, async (chain) => {
+      const { entries, next } = await chain.addressTransactions(params.address, pageOf(query));
+      return { transactions: entries.map(views.movementView), next };
+    });
+  },
+
+  async getChainItem({ params }, reply) {
+    return answerNow(reply, services.chainIndex, async (chain) =>
+      views.itemView(await itemNamed(chain, params.genesis_hash)),
+    );
+  },
+
+  async getItemHolders({ params, query }, reply) {
+    return answerNow(reply, services.chainIndex, async (chain) => {
+      await itemNamed(chain, params.genesis_hash);
+      const { entries, next } = await chain.itemHolders(params.genesis_hash, pageOf(query));
+      return { holders: entries.map(views.holderView), next };
+    });
+  },
+
+  async getItemTransfers({ params, query }, reply) {
+    return answerNow(reply, services.chainIndex, async (chain) => {
+      await itemNamed(chain, params.genesis_hash);
+      const { entries, next } = await chain.itemTransfers(params.genesis_hash, pageOf(query));
+      return { transfers: entries.map(views.transferView), next };
+    });
+  },
+}));
+
 /** True for a name that is a hash. A number of a block never changes its meaning either, unless another chain is stored one day. */
 function isHash(name: string, hash: string): boolean {
   return name === hash;
@@ -87,4 +143,48 @@ async function blockNamed(chain: ChainView, name: string) {
 
 function noTransaction(): TesseraError {
   return new TesseraError('entry_not_found', 'No transaction is stored under this hash.');
+}
+
+/** The ETag of answers about an empty chain. */
+const NO_BLOCK = 'none';
+
+/** Reads the chain; who asks for much shares the turns of its address. */
+function readChain<T>(
+  { request }: FastifyReply,
+  index: ChainIndexService,
+  read: (chain: ChainView) => Promise<T>,
+): Promise<T> {
+  return index.at(read, addressGroup(clientAddress(request)));
+}
+
+/** Sends what the chain says now, with the number of the block after which it says so. */
+async function answerNow(
+  reply: FastifyReply,
+  index: ChainIndexService,
+  read: (chain: ChainView) => Promise<object>,
+): Promise<FastifyReply> {
+  const { answer, etag } = await readChain(reply, index, async (chain) => {
+    const { tip } = chain;
+    return { answer: { ...(await read(chain)), as_of_block: tip?.height ?? null }, etag: tip?.hash ?? NO_BLOCK };
+  });
+  return sendAnswer(reply, answer, { etag });
+}
+
+function sendAnswer(reply: FastifyReply, answer: object, options: StoredOptions): FastifyReply {
+  return reply.stored(Buffer.from(stringifyExact(answer)), options);
+}
+
+function pageOf({ limit, cursor }: { limit?: ExactInteger; cursor?: string }): PageQuery {
+  return { limit: Number(limit ?? DEFAULT_ENTRIES), cursor };
+}
+
+/** Numbers beyond the safe ones are beyond every chain. */
+function safe(value: ExactInteger | undefined): number | undefined {
+  return typeof value === 'bigint' ? Number.MAX_SAFE_INTEGER : value;
+}
+
+async function itemNamed(chain: ChainView, genesisHash: string) {
+  const item = await chain.item(genesisHash);
+  if (item === undefined) throw new TesseraError('item_not_found', 'No item was created under this genesis hash.');
+  return item;
 }

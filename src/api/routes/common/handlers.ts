@@ -6,8 +6,7 @@ import { stringifyExact } from '../../../lib/json.js';
 import { addRoutes } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import type { ApiModules, NodeInfo } from '../../options.js';
-import { getDebug, getLiveness, getOpenApi, getReadiness } from './operations.js';
-import type { DebugData, HealthResponse } from './schemas.js';
+import { type DebugData, getDebug, getLiveness, getOpenApi, getReadiness, type HealthResponse } from './operations.js';
 
 export interface CommonRoutes {
   readonly modules: Pick<ApiModules, 'node' | 'readiness' | 'clock'>;

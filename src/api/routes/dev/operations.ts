@@ -24,12 +24,6 @@ import {
 /** Those that change the network are open where dev networks are, on loopback; elsewhere they ask for a key. */
 const dev = section('Dev');
 
-export const getDevFacts = dev.get('getDevFacts', '/v1/dev', {
-  summary: 'The accounts, addresses and clock of this dev network',
-  success: { 200: { description: 'Facts about the network.', schema: DevFactsResponse } },
-  errors: [],
-});
-
 export const payFromFaucet = dev.post('payFromFaucet', '/v1/dev/faucet', {
   permission: 'pay',
   summary: 'Pays tokens to any address',
@@ -50,80 +44,70 @@ export const makeBlocks = dev.post('makeBlocks', '/v1/dev/blocks', {
   errors: ['mempool_unreachable', 'shutting_down'],
 });
 
-export const setAutomine = dev.post('setAutomine', '/v1/dev/automine', {
-  permission: 'admin',
-  summary: 'Holds mining, or lets it go on',
-  description:
-    'While mining is held, admitted transactions wait, and only `POST /v1/dev/blocks` makes a block, even where blocks are made at ' +
-    'an interval. When mining goes on, they are in the next block. A network that was started with --no-mining begins so.',
-  body: { schema: AutomineRequest },
-  success: { 200: { description: 'What holds now.', schema: AutomineResponse } },
-  errors: ['mempool_unreachable', 'shutting_down'],
-});
-
-export const getDevTime = dev.get('getDevTime', '/v1/dev/time', {
-  summary: 'The clock of the chain',
-  success: { 200: { description: 'Its time.', schema: TimeResponse } },
-  errors: [],
-});
-
-export const setDevTime = dev.post('setDevTime', '/v1/dev/time', {
-  permission: 'admin',
-  summary: 'Sets the clock of the chain, or moves it on',
-  description:
-    'All nodes go by it: the times of blocks, the expiry of trades, the times in histories. It goes on from there, and is ' +
-    'never set to before the last block. Waiting times of nodes do not change.',
-  body: { schema: TimeRequest },
-  success: { 200: { description: 'Its new time.', schema: TimeResponse } },
-  errors: ['shutting_down'],
-});
-
-export const getSnapshots = dev.get('getSnapshots', '/v1/dev/snapshots', {
-  summary: 'The snapshots that are kept',
-  success: { 200: { description: 'Oldest first.', schema: SnapshotsResponse } },
-  errors: [],
-});
-
-export const takeSnapshot = dev.post('takeSnapshot', '/v1/dev/snapshots', {
-  permission: 'admin',
-  summary: 'Takes a snapshot of the chain, the wallets and the clock',
-  description: 'The nodes are stopped for it and started again, on the same ports. The last 16 snapshots are kept.',
-  body: { schema: EmptyRequest, optional: true },
-  success: { 201: { description: 'The snapshot.', schema: SnapshotResponse } },
-  errors: ['shutting_down'],
-});
-
-export const revertToSnapshot = dev.post('revertToSnapshot', '/v1/dev/snapshots/{id}/revert', {
-  permission: 'admin',
-  summary: 'Goes back to a snapshot',
-  description:
-    'The nodes stop and start again on the same ports. Event streams end; a reader that resumes gets the event `reset`, and ' +
-    'forgets what it knows. All snapshots stay.',
-  params: SnapshotParams,
-  body: { schema: EmptyRequest, optional: true },
-  success: { 200: { description: 'The snapshot.', schema: SnapshotResponse } },
-  errors: ['not_found', 'shutting_down'],
-});
-
-export const saveState = dev.post('saveState', '/v1/dev/state', {
-  permission: 'admin',
-  summary: 'Writes the state file now',
-  description:
-    'The file that --state names, which is also written when the network stops. The nodes are away for a moment.',
-  body: { schema: EmptyRequest, optional: true },
-  success: { 200: { description: 'The file.', schema: SavedStateResponse } },
-  errors: ['write_failed', 'shutting_down'],
-});
-
 export const devOperations = [
-  getDevFacts,
+  dev.get('getDevFacts', '/v1/dev', {
+    summary: 'The accounts, addresses and clock of this dev network',
+    success: { 200: { description: 'Facts about the network.', schema: DevFactsResponse } },
+    errors: [],
+  }),
   payFromFaucet,
   makeBlocks,
-  setAutomine,
-  getDevTime,
-  setDevTime,
-  getSnapshots,
-  takeSnapshot,
-  revertToSnapshot,
-  saveState,
+  dev.post('setAutomine', '/v1/dev/automine', {
+    permission: 'admin',
+    summary: 'Holds mining, or lets it go on',
+    description:
+      'While mining is held, admitted transactions wait, and only `POST /v1/dev/blocks` makes a block, even where blocks are made at ' +
+      'an interval. When mining goes on, they are in the next block. A network that was started with --no-mining begins so.',
+    body: { schema: AutomineRequest },
+    success: { 200: { description: 'What holds now.', schema: AutomineResponse } },
+    errors: ['mempool_unreachable', 'shutting_down'],
+  }),
+  dev.get('getDevTime', '/v1/dev/time', {
+    summary: 'The clock of the chain',
+    success: { 200: { description: 'Its time.', schema: TimeResponse } },
+    errors: [],
+  }),
+  dev.post('setDevTime', '/v1/dev/time', {
+    permission: 'admin',
+    summary: 'Sets the clock of the chain, or moves it on',
+    description:
+      'All nodes go by it: the times of blocks, the expiry of trades, the times in histories. It goes on from there, and is ' +
+      'never set to before the last block. Waiting times of nodes do not change.',
+    body: { schema: TimeRequest },
+    success: { 200: { description: 'Its new time.', schema: TimeResponse } },
+    errors: ['shutting_down'],
+  }),
+  dev.get('getSnapshots', '/v1/dev/snapshots', {
+    summary: 'The snapshots that are kept',
+    success: { 200: { description: 'Oldest first.', schema: SnapshotsResponse } },
+    errors: [],
+  }),
+  dev.post('takeSnapshot', '/v1/dev/snapshots', {
+    permission: 'admin',
+    summary: 'Takes a snapshot of the chain, the wallets and the clock',
+    description: 'The nodes are stopped for it and started again, on the same ports. The last 16 snapshots are kept.',
+    body: { schema: EmptyRequest, optional: true },
+    success: { 201: { description: 'The snapshot.', schema: SnapshotResponse } },
+    errors: ['shutting_down'],
+  }),
+  dev.post('revertToSnapshot', '/v1/dev/snapshots/{id}/revert', {
+    permission: 'admin',
+    summary: 'Goes back to a snapshot',
+    description:
+      'The nodes stop and start again on the same ports. Event streams end; a reader that resumes gets the event `reset`, and ' +
+      'forgets what it knows. All snapshots stay.',
+    params: SnapshotParams,
+    body: { schema: EmptyRequest, optional: true },
+    success: { 200: { description: 'The snapshot.', schema: SnapshotResponse } },
+    errors: ['not_found', 'shutting_down'],
+  }),
+  dev.post('saveState', '/v1/dev/state', {
+    permission: 'admin',
+    summary: 'Writes the state file now',
+    description:
+      'The file that --state names, which is also written when the network stops. The nodes are away for a moment.',
+    body: { schema: EmptyRequest, optional: true },
+    success: { 200: { description: 'The file.', schema: SavedStateResponse } },
+    errors: ['write_failed', 'shutting_down'],
+  }),
 ] as const;

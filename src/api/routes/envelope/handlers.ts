@@ -17,11 +17,9 @@ import { routeOf } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import type { ApiModules, EnvelopeOptions, NodeInfo } from '../../options.js';
 import { isForWallet } from '../items/handlers.js';
-import { balanceAnswer } from '../mempool/balance-answer.js';
-import { itemCreationOf } from '../mempool/handlers.js';
+import { balanceAnswer, itemCreationOf, readTransactions } from '../mempool/handlers.js';
 import { createItem } from '../mempool/operations.js';
-import { readTransactions } from '../mempool/read-transactions.js';
-import { readEntries } from '../storage/read-entries.js';
+import { readEntries } from '../storage/handlers.js';
 import { balanceView } from '../views.js';
 import {
   blockPair,

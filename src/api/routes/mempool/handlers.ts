@@ -1,17 +1,23 @@
 /** Routes of mempool nodes alone. */
 
 import type { FastifyPluginCallback } from 'fastify';
+import { parseCreateTransaction } from '../../../chain/create-transaction.js';
 import type { Transaction } from '../../../chain/types.js';
 import { fromHex, isHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
-import type { ItemCreation, SubmittedTransaction, TxStatus } from '../../../mempool/service.js';
+import type {
+  Balances,
+  ItemCreation,
+  MempoolService,
+  SubmittedTransaction,
+  TxStatus,
+} from '../../../mempool/service.js';
 import { clientAddress } from '../../http/client-address.js';
+import { PlannedAnswer } from '../../http/long-answers.js';
 import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
-import { balanceAnswer } from './balance-answer.js';
-import { poolOperations } from './operations.js';
-import { EncodedBody, readTransactions } from './read-transactions.js';
+import { EncodedBody, poolOperations } from './operations.js';
 import type { CreateItemRequest } from './schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
@@ -122,4 +128,42 @@ function hexBytes(hex: string, length: number, name: string): Uint8Array {
     throw new TesseraError('invalid_request', `${name} must be ${length * 2} hexadecimal digits.`);
   }
   return fromHex(hex);
+}
+
+/** Answers with this many outputs or more are planned; copying fewer takes less than a millisecond. */
+const MANY_OUTPUTS = 1_000;
+
+export function balanceAnswer<T>(
+  mempool: MempoolService,
+  addresses: readonly string[],
+  view: (balances: Balances) => T,
+): T | PlannedAnswer<T> {
+  const make = (): T => view(mempool.balances(addresses));
+  return mempool.countOutputs(addresses, MANY_OUTPUTS) < MANY_OUTPUTS ? make() : new PlannedAnswer(make);
+}
+
+/** Transactions read in one turn. */
+const READ_AT_ONCE = 32;
+
+/** All transactions, at once when they are few. Throws `malformed_transaction` with the place of the fault. */
+export function readTransactions(
+  bodies: readonly unknown[],
+  placeOf: (index: number) => string,
+  turn: () => Promise<void>,
+): Transaction[] | Promise<Transaction[]> {
+  if (bodies.length > READ_AT_ONCE) return readInTurns(bodies, placeOf, turn);
+  return bodies.map((body, index) => parseCreateTransaction(body, placeOf(index)));
+}
+
+async function readInTurns(
+  bodies: readonly unknown[],
+  placeOf: (index: number) => string,
+  turn: () => Promise<void>,
+): Promise<Transaction[]> {
+  const transactions: Transaction[] = [];
+  for (const [index, body] of bodies.entries()) {
+    if (index > 0 && index % READ_AT_ONCE === 0) await turn();
+    transactions.push(parseCreateTransaction(body, placeOf(index)));
+  }
+  return transactions;
 }

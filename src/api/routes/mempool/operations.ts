@@ -1,9 +1,11 @@
 /** The operations of mempool nodes. Item creation is also served by nodes with a wallet. */
 
+import { isSubmittable } from '../../../chain/create-transaction.js';
 import { decodeTransactionsInPieces } from '../../../chain/decode-in-pieces.js';
+import type { Transaction } from '../../../chain/types.js';
+import { TesseraError } from '../../../lib/errors.js';
 import { section } from '../../operation.js';
 import { CreateTransactionsResponse } from '../../schemas/transaction.js';
-import { EncodedBody } from './read-transactions.js';
 import {
   BalancesQuery,
   BalancesQueryRequest,
@@ -20,16 +22,18 @@ import {
 
 const mempool = section('Mempool');
 
-export const getBalances = mempool.get('getBalances', '/v1/balances', {
-  summary: 'The balances of addresses',
-  description:
-    'Addresses that hold nothing are absent from the list; that is not an error. Outputs are in the order of their hashes. ' +
-    'If the addresses together have more than 100,000 unspent outputs, the answer is 400.',
-  query: BalancesQuery,
-  long: true,
-  success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
-  errors: ['too_many_outputs', 'mempool_unreachable'],
-});
+/** A body that came in the chain's own encoding: its transactions are read already. It can say no more than JSON can. */
+export class EncodedBody {
+  readonly transactions: readonly Transaction[];
+
+  /** Throws `malformed_transaction` for what clients do not submit. */
+  constructor(transactions: readonly Transaction[]) {
+    const at = transactions.findIndex((one) => !isSubmittable(one));
+    if (at >= 0)
+      throw new TesseraError('malformed_transaction', `transactions[${at}] has a form that JSON cannot express`);
+    this.transactions = transactions;
+  }
+}
 
 export const queryBalances = mempool.post('queryBalances', '/v1/balances/query', {
   reads: true,
@@ -38,12 +42,6 @@ export const queryBalances = mempool.post('queryBalances', '/v1/balances/query',
   long: true,
   success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
   errors: ['too_many_outputs', 'mempool_unreachable'],
-});
-
-export const getSupply = mempool.get('getSupply', '/v1/supply', {
-  summary: 'Total and issued token supply',
-  success: { 200: { description: 'Raw units.', schema: SupplyResponse } },
-  errors: ['mempool_unreachable'],
 });
 
 export const createTransactions = mempool.post('createTransactions', '/v1/transactions', {
@@ -73,14 +71,6 @@ export const createTransactions = mempool.post('createTransactions', '/v1/transa
     'outcome_unknown',
     'mempool_unreachable',
   ],
-});
-
-export const getTransactionStatus = mempool.get('getTransactionStatus', '/v1/transactions/status', {
-  summary: 'The status of transactions',
-  query: TxStatusQuery,
-  long: true,
-  success: { 200: { description: 'Status by hash; unknown hashes are absent.', schema: TxStatusMap } },
-  errors: ['mempool_unreachable'],
 });
 
 export const queryTransactionStatus = mempool.post('queryTransactionStatus', '/v1/transactions/status:query', {
@@ -137,11 +127,30 @@ export const createItem = mempool.post('createItem', '/v1/items', {
 
 /** Operations of mempool nodes alone. */
 export const poolOperations = [
-  getBalances,
+  mempool.get('getBalances', '/v1/balances', {
+    summary: 'The balances of addresses',
+    description:
+      'Addresses that hold nothing are absent from the list; that is not an error. Outputs are in the order of their hashes. ' +
+      'If the addresses together have more than 100,000 unspent outputs, the answer is 400.',
+    query: BalancesQuery,
+    long: true,
+    success: { 200: { description: 'Unspent outputs and totals.', schema: BalancesResponse } },
+    errors: ['too_many_outputs', 'mempool_unreachable'],
+  }),
   queryBalances,
-  getSupply,
+  mempool.get('getSupply', '/v1/supply', {
+    summary: 'Total and issued token supply',
+    success: { 200: { description: 'Raw units.', schema: SupplyResponse } },
+    errors: ['mempool_unreachable'],
+  }),
   createTransactions,
-  getTransactionStatus,
+  mempool.get('getTransactionStatus', '/v1/transactions/status', {
+    summary: 'The status of transactions',
+    query: TxStatusQuery,
+    long: true,
+    success: { 200: { description: 'Status by hash; unknown hashes are absent.', schema: TxStatusMap } },
+    errors: ['mempool_unreachable'],
+  }),
   queryTransactionStatus,
 ] as const;
 

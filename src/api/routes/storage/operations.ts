@@ -15,25 +15,6 @@ import {
 
 const storage = section('Storage');
 
-export const getBlockchainEntry = storage.get('getBlockchainEntry', '/v1/blockchain-entries/{key}', {
-  summary: 'A stored block or transaction',
-  params: EntryParams,
-  success: {
-    200: {
-      description: 'The entry.',
-      schema: BlockchainEntryResponse,
-      cacheable: true,
-      links: {
-        getBlock: {
-          description: 'The block that it is, or that holds it.',
-          parameters: { num: '$response.body#/item_meta/block_num' },
-        },
-      },
-    },
-  },
-  errors: ['entry_not_found', 'archive_incomplete', 'storage_unreachable'],
-});
-
 export const queryBlockchainEntries = storage.post('queryBlockchainEntries', '/v1/blockchain-entries/query', {
   reads: true,
   summary: 'Many stored blocks or transactions',
@@ -77,22 +58,6 @@ export const getLatestBlock = storage.get('getLatestBlock', '/v1/blocks/latest',
   errors: ['no_blocks', 'archive_incomplete', 'storage_unreachable'],
 });
 
-export const getBlock = storage.get('getBlock', '/v1/blocks/{num}', {
-  summary: 'A block by number',
-  params: BlockParams,
-  success: {
-    200: {
-      description: 'The block.',
-      schema: BlockchainEntryResponse,
-      cacheable: true,
-      links: {
-        getBlockchainEntry: { description: 'The same by its hash.', parameters: { key: '$response.body#/key' } },
-      },
-    },
-  },
-  errors: ['block_not_found', 'archive_incomplete', 'storage_unreachable'],
-});
-
 export const getItem = storage.get('getItem', '/v1/items/{genesis_hash}', {
   summary: 'How an item was created',
   description: 'An extension of the contract that several clients call.',
@@ -114,10 +79,41 @@ export const getItem = storage.get('getItem', '/v1/items/{genesis_hash}', {
 });
 
 export const storageOperations = [
-  getBlockchainEntry,
+  storage.get('getBlockchainEntry', '/v1/blockchain-entries/{key}', {
+    summary: 'A stored block or transaction',
+    params: EntryParams,
+    success: {
+      200: {
+        description: 'The entry.',
+        schema: BlockchainEntryResponse,
+        cacheable: true,
+        links: {
+          getBlock: {
+            description: 'The block that it is, or that holds it.',
+            parameters: { num: '$response.body#/item_meta/block_num' },
+          },
+        },
+      },
+    },
+    errors: ['entry_not_found', 'archive_incomplete', 'storage_unreachable'],
+  }),
   queryBlockchainEntries,
   getBlocks,
   getLatestBlock,
-  getBlock,
+  storage.get('getBlock', '/v1/blocks/{num}', {
+    summary: 'A block by number',
+    params: BlockParams,
+    success: {
+      200: {
+        description: 'The block.',
+        schema: BlockchainEntryResponse,
+        cacheable: true,
+        links: {
+          getBlockchainEntry: { description: 'The same by its hash.', parameters: { key: '$response.body#/key' } },
+        },
+      },
+    },
+    errors: ['block_not_found', 'archive_incomplete', 'storage_unreachable'],
+  }),
   getItem,
 ] as const;

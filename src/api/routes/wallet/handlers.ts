@@ -2,23 +2,29 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { addressVersionOf } from '../../../chain/address.js';
+import { itemAsset, tokenAsset } from '../../../chain/assets.js';
 import { DISPLAY_UNIT } from '../../../chain/constants.js';
 import { assetView, transactionView } from '../../../chain/json.js';
+import type { Asset } from '../../../chain/types.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
-import type { UserService } from '../../../user/service.js';
-import type { KeyPairRecord, OwnPayment, WalletInfo } from '../../../wallet/service.js';
+import type { TradeInfo } from '../../../user/service.js';
+import type { KeyPairRecord, Label, OwnPayment, WalletInfo, WalletMovement } from '../../../wallet/service.js';
 import { passphraseCaller } from '../../http/access.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { LazyList } from '../../http/lazy-list.js';
 import { routesOf } from '../../http/route.js';
+import type { ApiAsset } from '../../schemas/asset.js';
+import type { ExactInteger } from '../../schemas/scalars.js';
 import { addressListView, temporaryAddressesView } from '../views.js';
-import { walletBackupOperations } from './backup-operations.js';
-import { walletItemOperations } from './item-operations.js';
-import { walletOperations } from './operations.js';
+import { DEFAULT_MOVEMENTS } from './history-schemas.js';
+import { walletBackupOperations, walletHistoryOperations, walletOperations } from './operations.js';
 import type { Keypair, PaymentRequest } from './schemas.js';
+import { walletTradeOperations } from './trade-operations.js';
+import { DEFAULT_VALID_FOR } from './trade-schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
+const MS_PER_SECOND = 1_000;
 /** Totals in display units are computed to nine decimals. */
 const DISPLAY_PRECISION = 1_000_000_000n;
 
@@ -78,12 +84,46 @@ export const walletRoutes = routesOf(walletOperations, ({ services }) => ({
 
   createPayment: async (request) => pay(services, request),
 
-  abandonPayment: async ({ params }) => abandon(services.user, params.tx_hash),
+  async abandonPayment({ params }) {
+    await services.user.abandonPayment(params.tx_hash);
+    return undefined;
+  },
 }));
 
-async function abandon(user: UserService, hash: string): Promise<undefined> {
-  await user.abandonPayment(hash);
-}
+export const walletHistoryRoutes = routesOf(walletHistoryOperations, ({ services }) => ({
+  async getWalletMovements({ query }) {
+    const { limit, cursor, order, from, to, from_block: fromBlock, to_block: toBlock, ...named } = query;
+    const { idempotency_key: idempotencyKey, ...filter } = named;
+    const { movements, next } = await services.wallet.history.movements({
+      ...filter,
+      limit: Number(limit ?? DEFAULT_MOVEMENTS),
+      newestFirst: order !== 'oldest',
+      ...optional('cursor', cursor),
+      ...optional('from', from),
+      ...optional('to', to),
+      ...optional('fromHeight', fromBlock),
+      ...optional('toHeight', toBlock),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
+    return { movements: movements.map(movementView), next };
+  },
+
+  async getWalletLabels() {
+    return { labels: LazyList.of(services.wallet.labels.all(), (label) => label) };
+  },
+
+  async setWalletLabels({ body }) {
+    await services.wallet.labels.set(body.labels as readonly Label[]);
+    return undefined;
+  },
+
+  async getWalletItems() {
+    const items = await services.wallet.items.list();
+    return { items: LazyList.of(items, ({ genesisHash, ...shown }) => ({ ...shown, genesis_hash: genesisHash })) };
+  },
+
+  createItemPayment: async (request) => pay(services, request, request.body.genesis_hash),
+}));
 
 function walletInfoView({ addresses, available, locked, running, items }: WalletInfo) {
   return {
@@ -103,7 +143,7 @@ function paymentView({ hash, createdAt, height, time, toSelf, reason, outputs, .
     ...shown,
     tx_hash: hash,
     reason: reason === '' ? null : reason,
-    created_at: Math.floor(createdAt / 1_000),
+    created_at: Math.floor(createdAt / MS_PER_SECOND),
     block_num: height,
     block_time: time,
     to_self: toSelf,
@@ -131,15 +171,6 @@ function keyPairOf(address: string, pair: Keypair): KeyPairRecord {
     addressVersion: addressVersionOf(version),
   };
 }
-
-export const walletItemRoutes = routesOf(walletItemOperations, ({ services }) => ({
-  async getWalletItems() {
-    const items = await services.wallet.items.list();
-    return { items: LazyList.of(items, ({ genesisHash, ...shown }) => ({ ...shown, genesis_hash: genesisHash })) };
-  },
-
-  createItemPayment: async (request) => pay(services, request, request.body.genesis_hash),
-}));
 
 export const walletBackupRoutes = routesOf(walletBackupOperations, ({ services }) => ({
   backupWallet: async (request) => ({
@@ -184,5 +215,87 @@ async function pay(
         : { kind: 'item' as const, amount, genesis_hash: genesisHash, metadata: null },
     tx_hash: made?.txHash ?? null,
     ...temporaryAddressesView(wallet.keys.temporary.has(address) ? [address] : []),
+  };
+}
+
+/** Numbers beyond the safe ones are behind every movement. */
+function optional<K extends string>(key: K, value: ExactInteger | undefined): Partial<Record<K, number>> {
+  if (value === undefined) return {};
+  const number = typeof value === 'bigint' ? Number.MAX_SAFE_INTEGER : value;
+  return { [key]: number } as Partial<Record<K, number>>;
+}
+
+function movementView(movement: WalletMovement) {
+  const { hash, copyHash, reason, height, time, seenAt, outputs, outputCount, ...shown } = movement;
+  return {
+    ...shown,
+    tx_hash: hash,
+    chain_hash: copyHash,
+    reason: reason === '' ? null : reason,
+    block_num: height,
+    block_time: time,
+    seen_at: seenAt === null ? null : Math.floor(seenAt / MS_PER_SECOND),
+    outputs: outputs.map(({ address, amount, assetId, own }) => ({
+      address,
+      amount,
+      item: assetId === '' ? null : assetId,
+      own,
+    })),
+    output_count: outputCount,
+  };
+}
+
+export const walletTradeRoutes = routesOf(walletTradeOperations, ({ services }) => ({
+  async offerTrade(request) {
+    const { give, want, valid_for: validFor, peer, reachable, passphrase } = request.body;
+    const trade = await services.user.offerTrade({
+      give: assetOf(give),
+      want: assetOf(want),
+      validFor: Number(validFor ?? DEFAULT_VALID_FOR),
+      peer: peer ?? null,
+      isReachable: reachable ?? false,
+      passphrase,
+      caller: passphraseCaller(request),
+      idempotencyKey: idempotencyKeyOf(request),
+    });
+    return tradeView(trade);
+  },
+
+  async acceptTrade(request) {
+    const { offer, passphrase } = request.body;
+    return tradeView(await services.user.acceptTrade(offer, passphrase, passphraseCaller(request)));
+  },
+
+  completeTrade: async ({ body }) => tradeView(await services.user.completeTrade(body.document)),
+
+  getTrades: async () => ({ trades: LazyList.of(services.user.trades(), tradeView) }),
+
+  getTrade: async ({ params }) => tradeView(services.user.trade(params.trade_id)),
+
+  cancelTrade: async ({ params }) => tradeView(await services.user.cancelTrade(params.trade_id)),
+}));
+
+function assetOf(asset: ApiAsset): Asset {
+  const amount = BigInt(asset.amount);
+  return asset.kind === 'token' ? tokenAsset(amount) : itemAsset(amount, asset.genesis_hash ?? null);
+}
+
+function tradedAssetView(asset: Asset): ApiAsset {
+  const { amount } = asset;
+  return asset.kind === 'token'
+    ? { kind: 'token', amount }
+    : { kind: 'item', amount, genesis_hash: asset.genesisHash, metadata: null };
+}
+
+function tradeView({ id, reason, give, get, createdAt, expiresAt, half, ...shown }: TradeInfo) {
+  return {
+    ...shown,
+    trade_id: id,
+    reason: reason === '' ? null : reason,
+    give: tradedAssetView(give),
+    get: tradedAssetView(get),
+    created_at: Math.floor(createdAt / MS_PER_SECOND),
+    expires_at: expiresAt,
+    tx_hash: half,
   };
 }
