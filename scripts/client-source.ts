@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import { isRead, membersOf, type Operation } from '../src/api/operation.js';
-import { rolesOf, OPERATIONS } from '../src/api/roles.js';
+import { OPERATIONS, rolesOf } from '../src/api/roles.js';
 import { devOperations } from '../src/api/routes/dev/operations.js';
 import { streamEvents } from '../src/api/routes/events/operations.js';
 

@@ -1,7 +1,4 @@
-/**
- * The HTTP app of a node, without listening: what all routes share, and the plugins of its roles. `createNode` gives it services
- * and calls `listen`; tests give it fakes and inject.
- */
+/** The HTTP app of a node, without listening: what all routes share, and the plugins of its roles. Tests give it fakes and inject. */
 
 import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -23,10 +20,7 @@ import { services } from './services.js';
 
 export type { ApiModules, ApiOptions } from './options.js';
 
-/**
- * The app, ready to inject or listen. Throws `invalid_config` when the key options are not safe. `app.close()` ends
- * everything that it holds.
- */
+/** The app, ready to inject or listen; `app.close()` ends all it holds. Throws `invalid_config` when the key options are not safe. */
 export async function createApi(options: ApiOptions, modules: ApiModules): Promise<FastifyInstance> {
   const { roles, api } = options;
   const keys = modules.keys ?? new ApiKeys(apiKeysOptions(roles, api), OPERATIONS);
@@ -65,7 +59,7 @@ const MAX_CHECK_MS = 1_000;
 /** A connection without traffic is closed after this many times the time limit of a request. */
 const IDLE_FACTOR = 2;
 
-export function createServer(options: ApiOptions, modules: ApiModules, errors: ErrorAnswers): FastifyInstance {
+function createServer(options: ApiOptions, modules: ApiModules, errors: ErrorAnswers): FastifyInstance {
   const { limits, trustedProxies } = options.api;
   const common = {
     logger: false,

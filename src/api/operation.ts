@@ -1,7 +1,4 @@
-/**
- * Operations: routes as data. One definition holds everything from which the Fastify route, the OpenAPI entry, the typed
- * client and the generated tests are made. Handlers are separate: they take typed arguments and return data.
- */
+/** Operations: routes as data, from which the Fastify route, the OpenAPI entry, the typed client and generated tests are made. */
 
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { ApiPermission } from '../config/api-permissions.js';
@@ -89,10 +86,7 @@ export interface Operation {
 /** An operation without what says where it is. A permission implies that it asks for a key. */
 type Definition = Omit<Operation, 'id' | 'family' | 'method' | 'path' | 'tag'>;
 
-/**
- * Makes the operations of a section of the OpenAPI document: `get('getBlock', '/v1/blocks/{num}', …)`. Exact types are kept, from
- * which handlers and client derive theirs.
- */
+/** Makes operations of a section of the OpenAPI document. Exact types are kept: handlers and client derive theirs from them. */
 export function section(tag: string, family: Family = 'v1') {
   const definer =
     <const M extends HttpMethod>(method: M) =>

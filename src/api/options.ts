@@ -100,9 +100,7 @@ export interface ApiModules extends NodeServices {
   readonly logger: Logger;
   /** Takes the log lines of requests as JSON text, many at once. Without it each goes to `logger`, which is much slower. */
   readonly requestLines?: LineSink | undefined;
-  /**
-   * Decides who may use protected routes; by default made from the options. The caller who passes it can replace its keys.
-   */
+  /** Decides who may use protected routes; by default made from the options. Who passes it can replace its keys. */
   readonly keys?: ApiKeys | undefined;
   /** The events of the node; without it there are none. */
   readonly events?: EventHub | undefined;

@@ -53,7 +53,7 @@ const WALLET = [
   ...walletBackupOperations,
 ] as const;
 
-export const ROLE_APIS = {
+const ROLE_APIS = {
   mempool: {
     operations: mempoolOperations,
     envelopes: mempoolEnvelopes,

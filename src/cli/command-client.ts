@@ -1,7 +1,4 @@
-/**
- * The client of a command: it says whom it waits for and until when, gives up then, watches what it asks to be done, and says what to do
- * about a missing API key.
- */
+/** The client of a command: it says whom it waits for, gives up in time, watches writes, and helps with a missing API key. */
 
 import { isRead, type Operation, type Result } from '../api/operation.js';
 import { type CallOptions, type CallParameters, type ClientOptions, NodeClient } from '../client/client.js';

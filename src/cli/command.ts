@@ -1,7 +1,4 @@
-/**
- * A command: a description, from which its help is made and its flags are parsed, and a function that runs it. Each command
- * is the export `command` of a file in this folder; `commands.ts` lists them and imports them when they are called.
- */
+/** A command: a description, from which its help is made and its flags are parsed, and a function that runs it. */
 
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../config/suggest.js';

@@ -34,10 +34,7 @@ export const COMMANDS: readonly CommandEntry[] = commandList([
   ],
 ]);
 
-/**
- * The command that the words begin with (`wallet`, `pay`), and the words after it. Throws `UsageError`, with the nearest
- * name, for an unknown one.
- */
+/** The command that the words begin with (`wallet`, `pay`), and the words after it. Throws `UsageError` with the nearest name. */
 export async function findCommand(
   words: readonly string[],
   entries: readonly CommandEntry[] = COMMANDS,

@@ -1,7 +1,6 @@
 /**
- * Runs a service until something ends it: a first SIGINT or SIGTERM stops it cleanly within five seconds, a second one ends
- * the process at once, and a fatal error stops what can still be stopped and is reported with its code. When nobody reads the log
- * any more, that is such an error too: whatever watches over the process starts it again, with a log.
+ * Runs a service until something ends it: a first SIGINT or SIGTERM stops it within five seconds, a second one at once; a fatal error is
+ * reported. When nobody reads the log any more, that is an error too: a supervisor starts the process again, with a log.
  */
 
 import { fileError } from '../db/database-error.js';

@@ -27,10 +27,7 @@ const LOOKING: Looking = {
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/**
- * Result of the look, once there is one. Says when nothing answers, and until when it looks. Throws the error of a look that
- * no later one can mend, or of the last one.
- */
+/** The result of the look, once there is one. Throws an error that no later look can mend, or the last one. */
 export async function lookUntil<T>(
   look: () => Promise<T | undefined>,
   { stderr }: Pick<CliProcess, 'stderr'>,

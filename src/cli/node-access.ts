@@ -1,7 +1,4 @@
-/**
- * Choice of the node that a command talks to, of its API key, and of the certificates that it trusts: the same for every
- * command (docs/cli.md#which-node).
- */
+/** Chooses the node of a command, its API key, and the certificates to trust (docs/cli.md#which-node). */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

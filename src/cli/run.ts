@@ -23,10 +23,7 @@ const USAGE_EXIT = 2;
 /** The command that runs when the first argument is a flag or nothing. */
 const DEFAULT_COMMAND = 'start';
 
-/**
- * Runs the command line (without node and script). Resolves with the exit status; throws nothing. A command that never says that it has
- * succeeded has failed.
- */
+/** Runs the command line (without node and script). Resolves with the exit status; throws nothing. */
 export async function runCli(argv: readonly string[], caller: CliProcess): Promise<number> {
   const [first] = argv;
   const json = argv.includes('--json');

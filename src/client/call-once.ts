@@ -11,10 +11,7 @@ export interface RepeatOptions extends Pick<Repeating, 'clock' | 'pause' | 'onRe
   readonly limitMs: number;
 }
 
-/**
- * The answer of an operation that takes an idempotency key. Throws the node's error when nothing was done, and
- * `UnknownOutcome` when it is not known whether something was.
- */
+/** The answer of an operation with an idempotency key. Throws the node's error when nothing was done, else `UnknownOutcome`. */
 export function callOnce<O extends Operation>(
   client: NodeClient,
   operation: O,

@@ -1,7 +1,4 @@
-/**
- * A client of a node's API, derived from the operations: arguments and answers have their types, integers are exact both
- * ways, and errors are the node's own. `client.api.getBlock({ params: { num: 7 } })`.
- */
+/** A client of a node's API: typed by the operations, integers exact both ways, errors the node's own. */
 
 import type { TSchema } from '@sinclair/typebox';
 import type { Arguments, Operation, Result } from '../api/operation.js';
@@ -124,10 +121,7 @@ function targetOf(url: string, { path }: Operation, { params = {}, query = {} }:
   return target;
 }
 
-/**
- * Checks the form of an answer, because what answers at an address may be no node: says in words which member is missing or has another
- * type; undefined when the value fits the schema. Unknown words and members come from a newer node and are accepted.
- */
+/** The first difference between an answer and its schema, in words; undefined if it fits. Members of newer nodes are accepted. */
 function misfit(schema: TSchema, value: unknown, place = 'its answer'): string | undefined {
   const { anyOf, type, properties = {}, required = [], additionalProperties, items } = schema;
   if (Array.isArray(anyOf)) {

@@ -43,10 +43,7 @@ export interface EventNews {
   readonly event: ReceivedEvent | undefined;
 }
 
-/**
- * The events of one connection, until it ends. Throws as a client does: `NoAnswer` when it cannot be opened or breaks, and
- * the node's own error when it refuses.
- */
+/** The events of one connection, until it ends. Throws `NoAnswer` when it cannot be opened or breaks, and the node's own refusal. */
 export async function* readEvents(request: EventRequest): AsyncGenerator<EventNews> {
   const { url, apiKey, lastEventId, signal, fetch: send = platformFetch } = request;
   const headers = {
@@ -72,10 +69,7 @@ export async function* readEvents(request: EventRequest): AsyncGenerator<EventNe
   }
 }
 
-/**
- * The events of a node, over as many connections as it takes, until the signal ends them. `onLost` is told why a connection has
- * failed. Throws the node's own error for what the next connection would meet too, such as a wrong topic.
- */
+/** The events of a node over many connections, until the signal. `onLost` is told of failures. Throws refusals that would repeat. */
 export async function* followEvents(
   request: EventRequest,
   onLost: (error: unknown) => void,

@@ -1,7 +1,6 @@
 /**
- * `fetch` over the modules `http` and `https` of Node.js. It always settles, where that of Node.js 20 waits for ever when the first server
- * that a process asks closes the connection at once; and it takes other certificates than those that Node.js trusts. It does what
- * the client needs, and no more: no redirects, no packed answers.
+ * `fetch` over the modules `http` and `https`: it always settles, where that of Node.js 20 can wait for ever, and takes other certificates.
+ * No redirects, no packed answers.
  */
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';

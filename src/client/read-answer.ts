@@ -22,10 +22,7 @@ export async function readText({ body }: Response, maxBytes: number, signal?: Ab
   return new TextDecoder().decode(whole);
 }
 
-/**
- * Chunks of the stream, until it ends or is aborted. The signal of a `fetch` does nothing any more once the garbage collector
- * has taken its request, which nobody holds while the body is read.
- */
+/** Chunks of the stream, until it ends or is aborted: the signal of a `fetch` may be garbage-collected while its body is read. */
 export async function* chunksOf(body: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   const cancel = (): void => void reader.cancel().catch(() => undefined);

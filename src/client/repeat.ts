@@ -1,7 +1,4 @@
-/**
- * Repeats a request until there is an answer. One that does something is repeated with an idempotency key, and only where the
- * node says that it takes such a key: another would do the thing twice.
- */
+/** Repeats a request until there is an answer; one that acts only with an idempotency key, at a node that takes such keys. */
 
 import type { Clock } from '../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
@@ -36,10 +33,7 @@ export class UnknownOutcome extends TesseraError {
 }
 
 export interface Repeating {
-  /**
-   * Reaction to a lost answer: `stop` throws it, `repeat` asks again, for what does nothing at the node, and a function is
-   * called once, before the first repetition: it resolves with true when a repetition does nothing more.
-   */
+  /** After a lost answer: `stop` throws it, `repeat` asks again; a function is asked once whether a repetition does nothing more. */
   readonly afterLoss: 'stop' | 'repeat' | (() => Promise<boolean>);
   /** Repeats also what the node could not look at then; `all`: also what never came to it. */
   readonly refusals: false | 'passing' | 'all';

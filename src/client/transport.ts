@@ -1,7 +1,6 @@
 /**
- * One request to a node, and what came back: how it is sent, bounded in time and bytes, and what is made of errors. It knows
- * no operations, and runs in browsers too: the client of the commands (client.ts) and the library that others import
- * (sdk/client.ts) are both built on it.
+ * One request to a node and its answer, bounded in time and bytes, with the node's errors. It knows no operations and runs in browsers; the
+ * commands' client and the library (sdk/client.ts) use it.
  */
 
 import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/errors.js';
@@ -25,10 +24,7 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/**
- * Codes of a certificate that is not trusted, or of a server without TLS: the request was not sent to it. Other errors of TLS may
- * come after the request, with the answer to it.
- */
+/** Codes before the request is sent: a certificate that is not trusted, a server without TLS. Other TLS errors may come later. */
 const NOT_TRUSTED =
   /^(?:ERR_TLS_CERT_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|ERR_SSL_WRONG_VERSION_NUMBER|HOSTNAME_MISMATCH)$/;
 
@@ -104,10 +100,7 @@ export interface Exchanged {
   readonly answer: JsonValue | undefined;
 }
 
-/**
- * The answer. `isSuccess` tells which statuses besides 2xx are no errors.
- * Throws `RefusedCall` with the node's error, `NoAnswer`, and the reason of the caller's signal.
- */
+/** The answer; `isSuccess` allows statuses besides 2xx. Throws `RefusedCall` (the node's error), `NoAnswer`, and the signal's reason. */
 export async function exchange(
   outgoing: Outgoing,
   sending: Sending,

@@ -10,10 +10,7 @@ import { devProducer } from './dev-accounts.js';
 import type { ConfigProblem } from './problems.js';
 import type { Config } from './schema.js';
 
-/**
- * The secret in the role files that ship with the program, which make a network on one machine. Everyone knows it, so a
- * node that uses it must not be reachable from elsewhere.
- */
+/** The secret in the supplied role files. Everyone knows it, so a node that uses it must not be reachable from elsewhere. */
 export const LOOPBACK_SECRET = 'loopback-only-test-secret';
 
 const DEV_PRODUCER_SEED = toHex(devProducer().seed);

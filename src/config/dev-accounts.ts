@@ -1,7 +1,6 @@
 /**
- * The keys of the dev network and its genesis file (decision V25): a wallet for the user, one for the miner, ten more
- * accounts, all funded in block 0. NOT FOR PRODUCTION: each seed is the hash of a text printed here, so everyone has them.
- * The accounts can be others: more or fewer, with another balance, or with the keys of a mnemonic.
+ * The keys and the genesis file of the dev network (decision V25): wallets for user and miner, and more accounts, all funded in block 0.
+ * NOT FOR PRODUCTION: each seed is the hash of a text printed here. The accounts can be others, also of a mnemonic.
  */
 
 import { pbkdf2Sync } from 'node:crypto';

@@ -54,10 +54,7 @@ export interface LoadedProcess {
   readonly joint: LoadedConfig | undefined;
 }
 
-/**
- * Loads and checks the configuration of a node. Throws `invalid_config` that names every problem with its option and source.
- * In a configuration of several roles, `role` says which node is meant.
- */
+/** The checked configuration of a node; `role` picks one of several. Throws `invalid_config` with every problem, its option and source. */
 export function loadConfig(input: ConfigInput): LoadedConfig {
   const read = readSources(input);
   const [role, ...others] = read.roles ?? [];
@@ -178,10 +175,7 @@ function sharedPorts(joint: LoadedConfig, nodes: readonly LoadedConfig[]): Confi
   return problems;
 }
 
-/**
- * A configuration made in code: the defaults of the role and the given options (`{'api.port': 0}`), no file, no
- * environment. Throws `invalid_config` as `loadConfig` does.
- */
+/** A configuration made in code, from defaults and options (`{'api.port': 0}`). Throws `invalid_config` as `loadConfig`. */
 export function createConfig(role: NodeRole, values: Readonly<Record<string, unknown>> = {}): Config {
   const flags = Object.entries(values).map(([option, value]) => ({ option, value, flag: IN_CODE }));
   return loadConfig({ role, file: null, flags }).config;

@@ -1,8 +1,4 @@
-/**
- * Description of an option: a TypeBox schema that also says what the option is for, its default, its unit, and whether it is
- * a secret or a path. The loader, the sample file, the help and the redaction all read these marks, so an option is written
- * down once, in `schema.ts`.
- */
+/** Options as TypeBox schemas that also hold meaning, default, unit, secret and path: loader, sample file, help and redaction read these. */
 
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { NodeRole } from '../lib/roles.js';
@@ -87,10 +83,7 @@ export interface OptionSpec {
 
 export const ENV_PREFIX = 'TESSERA_';
 
-/**
- * The environment variable of an option: its path in upper case, two underscores between the parts. One underscore
- * belongs to a name, so no two options can share a variable.
- */
+/** The environment variable of an option: upper case, two underscores between the parts, so that no two options share one. */
 export function envName(keys: readonly string[]): string {
   return ENV_PREFIX + keys.map((key) => key.toUpperCase()).join('__');
 }

@@ -1,7 +1,4 @@
-/**
- * The configuration of a node among others of its process: what is said once for all of them becomes what each has for itself,
- * its folder, its ports, and the links to the others.
- */
+/** The configuration of a node among others of its process: its folder, its ports, and the links to the others. */
 
 import { join, resolve } from 'node:path';
 import { factsOf, hasWallet, isFirstWallet, type NodeRole } from '../lib/roles.js';
@@ -27,10 +24,7 @@ const SOURCE = 'the process';
 /** Name of the process in its log. */
 const JOINT_NAME = 'network';
 
-/**
- * True for a node with an address of its own: one that is alone, one whose port is given for its role, and one whose wallet
- * would be out of reach otherwise: that of a miner beside a user.
- */
+/** True for a node with an address of its own: one alone, one with a port for its role, and a miner's beside a user, for its wallet. */
 export function hasOwnApi({ role, roles }: Place, settings: Settings): boolean {
   if (role === undefined) return false;
   if (roles.length === 1 || settings.get('api.port')?.isOfRole === true) return true;

@@ -1,7 +1,4 @@
-/**
- * The sample file: every option of the schema with its meaning, bounds and default, each commented out.
- * `config/default.toml` is this text; a test compares them.
- */
+/** The sample file: every option, commented out, with meaning, bounds and default. `config/default.toml` is this text. */
 
 import type { TSchema } from '@sinclair/typebox';
 import { NODE_ROLES } from '../lib/roles.js';

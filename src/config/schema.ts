@@ -1,7 +1,6 @@
 /**
- * Every option of a node, with its type, bounds, default, unit and meaning: here, in `http-options.ts` and in
- * `role-options.ts`, and nowhere else. The sample file `config/default.toml`, `tessera config`, the help texts and the
- * `Config` type are made from them. Wire names are snake_case; the loaded `Config` is the same tree in camelCase, frozen.
+ * Every option of a node, with type, bounds, default, unit and meaning, here, in `http-options.ts` and `role-options.ts`. Sample file, help
+ * and the `Config` type are made from it. Wire names are snake_case, `Config` camelCase.
  */
 
 import { Type } from '@sinclair/typebox';

@@ -146,10 +146,7 @@ function isForOption(name: string): boolean {
   return name.startsWith(ENV_PREFIX) && name.includes('__');
 }
 
-/**
- * Warning about variables that begin like those of the program but are not options; undefined when there are none. They are
- * ignored: Kubernetes sets some for every service named `tessera`.
- */
+/** Warning about variables that look like options and are ignored; Kubernetes sets some for a service named `tessera`. */
 export function ignoredVariables(env: Environment): string | undefined {
   const ignored = Object.keys(env).filter(
     (name) =>

@@ -1,7 +1,4 @@
-/**
- * Single values: parsing the text of an environment variable or a flag by the option's type, checking a value against its
- * schema, and describing what is allowed.
- */
+/** Single values: parsing texts by the option's type, checking them, and describing what is allowed. */
 
 import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml } from 'smol-toml';

@@ -1,7 +1,4 @@
-/**
- * Ed25519 by @noble/curves, for browsers: keys and signatures, which are the same everywhere. Its verification is for
- * display only: it may disagree with nodes about signatures that are crafted on purpose (decision B3).
- */
+/** Ed25519 by @noble/curves, for browsers. Its verification is for display only: it may differ for crafted signatures (decision B3). */
 
 import { ed25519 } from '@noble/curves/ed25519.js';
 

@@ -1,8 +1,7 @@
 /**
- * Ed25519 by node:crypto. Its verification is consensus (decision B3): cofactorless, comparing R byte by byte, as in the
- * reference network. Other libraries disagree on edge cases, which would split the chain. libsodium is asked first, because
- * it is faster and accepts nothing else (`sodium.ts`), and it signs. Keys are never made with Node's key generation, which can hang the
- * process. Callers check the lengths.
+ * Ed25519 by node:crypto. Its verification is consensus (decision B3): cofactorless, comparing R byte by byte; other libraries disagree on
+ * edge cases. libsodium is asked first, as it is faster and accepts nothing else (`sodium.ts`). Node's key generation can hang the process
+ * and is not used. Callers check lengths.
  */
 
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';

@@ -1,7 +1,4 @@
-/**
- * Ed25519 signatures (docs/chain.md#signatures) and the encodings of a secret key (docs/chain.md#keys). The arithmetic is
- * in `ed25519-backend.ts`: node:crypto on nodes, @noble/curves in browsers.
- */
+/** Ed25519 signatures (docs/chain.md#signatures) and encodings of a secret key (docs/chain.md#keys), by `ed25519-backend.ts`. */
 
 import { concatBytes, equalBytes, fromHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
@@ -25,10 +22,7 @@ export interface KeyPair {
   readonly publicKey: Uint8Array;
 }
 
-/**
- * True when `signature` (64 bytes) is one of `publicKey` (32 bytes) over `message`; a text is signed as its UTF-8 bytes.
- * False for any malformed input; never throws.
- */
+/** True for a signature (64 bytes) of `publicKey` (32 bytes) over `message` (texts as UTF-8). False for malformed input; never throws. */
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array | string, signature: Uint8Array): boolean {
   if (!haveLengths(publicKey, signature)) return false;
   const bytes = messageBytes(message);
@@ -67,10 +61,7 @@ export function encodeSecretKey64(pair: KeyPair): Uint8Array {
   return concatBytes(pair.seed, pair.publicKey);
 }
 
-/**
- * Reads a secret key in any encoding: PKCS#8 v2 (85 bytes), seed and public key (64), seed alone (32). A public key in it
- * must belong to the seed. Throws `malformed_key_pair`; the message never holds key material.
- */
+/** Reads a secret key: PKCS#8 v2 (85 bytes), seed and public key (64), or seed (32). Throws `malformed_key_pair` without key material. */
 export function parseSecretKey(bytes: Uint8Array): KeyPair {
   if (bytes.length === SEED_LENGTH) return keyPairFromSeed(bytes);
   if (bytes.length === SEED_LENGTH + PUBLIC_KEY_LENGTH) {

@@ -1,8 +1,6 @@
 /**
- * Signatures that implementations of Ed25519 disagree about (decision B3): each is the key, R and S, in base64, over
- * `EDGE_MESSAGE`. First every sum of a key and every sum of an R with a point of order 1 to 8 (64 cases, all of which a
- * verifier with cofactor accepts), then an S beyond the order, then an R of small order in encodings that are canonical and
- * that are not. test/crypto/sodium.test.ts shows that they are what this says.
+ * Signatures that implementations of Ed25519 disagree about (decision B3): key, R and S in base64, over `EDGE_MESSAGE`. First sums with
+ * points of order 1 to 8 (64 cases), then an S beyond the order, then R of small order, canonical and not (test/crypto/sodium.test.ts).
  */
 
 /** Message that all of them sign. */

@@ -1,6 +1,4 @@
-/**
- * HMAC-SHA512, and the PBKDF2 made of it, from which keys are derived. In a browser `hmac.browser.ts` replaces this file.
- */
+/** HMAC-SHA512 and PBKDF2, from which keys are derived; `hmac.browser.ts` in browsers. */
 
 import { createHmac, pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -59,10 +59,7 @@ export function isScryptCost({ n, r, p }: ScryptCost): boolean {
   return powerOfTwo && blocks && n * r <= MAX_MEMORY_COST && n * r * p <= MAX_WORK;
 }
 
-/**
- * The 32-byte key of a passphrase, which is normalized to NFKC first, so that the same characters typed on two systems give
- * the same key. Throws `invalid_request` when the cost is out of bounds.
- */
+/** The 32-byte key of a passphrase, normalized to NFKC so that systems agree. Throws `invalid_request` for a cost out of bounds. */
 export function deriveKey(passphrase: string, salt: Uint8Array, cost: ScryptCost): Promise<Buffer> {
   if (!isScryptCost(cost)) throw new TesseraError('invalid_request', 'the scrypt parameters are out of bounds');
   const { n, r, p } = cost;

@@ -18,10 +18,7 @@ export const BOX_KEY_LENGTH = 32;
 /** Bytes that a box adds to its content. */
 export const BOX_OVERHEAD = VERSION_LENGTH + NONCE_LENGTH + TAG_LENGTH;
 
-/**
- * Seals `content` under a 32-byte key for one `context`. Nonces are random, so one key must seal no more than 2^32 boxes,
- * far more than any wallet has keys.
- */
+/** Seals `content` under a 32-byte key for one `context`. Nonces are random: at most 2^32 boxes for a key. */
 export function seal(key: Uint8Array, content: Uint8Array, context: string, random: Random): Uint8Array {
   const nonce = random.bytes(NONCE_LENGTH);
   const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_LENGTH });

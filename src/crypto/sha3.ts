@@ -1,7 +1,4 @@
-/**
- * SHA3-256 (FIPS 202, not Keccak-256), the only hash function of the chain. Texts are hashed as UTF-8. In a browser
- * `sha3.browser.ts` replaces this file.
- */
+/** SHA3-256 (FIPS 202, not Keccak-256), the only hash function of the chain; `sha3.browser.ts` in browsers. Texts are hashed as UTF-8. */
 
 import crypto from 'node:crypto';
 import { asBuffer } from '../lib/bytes.js';

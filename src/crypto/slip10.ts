@@ -1,7 +1,4 @@
-/**
- * Key derivation by SLIP-0010 for ed25519: one seed gives a tree of keys. Only hardened children exist for this curve, so a
- * public key tells nothing about its neighbours, and no public key can be derived without the secret above it.
- */
+/** Key derivation by SLIP-0010 for ed25519: a tree of keys from one seed, with hardened children only. */
 
 import { utf8 } from '../lib/bytes.js';
 import { hmacSha512 } from './hmac.js';

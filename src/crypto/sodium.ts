@@ -1,11 +1,8 @@
 /**
- * Verification by libsodium (the optional package sodium-native), in six tenths of the time of OpenSSL. It only ever
- * accepts: what it does not accept is put to node:crypto, which decides (decision B3). So it has to be certain that it
- * accepts nothing that node:crypto refuses. It is tried on the edge cases whenever a process or a worker thread loads it,
- * and is not used where it disagrees; `npm run compare:signatures` compares the two on as many signatures as one likes.
- *
- * It signs too, in half of the time, and leaves nothing of the secret behind. The public key, which goes into a signature, is computed from the
- * seed each time: signatures of one message under two public keys would tell the secret.
+ * Verification by libsodium (optional package sodium-native), in six tenths of the time of OpenSSL. It only ever accepts; node:crypto
+ * decides the rest (decision B3), so it must accept nothing that node:crypto refuses: it is tried on the edge cases when it is loaded, and
+ * not used where it disagrees (`npm run compare:signatures`). It signs too, twice as fast. The public key is computed from the seed each
+ * time: two signatures of one message under two public keys would tell the secret.
  */
 
 import { createRequire } from 'node:module';

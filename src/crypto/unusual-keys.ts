@@ -1,10 +1,7 @@
 /**
- * Ed25519 keys that nobody makes by accident: points of small order, and non-canonical encodings. The network accepts them
- * (decision B3). OpenSSL does too, but only before version 3.5, so that nodes on Node.js 24 would leave the chain.
- * Signatures by these keys are therefore verified here, by the equation itself: cofactorless, with R compared byte by byte.
- * The same goes for signatures whose R is a point of small order, which some builds of OpenSSL refuse under any key.
- * There are a few dozen of these keys, so what can be computed ahead is kept for each. A signature by one of them still
- * costs more than any other: `verificationCost` tells how much.
+ * Ed25519 keys that nobody makes by accident: points of small order and non-canonical encodings. The network accepts them (decision B3),
+ * OpenSSL only before 3.5, so they are verified here, cofactorless, with R compared byte by byte; so are signatures whose R is of small
+ * order. They cost more than others: see `verificationCost`.
  */
 
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -38,10 +35,7 @@ export function isUnusualKey(publicKey: Uint8Array): boolean {
   return isTooLarge || SMALL_ORDER_Y.has(toHex(y));
 }
 
-/**
- * True when R, the first half of a signature, is a point of small order. Only who has the secret key can make one that holds,
- * and nobody does by accident; the network accepts it, and OpenSSL does in some versions only.
- */
+/** True when R is a point of small order. Only the key's owner can make such a signature; OpenSSL accepts it in some versions only. */
 export function hasSmallOrderR(signature: Uint8Array): boolean {
   const last = (signature[KEY_LENGTH - 1] ?? 0) & 0x7f;
   if (last !== 0 && last !== 0x7f && last !== 0x05 && last !== 0x7a) return false;

@@ -1,7 +1,4 @@
-/**
- * The logger of a node: pino behind the `Logger` seam, one JSON object a line on standard output (or readable text on a
- * terminal), with the node's name and the component that speaks. Every field passes `redactFields`.
- */
+/** The logger of a node: pino behind the `Logger` seam, JSON lines or readable text on a terminal. Every field passes `redactFields`. */
 
 import { type Logger as Pino, pino } from 'pino';
 import type { Logger } from '../lib/logger.js';

@@ -1,6 +1,4 @@
-/**
- * The HTTP server of the metrics, on a port of its own so that it can be closed to the world. GET /metrics, nothing else.
- */
+/** The HTTP server of the metrics, on a port of its own. GET /metrics, nothing else. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

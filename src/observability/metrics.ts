@@ -1,7 +1,5 @@
 /**
- * The metrics of one node: a registry of its own over the catalogue. Callers name a metric and its label values and get a
- * small handle; handles are cached, because making one for each event costs more than counting (a fifth of the requests
- * a bare server can answer).
+ * The metrics of one node: a registry over the catalogue. Handles of a metric and its labels are cached: making one for each event is slow.
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';

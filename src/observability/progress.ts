@@ -1,7 +1,4 @@
-/**
- * Progress of a long task: a bar with rate and time left on a terminal, a line every few seconds elsewhere, and the same as
- * words and as a share for health and metrics. Updating it costs no more than reading the clock.
- */
+/** Progress of a long task: a bar on a terminal, lines elsewhere, and words and a share for health and metrics. Updating it is cheap. */
 
 import type { Clock } from '../lib/clock.js';
 

@@ -1,7 +1,4 @@
-/**
- * Redaction of log lines. Secrets are kept out twice: by type (byte arrays, which is what keys are, show only their length)
- * and by name (members that hold a passphrase, key or token). Errors become plain data with their code.
- */
+/** Redaction of log lines, by type (byte arrays show only their length) and by name (passphrases, keys, tokens). Errors become plain data. */
 
 import { isTesseraError } from '../lib/errors.js';
 

@@ -20,9 +20,7 @@ export function parseAmount(text: string): bigint {
   return scaled / scale;
 }
 
-/**
- * Display units of raw ones, such as `1.5`: exactly where eight decimals suffice, else rounded down with `…` behind them.
- */
+/** Display units, such as `1.5`: exact where eight decimals suffice, else rounded down with `…`. */
 export function formatAmount(raw: bigint): string {
   const sign = raw < 0n ? '-' : '';
   const scaled = (raw < 0n ? -raw : raw) * 10n ** BigInt(DECIMALS);

@@ -55,10 +55,7 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Replaces the retry time of the client. */
   readonly retryForMs?: number | undefined;
-  /**
-   * The name of what is to be done once, 1 to 255 printable characters of ASCII, for operations that take one: with the same name it
-   * is done once, also by another page or process. Without one, a new one is made for each call.
-   */
+  /** With the same name, 1 to 255 printable ASCII characters, it is done once, also by another page or process. Default: a new name. */
   readonly idempotencyKey?: string | undefined;
   /** The node to ask, where several roles have the operation and `url` names them. */
   readonly role?: NodeRole | undefined;

@@ -54,10 +54,7 @@ interface Conveniences {
    * @throws {TesseraError} what the node refuses: a topic that it does not have, no API key
    */
   events(options?: EventOptions): AsyncGenerator<NodeEvent, void, undefined>;
-  /**
-   * Resolves when a block has the transaction. Asks a mempool node.
-   * @throws {TesseraError} transaction_rejected with the rule; aborted when the time is over, and it may be in a block later
-   */
+  /** Resolves when a block has the transaction. @throws {TesseraError} transaction_rejected; aborted after the time limit */
   waitForTransaction(hash: string, options?: WaitOptions): Promise<void>;
 }
 

@@ -33,10 +33,7 @@ export function isMnemonic(text: string): boolean {
   }
 }
 
-/**
- * The keys that words give: `m/44'/1952805747'/ACCOUNT'/INDEX'` by SLIP-0010, the same as in the wallets of nodes, so that words can
- * move between them (docs/wallet.md#the-words-and-their-keys).
- */
+/** The keys of words: `m/44'/1952805747'/ACCOUNT'/INDEX'` by SLIP-0010, as in nodes' wallets (docs/wallet.md#the-words-and-their-keys). */
 export class HdKeys {
   readonly #keys: DerivedKeys;
 
@@ -69,10 +66,7 @@ export function randomKeyPair(): KeyPair {
   return generateKeyPair(random);
 }
 
-/**
- * Reads a secret key, as bytes or in hex: a seed (32 bytes), seed and public key (64), or PKCS#8 v2 (85). Throws
- * `malformed_key_pair`; no message holds key material.
- */
+/** Reads a secret key, bytes or hex: seed (32 bytes), seed and public key (64), or PKCS#8 v2 (85). Throws `malformed_key_pair`. */
 export function keyPairOf(secretKey: Uint8Array | string): KeyPair {
   const bytes = typeof secretKey === 'string' ? parseHex(secretKey) : secretKey;
   if (bytes === undefined) throw new TesseraError('malformed_key_pair', 'the secret key is not hex');

@@ -1,7 +1,4 @@
-/**
- * Payments of tokens and items, and creations of items: chosen, built and signed in this program. A node gets the signed
- * transaction, never a key.
- */
+/** Payments of tokens and items, and creations of items, signed in this program. A node never gets a key. */
 
 import { addressOf, isPayableAddress } from '../chain/address.js';
 import { itemAsset, tokenAsset } from '../chain/assets.js';
@@ -78,10 +75,7 @@ export function balanceOf(unspent: readonly UnspentOutput[], item?: string): big
     .reduce((sum, { value }) => sum + value.amount, 0n);
 }
 
-/**
- * A signed payment, with what is over paid back. Throws `payment_refused` for what cannot be meant (no address, no amount) or has no
- * key, and `insufficient_funds`.
- */
+/** A signed payment with change. Throws `payment_refused` for no address, amount or key, and `insufficient_funds`. */
 export function buildPayment(options: PaymentOptions): SignedTransaction {
   return buildSpending(options, null);
 }
@@ -131,10 +125,7 @@ export interface ItemOptions {
   readonly genesisHash?: 'Create' | 'Default' | undefined;
 }
 
-/**
- * The signed request that creates items at the current address of the key, for `client.createItem`. Throws `payment_refused` for a
- * bad amount or metadata.
- */
+/** The signed request for `client.createItem`, to the current address of the key. Throws `payment_refused`. */
 export function signItemCreation(
   { amount, metadata = null, genesisHash = 'Create' }: ItemOptions,
   { seed, publicKey }: KeyPair,
@@ -176,10 +167,7 @@ export function parseTransaction(value: unknown): Transaction {
   return parseCreateTransaction(value);
 }
 
-/**
- * Fault of a payment that spends these outputs, by the rules of the chain: sums, addresses, signatures; null when nothing is.
- * Whether they are unspent, nodes know.
- */
+/** Fault of a payment that spends these outputs (sums, addresses, signatures), or null. Only nodes know whether they are unspent. */
 export function transactionFault(transaction: Transaction, spent: readonly UnspentOutput[]): Verdict {
   const known = new Map(spent.map((one) => [outPointKey(one.outPoint), one]));
   const lookup = (outPoint: OutPoint) => {

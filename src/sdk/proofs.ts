@@ -39,9 +39,8 @@ export interface ProofOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> 
 }
 
 /**
- * Resolves when each of the outputs holds what is said of it, and belongs to whom is said. Ask it of what a payment spends (`spent`) before
- * the payment goes to anybody. Throws `malformed_transaction` when something else is true, and `entry_not_found` for an output that nothing
- * proves.
+ * Resolves when each output (`spent` of a payment) is as said. Throws `malformed_transaction` if not, `entry_not_found` if nothing proves
+ * it.
  */
 export async function proveOutputs(
   client: ProvingClient,

@@ -18,9 +18,8 @@ const RETRY_FOR = 30_000;
 export type SubmittingClient = Pick<Operations, 'createTransactions' | 'queryTransactionStatus'>;
 
 /**
- * Sends transactions, which are admitted together or not at all, and resolves with their hashes. When an answer is lost, they are sent
- * again, which does it once. Throws the node's error when it refuses them, such as `double_spend`, and `UnknownOutcome` when it is not
- * known whether it has them: then send the same ones again.
+ * Sends transactions, admitted together or not at all; gives their hashes. After a lost answer they are sent again, which does it once.
+ * Throws the node's refusal, or `UnknownOutcome`: then send the same ones again.
  */
 export async function submitTransactions(
   client: SubmittingClient,

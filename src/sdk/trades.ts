@@ -1,8 +1,6 @@
 /**
- * Two-way trades: what two parties give each other happens together or not at all (docs/wallet.md#trades). Three documents pass between
- * them, as JSON over any channel, an offer, its acceptance and the confirmation of that; each party then sends its half to a node. The
- * same documents as those of nodes' wallets, so that a page can trade with one. A half is shown to nobody but the node: whoever has it
- * can take the DRUID off and has a payment (docs/adr/0026-trades.md).
+ * Two-way trades (docs/wallet.md#trades): offer, acceptance and confirmation pass between the parties as JSON, the same as those of nodes'
+ * wallets; then each sends its half to a node. Show a half to nobody else: without its DRUID it is a payment (docs/adr/0026-trades.md).
  */
 
 import { addressOf } from '../chain/address.js';
@@ -109,10 +107,7 @@ export interface ConfirmedTrade {
   readonly half: SignedTransaction;
 }
 
-/**
- * Confirms the acceptance of an own offer. Only one of an offer may be confirmed. Throws `trade_refused` for an acceptance of another
- * offer, `trade_closed` when the offer has expired, `insufficient_funds`.
- */
+/** Confirms the acceptance of an own offer, only one of each. Throws `trade_refused`, `trade_closed` after expiry, `insufficient_funds`. */
 export function confirmTrade(acceptance: Acceptance, options: ConfirmOptions): ConfirmedTrade {
   const { offer, key, now = Date.now(), ...funds } = options;
   readDocument(acceptance);

@@ -1,7 +1,6 @@
 /**
- * Gives up a payment that no mempool node has admitted: its inputs come back, once, and with it go the payments that
- * spend its change. A payment that may still get into a block is not given up: one made in its place could then be paid
- * as well.
+ * Gives up a payment that no mempool node has admitted, and those that spend its change: their inputs come back. One that may still get
+ * into a block is kept: one made in its place could be paid as well.
  */
 
 import { spentOutPoints } from '../chain/transaction.js';
@@ -18,10 +17,7 @@ export interface AbandonModules {
   readonly follower: ChainFollower;
 }
 
-/**
- * Resolves when it is durable. Throws `payment_not_found`, `payment_sent`, `mempool_unreachable` when the chain must be asked
- * and cannot be, `wallet_write_failed`.
- */
+/** Throws `payment_not_found`, `payment_sent`, `mempool_unreachable` if the chain cannot be asked, `wallet_write_failed`. */
 export async function abandonPayment(hash: string, { wallet, sender, follower }: AbandonModules): Promise<void> {
   const family = wallet.settlement.familyOf(hash);
   const hashes = family.map((one) => one.hash);

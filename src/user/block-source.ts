@@ -1,7 +1,6 @@
 /**
- * Blocks for a wallet, from storage nodes: any node may give them, for each is proven by the certificate of a producer, its
- * own or that of a later block that follows from it (`ProvenHashes`). A node that sends what is not proven loses its link, and
- * the next one is asked.
+ * Blocks for a wallet, from any storage node: each is proven by the certificate of a producer, its own or a later block's (`ProvenHashes`).
+ * A node that sends what is not proven loses its link.
  */
 
 import { blockCertificateFault, isNamed, type Producers } from '../chain/certificate.js';
@@ -66,10 +65,7 @@ export class BlockSource {
     });
   }
 
-  /**
-   * The last block up to `to` that was made before a time (Unix seconds), found by halves. Undefined when there is none, or
-   * one that was looked at has no certificate of its own. Throws as `read`.
-   */
+  /** The last block up to `to` made before a time (Unix seconds). Undefined if none, or one without a certificate. Throws as `read`. */
   async lastBefore(time: number, to: number, signal: AbortSignal): Promise<ChainPoint | undefined> {
     let found: ChainPoint | undefined;
     for (let [low, high] = [0, to]; low <= high; ) {
@@ -186,10 +182,7 @@ export class BlockSource {
     return told;
   }
 
-  /**
-   * The certificate binds the names only: whatever stands under another name hides the transaction that has it. The names of
-   * block 0 are free texts; its transactions are compared with the genesis file.
-   */
+  /** The certificate binds the names only, so transactions must hash to them; those of block 0 are compared with the genesis file. */
   async #checkNames({ block, transactions, miningTransaction }: FullBlock): Promise<void> {
     const { bNum, miningTxHash } = block.header;
     if (bNum === 0n) return;

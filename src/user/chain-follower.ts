@@ -1,7 +1,6 @@
 /**
- * Keeps the wallet in step with the chain through one mempool node, the choice of `mempool-choice.ts`. With each new link, and
- * whenever blocks are missing, it asks for the statuses of the wallet's transactions, refreshes all addresses, and only then
- * allows payments to be sent; afterwards it applies blocks as they are mined.
+ * Keeps the wallet in step with the chain through one mempool node. With each new link, and when blocks are missing, it asks for statuses,
+ * refreshes all addresses, and only then allows payments; afterwards it applies blocks as they are mined.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -29,10 +28,7 @@ import { refreshAddresses } from './utxo-pages.js';
 const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds until a failed synchronization is tried again on the same link. */
 const RETRY_AFTER = 2_000;
-/**
- * Number of rounds in which the answers of a mempool node may make the wallet watch more addresses: 20 of each account each
- * time. Without a bound, a node that names outputs at every address would be asked for ever.
- */
+/** Rounds in which answers may make the wallet watch more addresses (20 of each account): a lying node would be asked for ever. */
 const MAX_FOUND_ROUNDS = 50;
 /** Maximum number of blocks kept during a synchronization; the next one fetches the others. */
 const MAX_WAITING_BLOCKS = 32;
@@ -139,10 +135,7 @@ export class ChainFollower {
     if (link !== undefined) this.#afterwards(link, 'a refresh failed', () => this.#refreshFound(link));
   }
 
-  /**
-   * Looks up a transaction of the wallet whose inputs the mempool node does not find, or that it refuses for good, with its
-   * reason: then it is rejected, unless it is in a block.
-   */
+  /** Looks up a transaction with unknown inputs, or refused for good: then it is rejected, unless it is in a block. */
   investigate(hash: string, refusal?: string): void {
     const link = this.#current;
     if (refusal !== undefined) this.#refusals.set(hash, refusal);
@@ -157,10 +150,7 @@ export class ChainFollower {
     });
   }
 
-  /**
-   * Status of these transactions of the wallet at the mempool node and in the chain now. Throws `mempool_unreachable` when
-   * there is nobody to ask.
-   */
+  /** Status of these transactions at the mempool node and in the chain. Throws `mempool_unreachable`. */
   async look(hashes: Iterable<string>): Promise<ReadonlyMap<string, Finding>> {
     const link = this.link;
     if (link === undefined) throw new TesseraError('mempool_unreachable', 'the wallet is not in step with the chain');
@@ -243,10 +233,7 @@ export class ChainFollower {
     this.#problem = null;
   }
 
-  /**
-   * A refresh or a block that shows addresses to be in use makes the wallet watch more: those are refreshed too. Gives the
-   * oldest block of the answers and `point`.
-   */
+  /** Refreshes addresses that a refresh or a block showed to be in use. Gives the oldest block of the answers and `point`. */
   async #refreshFound(link: Link, point?: ChainPoint): Promise<ChainPoint | undefined> {
     const { wallet, logger } = this.#modules;
     let oldest = point;

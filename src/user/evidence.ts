@@ -1,7 +1,6 @@
 /**
- * Finds out the state of the wallet's transactions from the answers of a mempool node: their statuses, and the unspent
- * outputs of the wallet's addresses. Spent inputs do not reject a payment: they do not say what spent them; only a block does
- * (`BlockIntake.apply`).
+ * Finds the state of own transactions from statuses and unspent outputs of a mempool node. Spent inputs do not reject a payment: only a
+ * block says what spent them (`BlockIntake.apply`).
  */
 
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
@@ -16,12 +15,8 @@ const ASKABLE = /^[\x21-\x7e]{1,128}$/;
 export type TransactionStatus = MessageBody<'statuses'>['statuses'][number];
 
 /**
- * - `confirmed`: it is in the chain.
- * - `copied`: a copy of it with another hash is in the chain.
- * - `admitted`: the mempool node has it.
- * - `missing`: it was admitted, but the mempool node no longer has it; it must be sent again.
- * - `absent`: it is in no block; when the mempool node refuses its form too, it never will be.
- * - `open`: nothing is proven; it stays as it is.
+ * `confirmed`: in the chain. `copied`: a copy with another hash is. `admitted`: the mempool node has it. `missing`: admitted, but gone;
+ * send it again. `absent`: in no block; if its form is refused too, never. `open`: nothing is proven.
  */
 export type Finding = 'confirmed' | 'copied' | 'admitted' | 'missing' | 'absent' | 'open';
 
@@ -60,10 +55,7 @@ export class Evidence {
     }
   }
 
-  /**
-   * Transactions of others that decide whether the absence of an input proves a spend: those that made the inputs of what was
-   * admitted and is neither waiting nor in the chain. Their statuses are to be asked for too.
-   */
+  /** Others' transactions that made inputs of what was admitted, and is neither waiting nor in the chain: their statuses are needed too. */
   creators(statuses: ReadonlyMap<string, TransactionStatus>): readonly string[] {
     const creators = new Set<string>();
     for (const { hash, state, transaction } of this.#entries) {
@@ -75,10 +67,7 @@ export class Evidence {
     return [...creators].filter((hash) => ASKABLE.test(hash));
   }
 
-  /**
-   * Findings by hash, in the order of the entries. The statuses, those of `creators` among them, must have been asked for
-   * before the outputs.
-   */
+  /** Findings by hash, in order. The statuses, those of `creators` among them, must have been asked for before the outputs. */
   findings(statuses: ReadonlyMap<string, TransactionStatus>): ReadonlyMap<string, Finding> {
     const inChain = this.#inChain(statuses);
     const findings = new Map<string, Finding>();
@@ -147,10 +136,8 @@ function isSameOutput(a: TxOut, b: TxOut): boolean {
 const MAX_ASKED = 100;
 
 /**
- * Looks for payments in the chain by what they have made for others: a payment without change leaves the wallet no output to
- * find. A page of outputs may begin behind a given one, which must be there, so one question tells of one output however
- * many there are at its address. The result has, by hash, those of which an output is unspent in the chain. The others may be
- * there too, with outputs that were spent since, or were not asked for.
+ * Looks for payments by their outputs for others: one without change leaves the wallet none. A page may begin behind a given output, which
+ * must be there, so one question tells of one output. Gives those with an unspent output; the others may be in the chain too.
  */
 export async function findPaid(
   link: Link,

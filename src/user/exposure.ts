@@ -1,18 +1,11 @@
-/**
- * Exposure of the wallet's queued transactions to mempool nodes: whether one was given to them, and what they said. In memory
- * only: of what was queued before this run nothing is known until it is answered.
- */
+/** Which queued transactions mempool nodes were given, and what they said. In memory only: earlier runs count as unknown. */
 
 import type { Clock } from '../lib/clock.js';
 
 /** Milliseconds in which a mempool node may still be working on what it has not answered. */
 const STILL_WORKING = 60_000;
 
-/**
- * - `fresh`: nobody was given it.
- * - `refused`: the answer was that it is not admitted, and no attempt is without an answer.
- * - `out`: it may be with a mempool node.
- */
+/** `fresh`: nobody was given it. `refused`: not admitted, and every attempt was answered. `out`: a mempool node may have it. */
 export type Exposed = 'fresh' | 'refused' | 'out';
 
 interface Attempts {

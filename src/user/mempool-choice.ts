@@ -1,8 +1,7 @@
 /**
- * Choice of the mempool node that the wallet follows. Only links that this node opened to their addresses count, and only if a producer of
- * the network vouches for the node at the other end: anyone can claim to be a mempool node. The followed node is asked every two seconds
- * whether it takes transactions, when there is another to go to: one that is cut off from its journal, or does not answer, keeps its links.
- * The wallet goes over to a node that says yes, and does not come back by itself.
+ * Choice of the mempool node to follow. Only links that this node opened count, and only to a node that a producer vouches for. It is asked
+ * every two seconds whether it takes transactions, if there is another: one cut off from its journal keeps its links. The wallet does not
+ * come back by itself.
  */
 
 import { setMaxListeners } from 'node:events';

@@ -1,7 +1,6 @@
 /**
- * Brings the wallet, block by block, to where a mempool node says that the chain is, before anything is believed about its
- * outputs: so the wallet knows of what came while the node was away as if it had been there. Without a storage node, or in a
- * network without producers, there is nobody to read blocks from.
+ * Brings the wallet, block by block, to where a mempool node says the chain is, before its outputs are believed. Without a storage node, or
+ * producers, there is nobody to read blocks from.
  */
 
 import type { Producers } from '../chain/certificate.js';
@@ -49,10 +48,7 @@ export class MissedBlocks {
     logger.info({}, `${why}: what comes while this node is away will have neither block nor sender in the history`);
   }
 
-  /**
-   * Takes in the blocks up to the one that is named; true when there were any. Throws `peer_unreachable` when no storage
-   * node gives them.
-   */
+  /** Takes in the blocks up to this one; true if there were any. Throws `peer_unreachable` when no storage node gives them. */
   async reach(point: ChainPoint, signal: AbortSignal): Promise<boolean> {
     const { wallet } = this.#modules;
     if (this.#source === undefined || point.height <= wallet.chain.height) return false;

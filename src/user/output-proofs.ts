@@ -1,7 +1,6 @@
 /**
- * Proves outputs that a mempool node names as unspent and that the wallet has not seen come in a block: those of imported keys,
- * and of addresses that another copy of the wallet has handed out. It reads the chain from block 0 on: an output is taken in
- * when a block has made it as it was named, and none has spent it. One that this disproves costs the node its link.
+ * Proves outputs that a mempool node names and the wallet has not seen in a block: it reads the chain from block 0 on. An output that is
+ * disproved costs the node its link.
  */
 
 import { outPointKey } from '../chain/transaction.js';

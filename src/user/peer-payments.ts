@@ -1,7 +1,6 @@
 /**
- * Payments between wallets (decision V15): a payer dials the payee, asks for an address and pays it; a node that wants a
- * donation offers an address, and is paid what the other operator allows. Only an address that was just asked for is paid.
- * What a peer says about a payment is shown, but not trusted: funds come from blocks.
+ * Payments between wallets (decision V15): a payer asks the payee for an address and pays it; for a donation a node offers an address, and
+ * gets what the other operator allows. What a peer says is shown, not trusted: funds come from blocks.
  */
 
 import { setMaxListeners } from 'node:events';

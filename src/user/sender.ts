@@ -1,10 +1,8 @@
 /**
- * Sends the wallet's queued transactions to the mempool node until it has admitted or refused each of them. A refusal is
- * final only if it is about the transaction itself, and the follower finds that no block has it. One that depends on the
- * state of the chain (`unknown_input`, `double_spend`) may be temporary, while a block is being stored: the payment stays
- * queued, its inputs stay reserved, and the follower looks it up. Every payment has its own retry time, so that one that fails
- * does not delay the others. A payment that spends an output of another one is sent when that one is admitted; one that is
- * behind too many that wait for a block is sent again with each block (docs/adr/0023-own-change.md).
+ * Sends queued transactions until the mempool node has admitted or refused each. A refusal is final only if it is about the transaction
+ * itself and no block has it; `unknown_input` and `double_spend` may be temporary, so the payment stays queued and is looked up. Each
+ * payment has its own retry time. One that spends another's output is sent after it; one with too many waiting ancestors again with each
+ * block (docs/adr/0023-own-change.md).
  */
 
 import { setMaxListeners } from 'node:events';
@@ -46,10 +44,7 @@ export interface SenderModules {
   /** The link to send over; undefined while the wallet is not in step. */
   readonly link: () => Link | undefined;
   readonly admitted: (transaction: OwnTransaction) => void;
-  /**
-   * Called when the mempool node does not find the inputs of this transaction, or refuses it for good, with its reason: to
-   * look it up in the chain.
-   */
+  /** Looks a transaction up in the chain whose inputs are unknown, or that is refused for good, with the reason. */
   readonly contested: (hash: string, refusal?: string) => void;
   /** Called when the mempool node at this link answers that it takes no transactions now. */
   readonly unreachable: (link: Link) => void;

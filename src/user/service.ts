@@ -76,22 +76,13 @@ export interface TradeInfo {
 }
 
 export interface UserService {
-  /**
-   * Builds, signs and queues a payment; resolves when it is durable. Throws `wrong_passphrase` first, then
-   * `insufficient_funds` or `payment_refused`.
-   */
+  /** Resolves when the payment is durable. Throws `wrong_passphrase` first, then `insufficient_funds` or `payment_refused`. */
   payAddress(payment: AddressPayment): Promise<{ readonly txHash: string }>;
   /** Asks the peer at `host:port` for an address and pays it. Throws as `payAddress`, and `peer_unreachable`. */
   payPeer(payment: AddressPayment): Promise<void>;
-  /**
-   * Gives up a queued payment that no mempool node has admitted; its inputs come back. Throws `payment_not_found`, and
-   * `payment_sent` when it may come into a block yet.
-   */
+  /** Gives up a payment that no mempool node has admitted. Throws `payment_not_found`, `payment_sent` if it may come into a block. */
   abandonPayment(txHash: string): Promise<void>;
-  /**
-   * Asks the peer at `host:port` for a donation; `donationRequests` has what came of it. Throws `peer_unreachable`, and
-   * `wallet_write_failed`.
-   */
+  /** Asks the peer at `host:port`; see `donationRequests`. Throws `peer_unreachable`, and `wallet_write_failed`. */
   requestDonation(peer: string, options?: DonationOptions): Promise<void>;
   /** The last donations that were asked for, newest first. */
   donationRequests(limit: number): readonly DonationRequest[];
@@ -102,10 +93,7 @@ export interface UserService {
    * `trade_refused`; `peer_unreachable` when it could not be sent, and then there is no offer.
    */
   offerTrade(offer: TradeOffer): Promise<TradeInfo>;
-  /**
-   * Accepts an offer: what it wants is kept aside, and its maker is told over a link if the offer says where. Throws as
-   * `offerTrade`, and `trade_closed`.
-   */
+  /** Accepts an offer; its maker is told over a link if the offer says where. Throws as `offerTrade`, and `trade_closed`. */
   acceptTrade(offer: unknown, passphrase: string, caller?: PassphraseCaller): Promise<TradeInfo>;
   /** Goes on with an acceptance or a confirmation. Throws `trade_not_found`, `trade_refused`, `trade_closed`. */
   completeTrade(document: unknown): Promise<TradeInfo>;

@@ -41,10 +41,7 @@ export async function makeOffer(
   return id;
 }
 
-/**
- * Sends an own offer to its peer, unless that has it. One that cannot be sent does not stand, and `free` is part of the write
- * that says so.
- */
+/** Sends an own offer to its peer, unless that has it. A failure ends the offer, and `free` is part of that write. */
 export async function sendOffer(
   id: string,
   peer: string,

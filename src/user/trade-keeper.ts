@@ -1,7 +1,6 @@
 /**
- * Trades with other nodes (docs/wallet.md#trades): brings documents to the other party over a link, takes those that come,
- * sends halves again that the mempool node has forgotten, and ends what has expired. A stranger can have an offer listed, and
- * accept one that stands; nothing that it sends makes the wallet keep coins aside.
+ * Trades with other nodes (docs/wallet.md#trades): sends and takes documents over links, sends forgotten halves again, ends what has
+ * expired. Nothing that a stranger sends makes the wallet keep coins aside.
  */
 
 import { setMaxListeners } from 'node:events';

@@ -1,7 +1,4 @@
-/**
- * The user role: payments, donations and item creation with the wallet and the links to other nodes. It follows the chain,
- * sends queued transactions, and exchanges payments with peers. The miner role runs the same service (decision V22).
- */
+/** The user role: payments, donations, items and trades of the wallet, over links. The miner runs the same service (decision V22). */
 
 import type { Producers } from '../chain/certificate.js';
 import { assetJson } from '../chain/json.js';

@@ -1,7 +1,6 @@
 /**
- * Refreshes addresses of the wallet from one mempool node, page by page. All pages count as of the block of the first page:
- * later changes are in blocks that the wallet applies afterwards. If there is no next page because the last output of a page
- * was spent meanwhile, its address starts over.
+ * Refreshes addresses from one mempool node, page by page, all as of the block of the first page. If the last output of a page was spent
+ * meanwhile, its address starts over.
  */
 
 import { decodeUtxos } from '../chain/transaction-lists.js';
@@ -43,8 +42,7 @@ export interface UtxoPagesModules {
 }
 
 /**
- * Refreshes the addresses; returns the oldest block of the answers. Throws `mempool_unreachable` when the node is behind the
- * wallet, `protocol_violation` when it is on another chain.
+ * Gives the oldest block of the answers. Throws `mempool_unreachable` for a node behind the wallet, `protocol_violation` on another chain.
  */
 export async function refreshAddresses(
   link: Link,

@@ -1,7 +1,6 @@
 /**
- * The backup file of a wallet (docs/wallet.md#the-backup-file): words, how many of their keys are in use, the keys that they
- * do not cover, and labels, sealed under the passphrase that the wallet has when the file is written. It is one JSON document whose parameters are bound to
- * its seal; a checksum tells damage from a wrong passphrase.
+ * The backup file of a wallet (docs/wallet.md#the-backup-file): words, how many of their keys are in use, other keys, and labels, sealed
+ * under the wallet's passphrase. A JSON document whose parameters are bound to its seal; a checksum tells damage from a wrong passphrase.
  */
 
 import { type Static, Type } from '@sinclair/typebox';
@@ -96,10 +95,7 @@ export async function sealBackup(backup: WalletBackup, options: BackupOptions, r
   return `${JSON.stringify({ ...file, checksum: checksumOf(file) }, null, 2)}\n`;
 }
 
-/**
- * Throws `wallet_unreadable` when the file is damaged, of another network or of a version that this program does not know,
- * `wrong_passphrase` otherwise.
- */
+/** Throws `wallet_unreadable` for a file that is damaged, too new or of another network, else `wrong_passphrase`. */
 export async function openBackup(text: string, passphrase: string, network: string): Promise<WalletBackup> {
   const file = parseFile(text);
   if (file.network !== network) {

@@ -1,7 +1,6 @@
 /**
- * Checks what a wallet can prove of a block that a mempool node tells of: that a producer of the network has signed it, that
- * it carries its proof of work, follows the block before, and holds the transactions that concern the wallet. What it cannot
- * prove: that the transactions of others are valid, and that the target is the one that the chain demands.
+ * Checks what a wallet can prove of a block that a mempool node tells of: a producer's signature, proof of work, the block before, and own
+ * transactions. It cannot prove others' transactions, nor that the target is the right one.
  */
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
@@ -36,9 +35,8 @@ export interface ToldBlock {
 }
 
 /**
- * A producer has signed the block, its header has the hash and the proof of work, its list is the one that the header
- * binds, and every transaction that concerns the wallet has the hash under which it stands. The names of genesis
- * transactions are free texts: those of block 0 are the ones of the genesis file.
+ * Fault of a block: signature, hash, proof of work, list, and the hash of each transaction that concerns the wallet. The names of genesis
+ * transactions are free texts: those of block 0 are compared with the genesis file.
  */
 export function contentFault(told: ToldBlock, rules: BlockRules): Verdict {
   return atOnce(contentFaultInPieces(told, rules));

@@ -1,7 +1,4 @@
-/**
- * Intake of what the chain tells the wallet: blocks, refreshes of addresses, and where the next mining reward goes. A block
- * is checked before it is taken in (`block-check.ts`).
- */
+/** Takes in what the chain tells the wallet: checked blocks, refreshes of addresses, and where the next mining reward goes. */
 
 import { blockCertificateFault, type Certificate } from '../chain/certificate.js';
 import type { Transaction, Utxo } from '../chain/types.js';
@@ -132,9 +129,8 @@ export class BlockIntake {
   }
 
   /**
-   * Begins to take in what the chain says about these addresses, as of a block. Undefined when the wallet is ahead of it.
-   * `canProve`: outputs that the wallet does not know can be proven, so they are put aside where it has read that block.
-   * Throws `protocol_violation` when no producer has signed that block, or the wallet knows another one of this height.
+   * Begins to take in what the chain says of these addresses as of a block; undefined if the wallet is ahead. `canProve`: unknown outputs
+   * can be proven, so they are put aside. Throws `protocol_violation` for an unsigned or another block.
    */
   beginRefresh(addresses: readonly string[], point: ChainPoint, canProve = false): AddressRefresh | undefined {
     const { keys, writes } = this.#modules;
@@ -218,10 +214,7 @@ export class BlockIntake {
     return this.height >= 0 && this.#options.producers !== undefined && !this.#isTipOpen;
   }
 
-  /**
-   * True when no producer is known to have signed the last block: an earlier version took it in, or nobody signed blocks
-   * then.
-   */
+  /** True when no producer is known to have signed the last block: an earlier version took it in, or nobody signed then. */
   get #isTipOpen(): boolean {
     return this.#options.producers !== undefined && this.#modules.meta.current.certified !== true;
   }

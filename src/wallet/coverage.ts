@@ -59,10 +59,7 @@ export class Coverage {
     await writes.flush();
   }
 
-  /**
-   * Pays what lies at addresses that the words do not cover to one that they do, and gives up such an address for rewards.
-   * What is locked now stays where it is.
-   */
+  /** Pays what lies at addresses without words to one that has them. What is locked now stays where it is. */
   async sweep(): Promise<readonly OwnTransaction[]> {
     const { keys, merges, meta, writes } = this.#modules;
     const made = await merges.sweep();
@@ -74,9 +71,7 @@ export class Coverage {
     return made;
   }
 
-  /**
-   * Tokens at addresses that the words do not cover, in raw units: what can be spent, what is locked, and what will come.
-   */
+  /** Tokens at addresses that the words do not cover, in raw units: available, locked and expected. */
   uncovered(): bigint {
     const { coins, keys } = this.#modules;
     const tokens = coins.unspent().filter(({ address, assetId }) => assetId === TOKENS && !keys.isCovered(address));

@@ -1,7 +1,4 @@
-/**
- * Whom this wallet has asked for a donation, and what came of it: a peer that declines sends no payment by which the history
- * could tell. The last of them are kept; what a peer says is shown and not believed, for funds come from blocks.
- */
+/** Whom this wallet has asked for a donation, and the outcomes: a refusal is in no history. What a peer says is shown, not believed. */
 
 import { BincodeWriter } from '../chain/bincode.js';
 import { decodeRecord, readChoice } from '../db/decode-record.js';

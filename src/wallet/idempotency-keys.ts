@@ -1,7 +1,6 @@
 /**
- * Record of what was done for each idempotency key, so that a request which is repeated does nothing twice and gets the same answer
- * (docs/wallet.md#paid-exactly-once). A key is kept in the same batch as the transaction that was made for it, until the end of the day
- * (UTC) after the one on which it came. Keys are in folders by day: what has expired is dropped a day at a time.
+ * What was done for each idempotency key, so that a repeated request does nothing twice (docs/wallet.md#paid-exactly-once). A key is
+ * written with its transaction and kept until the end of the next day (UTC), in folders by day.
  */
 
 import { BincodeWriter } from '../chain/bincode.js';
@@ -38,10 +37,7 @@ export interface KeyedRequest {
 /** Stages the record of a key; call it in the step that stages what was done for it, with its name. */
 export type KeepKey = (name: string) => void;
 
-/**
- * Goes on with what was made under this name, for as long as something is left to do: it is called by repetitions too.
- * `free` stages that the key is free; call it in the step that stages that nothing was done after all.
- */
+/** Goes on with what was made under this name, also for repetitions. `free` stages that the key is free, if nothing was done after all. */
 export type FollowUp = (name: string, free: () => void) => Promise<void>;
 
 export interface IdempotencyKeysOptions {
@@ -103,10 +99,8 @@ export class IdempotencyKeys {
   }
 
   /**
-   * The name of what was made for this key: by `make`, or by an earlier request with the same key, which is waited for if
-   * it is under way. What `make` does not keep, because it fails or does nothing, leaves the key free. Throws
-   * `idempotency_key_reused` when the key came with another request, `overloaded` when too many keys are kept, and what
-   * `make` and `follow` throw.
+   * The name of what was made for this key, by `make` or by an earlier request, which is waited for. A failure leaves the key free. Throws
+   * `idempotency_key_reused` for another request, `overloaded` when too many keys are kept, and what `make` and `follow` throw.
    */
   async once(keyed: KeyedRequest, make: (keep: KeepKey) => Promise<string>, follow?: FollowUp): Promise<string> {
     const id = idOf(keyed);

@@ -1,8 +1,6 @@
 /**
- * Items that the wallet holds: how many of each class, and their metadata. Only the transaction that created a class has its
- * metadata, and its hash is the name of the class, so that such a transaction is proof of what it says, whoever brings it.
- * Those of items that came to the wallet straight from their creation are kept by `CoinStore`; the others may be told by
- * whoever pays with them.
+ * Items of the wallet: how many of each class, and their metadata. Only the transaction that created a class has it, and its hash names the
+ * class, so it proves what it says. `CoinStore` keeps those that came from their creator; payers may tell the others.
  */
 
 import { decodeTransaction, encodeTransaction } from '../chain/codec.js';

@@ -1,7 +1,6 @@
 /**
- * Addresses that other nodes are told of when they ask for one. Anybody may ask, so there are few: each is told to all peers
- * whose keys lead to it, until something is paid there, over restarts too. So strangers can neither make the wallet grow nor
- * leave so many unpaid addresses behind each other that a search by words ends there (docs/wallet.md#restoring-from-words).
+ * Addresses that other nodes are told of. Anybody may ask, so each is told to many peers, until something is paid there: otherwise
+ * strangers could make the wallet grow, and end a search by words (docs/wallet.md#restoring-from-words).
  */
 
 import { sha3Bytes } from '../crypto/sha3.js';

@@ -1,6 +1,4 @@
-/**
- * Service of the wallet for the rest of the node. Throws `wallet_unreadable` or `wallet_write_failed` when its store fails.
- */
+/** Service of the wallet. Throws `wallet_unreadable` or `wallet_write_failed` when its store fails. */
 
 import type { AddressVersion, Asset, OutPoint, Transaction } from '../chain/types.js';
 
@@ -54,10 +52,7 @@ export type PaymentState = (typeof PAYMENT_STATES)[number];
 export const PAYMENT_KINDS = ['payment', 'donation', 'item', 'merge', 'trade'] as const;
 export type PaymentKind = (typeof PAYMENT_KINDS)[number];
 
-/**
- * Kinds of movements: the kinds of own transactions, what miners get, halves of trades, funds that came with imported keys or
- * with a new chain, and changes whose transaction the wallet has not seen.
- */
+/** Kinds of movements: of own transactions, miners' rewards, trades, funds that came with keys or a new chain, and unexplained changes. */
 export const MOVEMENT_KINDS = [
   // Records hold the index.
   'payment',
@@ -168,10 +163,7 @@ export interface OwnPayment {
   readonly outputs: readonly { readonly address: string | null; readonly value: Asset; readonly own: boolean }[];
 }
 
-/**
- * Outcomes of asking a peer for a donation: it says that it pays, it says that it does not, or it said nothing in time, and
- * may pay all the same.
- */
+/** A peer asked for a donation says yes, says no, or says nothing in time, and may pay all the same. */
 export const DONATION_OUTCOMES = ['accepted', 'declined', 'unanswered'] as const;
 export type DonationOutcome = (typeof DONATION_OUTCOMES)[number];
 
@@ -219,10 +211,7 @@ export interface WalletService {
   info(options: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo>;
   newAddress(): Promise<string>;
   exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>>;
-  /**
-   * All or nothing; throws `malformed_key_pair`. Requests a refresh afterwards; its failure is `refresh_failed`, the keys
-   * stay.
-   */
+  /** All or nothing; throws `malformed_key_pair`. The refresh afterwards may fail with `refresh_failed`: the keys stay. */
   importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]>;
   /** Resolves when the refresh has been requested. Throws `no_addresses` or `refresh_failed`. */
   refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void>;

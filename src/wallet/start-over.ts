@@ -1,7 +1,6 @@
 /**
- * A wallet that forgets what the chain has told it, for a chain that has lost blocks which the wallet has seen: its keys
- * stay, its coins are fetched again, and its payments of the last hours are queued again. Payments that are in the chain are
- * found there; the others are sent again, as the same transactions.
+ * A wallet that forgets what the chain has told it, for a chain that has lost blocks: its keys stay, its coins are fetched again, and
+ * payments of the last hours are queued again, as the same transactions.
  */
 
 import { outPointKey, spentOutPoints } from '../chain/transaction.js';
@@ -28,9 +27,8 @@ export interface StartedOver {
 }
 
 /**
- * Changes the store of a wallet that is not open, in one synced write, so that no payment is queued whose inputs are free. All payments of
- * the last `hours` are queued again: of older ones no mempool node may remember that they are in a block, and it would refuse
- * them, so they count as in the chain. Throws `wallet_unreadable`.
+ * Changes the store of a closed wallet in one synced write. Payments of the last `hours` are queued again; older ones count as in the
+ * chain, as a mempool node may refuse them. Throws `wallet_unreadable`.
  */
 export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Promise<StartedOver> {
   const batch = kv.batch();

@@ -1,10 +1,7 @@
 /**
- * The wallet of a node. Its parts are what callers use: the API (`WalletService`), the user service, which sends what is queued
- * and reports what the chain says, and the miner, which asks for addresses. It knows no network. Every write is durable when
- * its promise resolves.
- *
- * An own transaction goes through four of them: `payments` makes it, it is `outgoing` until a block has it, `settlement` says
- * what becomes of it, and `history` shows it afterwards.
+ * The wallet of a node: its parts are what the API, the user service and the miner use. It knows no network. A write is durable when its
+ * promise resolves. An own transaction goes from `payments`, which makes it, to `outgoing`, until a block has it, to `settlement`, and into
+ * `history`.
  */
 
 import { existsSync } from 'node:fs';
@@ -81,9 +78,7 @@ export class Wallet implements WalletService {
     this.#movements = parts.movements;
   }
 
-  /**
-   * Opens the wallet, or makes it. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`.
-   */
+  /** Opens or makes the wallet. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`. */
   static async open(options: WalletOptions, modules: WalletModules): Promise<Wallet> {
     const isMade = !existsSync(options.keystoreFile);
     const parts = await openParts(options, modules);

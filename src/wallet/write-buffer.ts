@@ -1,7 +1,6 @@
 /**
- * The wallet's way to its disk. The parts of the wallet change their memory and stage the records that follow from it, in
- * one synchronous step; `flush` writes all that is staged as one synced batch. So what is on disk is always a state that
- * the memory went through, every change is there in full or not at all, and parallel payments share one sync.
+ * The wallet's way to its disk. Parts change their memory and stage records in one synchronous step; `flush` writes them as one synced
+ * batch. So the disk always has a state of the memory, and parallel payments share one sync.
  */
 
 import { endlessRoom, type Room } from '../db/disk-room.js';
@@ -44,10 +43,7 @@ export class WriteBuffer {
     if (this.#isClosed) throw new TesseraError('shutting_down', 'the wallet is closed');
   }
 
-  /**
-   * Checks the room for changes that a caller requests; what the chain says is taken in as long as the disk accepts it.
-   * Throws `shutting_down`, and `wallet_write_failed` while the disk has too little room.
-   */
+  /** Checks the room for changes that callers request, not for those of the chain. Throws `shutting_down`, `wallet_write_failed`. */
   checkRoom(): void {
     this.checkOpen();
     try {
@@ -71,18 +67,14 @@ export class WriteBuffer {
   }
 
   /**
-   * Registers an undo for what is staged now, by a call that reports its failure: when it cannot be written, `undo` takes it
-   * back, in memory and by staging what undoes it, before anything else is written. What was staged later may build on it, so
-   * that it fails too, and is undone before.
+   * Registers an undo for what is staged now, whose caller reports the failure: it undoes memory and stage before anything else is written.
+   * What was staged later may build on it, and is undone before.
    */
   onFailure(undo: () => void): void {
     this.#undos.push(undo);
   }
 
-  /**
-   * Resolves when everything staged before the call is durable. Throws `wallet_write_failed`; what was staged and has no
-   * `undo` stays staged, for it records what has already happened.
-   */
+  /** Resolves when everything staged before is durable. Throws `wallet_write_failed`; what has no `undo` stays staged. */
   flush(): Promise<void> {
     if (this.#writing === undefined) return this.#begin();
     // The write under way may have begun before the caller staged: wait for the one after it, with everyone else.

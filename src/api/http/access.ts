@@ -90,9 +90,7 @@ const MAX_FAILURES = 20;
 const WINDOW_MS = 60_000;
 
 /**
- * Slows down guessing of API keys, whether `api.rate_limit` is on or not: after too many wrong keys, an address is refused
- * for a while. Others are not affected. Over loopback a valid key is still accepted, because behind a proxy that
- * `api.trusted_proxies` does not name, all clients share that address.
+ * Refuses an address after too many wrong keys, for a while. Over loopback a valid key is still accepted: clients behind a proxy share it.
  */
 class KeyGuesses {
   readonly #failures: AddressTally;
@@ -164,10 +162,7 @@ export class OverloadGuard {
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 const HOST_NAME = 'host';
 
-/**
- * Throws `invalid_request` for a request that a proxy may understand to be for another host than this node does. Node itself
- * refuses only one without Host, with an answer that has no body, and reads the first of two.
- */
+/** Throws `invalid_request` if a proxy may take the request to be for another host: Node itself only refuses one without Host. */
 function checkHostHeader({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
   const { host } = headers;
   if (host === undefined) {
@@ -187,11 +182,7 @@ function invalid(message: string): TesseraError {
   return new TesseraError('invalid_request', message);
 }
 
-/**
- * The names under which a node that asks for no key answers at all, on routes that never need a key: not one that a
- * stranger may have pointed at it (DNS rebinding), whose page would read the answer. On the other routes `ApiKeys` asks
- * for a key in that case.
- */
+/** Names under which a node without keys answers, where no key is ever asked for: none that a stranger points at it (DNS rebinding). */
 class OwnNames {
   readonly #cors: AllowedOrigins;
   /** The last that passed: a client sends the same again and again, and to read one takes as long as all other checks. */

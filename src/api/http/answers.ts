@@ -9,10 +9,7 @@ import { JSON_MEDIA_TYPE } from './json.js';
 import type { LazyList, LazyMap } from './lazy-list.js';
 import { LongAnswers } from './long-answers.js';
 
-/**
- * Value that a handler may return: for an object with free keys also a map, which keeps its order; `LazyMap` and `LazyList`
- * make their entries as they are written.
- */
+/** A handler may return maps for objects with free keys; `LazyMap` and `LazyList` make their entries as they are written. */
 export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined
   ? T
   : T extends readonly (infer E)[]
@@ -24,9 +21,7 @@ export type Answerable<T> = T extends string | number | bigint | boolean | null 
           | { readonly [key: string]: Answerable<T[keyof T]> }
       : { readonly [K in keyof T]: Answerable<T[K]> };
 
-/**
- * Options of a stored answer. With an `etag`, the name of the content, a client that has it gets 304. `immutable` content never changes.
- */
+/** A client that has the content named by `etag` gets 304. `immutable` content never changes. */
 export interface StoredOptions {
   readonly etag?: string;
   readonly immutable?: boolean;

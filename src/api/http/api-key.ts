@@ -1,7 +1,4 @@
-/**
- * API keys (decision H3): protected routes are closed to callers without a key that covers them. Keys are compared by their
- * SHA-256 in constant time. The node's own key file is made here too.
- */
+/** API keys (decision H3): protected routes need a key that covers them. Keys are compared by their SHA-256 in constant time. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { apiKeyFault } from '../../config/api-keys.js';
@@ -71,10 +68,7 @@ export class ApiKeys {
   readonly #routes: ReadonlySet<string>;
   #keys: readonly Key[];
 
-  /**
-   * Throws `invalid_config` for `auth: 'open'` anywhere but on loopback, for a key that is malformed, and for routes that
-   * no key can open.
-   */
+  /** Throws `invalid_config` for `auth: 'open'` beyond loopback, a malformed key, and routes that no key can open. */
   constructor({ auth, host, keys, open = [], cors = 'off' }: ApiKeysOptions, operations: readonly Operation[]) {
     this.#isOpen = auth === 'open';
     if (this.#isOpen && !isLoopback(host)) {
@@ -94,10 +88,7 @@ export class ApiKeys {
     this.#keys = this.#read(keys);
   }
 
-  /**
-   * The name of the key by which the caller may use the operation; empty where it needs none. Throws `missing_api_key` or
-   * `invalid_api_key` when the caller may not.
-   */
+  /** The name of the key that covers the operation; empty where none is needed. Throws `missing_api_key` or `invalid_api_key`. */
   check({ twin, ...own }: Operation, caller: Caller): string {
     const operation = twin ?? own;
     if (!operation.apiKey || this.#openIds.has(operation.id)) return '';
@@ -168,10 +159,7 @@ function digestOf(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest();
 }
 
-/**
- * True for a caller on this machine: over loopback, not through a proxy, and not from a web page of another origin, even if
- * its name resolves to loopback (DNS rebinding).
- */
+/** True for a caller on this machine: over loopback, without a proxy, not from a page of another origin (DNS rebinding). */
 function isLocal({ address, host, origin, forwarded }: Caller): boolean {
   if (forwarded || address === undefined || !isLoopback(address)) return false;
   if (host !== undefined && !isLoopback(hostname(`http://${host}`))) return false;

@@ -1,7 +1,4 @@
-/**
- * The first hook of a request: it waits for its turn on its connection, is counted and followed to its end, and gets its operation
- * and the headers of its answer. One hook for all of that, since each costs a good part of what is ours in a cheap request.
- */
+/** The first hook of a request: its turn on its connection, its log, its operation and common headers. One hook, as each costs time. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -45,9 +42,8 @@ export const arrival = fp<{ readonly log: RequestLog }>((app, { log }, done) => 
 });
 
 /**
- * The requests of a connection are worked on one after the other. One that is sent ahead of the answers before it waits for
- * its turn: until then its response has no connection, and nothing would tell that the client is gone, so that what it takes
- * would never be given back (rule P6). A connection with too many of them is closed.
+ * Requests of a connection are worked on one after the other: a response without its connection would not tell that the client is gone, and
+ * what it takes would never be given back (rule P6).
  */
 class WorkInTurn {
   readonly #ahead = new WeakMap<Socket, number>();

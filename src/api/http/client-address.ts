@@ -1,9 +1,6 @@
 /**
- * The address for which a request counts in every limit by address: that of the client. It is the peer of the connection,
- * unless that is one of `api.trusted_proxies`: then it is the last one in X-Forwarded-For that is no trusted proxy. What
- * stands before it there, and the header of anybody else, could be written by the client and is not looked at.
- *
- * Limits on connections, and what is open on loopback only (`api-key.ts`), go by the peer of the connection.
+ * The client's address, for limits by address: the peer, or with `api.trusted_proxies` the last in X-Forwarded-For that is no trusted
+ * proxy. Limits on connections, and what is open on loopback only, go by the peer.
  */
 
 import { isIP } from 'node:net';

@@ -16,10 +16,7 @@ const GRACE_MS = 2_000;
 /** Milliseconds for reading the rest of a body that is too large. */
 const DRAIN_MS = 10_000;
 
-/**
- * Refuses connections of a remote address beyond `limit`. An IPv6 /64 is one address. Loopback is not limited, because a
- * proxy may connect from there.
- */
+/** Refuses connections of an address (an IPv6 /64 is one) beyond `limit`. Loopback is not limited: a proxy may connect from there. */
 export function limitConnections(server: Server, limit: number): void {
   const open = new Budget({ total: [Number.POSITIVE_INFINITY], share: [limit], refuse: () => TOO_MANY_CONNECTIONS });
   server.on('connection', (socket: Socket) => {
@@ -41,10 +38,7 @@ const TOO_MANY_CONNECTIONS = new TesseraError(
   'Your address has too many connections to this node; close some.',
 );
 
-/**
- * Reads and discards the rest of a body that was answered with 413. A connection that is closed while data comes in is
- * reset, and many clients then never see the answer.
- */
+/** Discards the rest of a body that was answered with 413: closed while data comes in, a connection is reset, and the answer lost. */
 export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: Clock): void {
   if (raw.complete) return;
   // With that header, Node would close the connection right after the answer.
@@ -59,10 +53,7 @@ export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: C
   raw.resume();
 }
 
-/**
- * Closes connections without a request (browsers keep some in reserve) when the app closes, since Node would wait for them.
- * Pending answers get some time.
- */
+/** Closes connections without a request when the app closes, since Node would wait for them. Pending answers get some time. */
 export function closeInTime(app: FastifyInstance, clock: Clock): void {
   const { server } = app;
   const unused = new Set<Socket>();

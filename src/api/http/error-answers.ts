@@ -1,6 +1,4 @@
-/**
- * Turns errors of every route into answers, as problem documents or envelopes, and logs what clients must not see.
- */
+/** Turns errors of every route into problem documents or envelopes, and logs what clients must not see. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.js';

@@ -1,8 +1,4 @@
-/**
- * The header `Idempotency-Key` (decision H11, draft-ietf-httpapi-idempotency-key-header): a name that a client gives to a
- * request, so that it can repeat it. The draft has it in quotes, as a string of structured fields; most clients leave these
- * out. Both are the same key.
- */
+/** The header `Idempotency-Key` (decision H11, draft-ietf-httpapi-idempotency-key-header), with or without the quotes of the draft. */
 
 import type { FastifyRequest } from 'fastify';
 import { TesseraError } from '../../lib/errors.js';

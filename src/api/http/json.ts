@@ -1,7 +1,4 @@
-/**
- * Parses bodies as exact JSON (decision B2), or in the chain's own encoding where the operation takes that, and accepts an empty body
- * where none is needed.
- */
+/** Parses bodies as exact JSON (decision B2), or in the chain's own encoding; an empty body is accepted where none is needed. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { TesseraError } from '../../lib/errors.js';
@@ -13,10 +10,7 @@ import { clientAddress } from './client-address.js';
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
 export const ENCODED_MEDIA_TYPE = 'application/octet-stream';
 
-/**
- * Maximum number of different member names in one body. The largest honest body is an import of 10,000 key pairs, named by
- * their addresses. An object with hundreds of thousands of names takes a hundred times as long as other bodies of its size.
- */
+/** Maximum number of different member names in one body; the largest honest one imports 10,000 key pairs. More would be slow to read. */
 const MAX_NAMES = 16_384;
 /** Bodies from this size on are read in turns. */
 const LARGE_BYTES = 16 * 1024;
@@ -29,9 +23,8 @@ declare module 'fastify' {
 }
 
 /**
- * Accepts only `application/json` bodies and parses them exactly, and `application/octet-stream` where the operation does. An empty body counts as none, whatever its content type:
- * existing clients send that with GET and POST. So does white space on envelope routes without a body (decision E6).
- * With `keepRaw`, the bytes are kept in `request.rawBody`.
+ * Parses `application/json`, and `application/octet-stream` where the operation takes it. An empty body counts as none: existing clients
+ * send that; so does white space on envelope routes without a body (decision E6). `keepRaw` keeps its bytes.
  */
 export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
   app.removeAllContentTypeParsers();

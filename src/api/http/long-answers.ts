@@ -1,7 +1,6 @@
 /**
- * Writes answers that may be long. A short one is written at once. A long one is written in pieces, between which
- * the event loop goes round, so that no answer blocks it. The number of long answers in progress is limited, and so are
- * the bytes that slow readers have not taken yet; beyond that, requests for long answers get 503.
+ * Writes long answers in pieces, between which the event loop goes round. Their number is limited, and so are the bytes that slow readers
+ * have not taken; beyond that, requests for long answers get 503.
  */
 
 import type { FastifyReply } from 'fastify';
@@ -50,9 +49,8 @@ export class LongAnswers {
   }
 
   /**
-   * The JSON of a value: at once if it is short, else a promise. Throws `overloaded`, and `aborted` when the client
-   * disconnects; not when something `isDone`: its answer is as large as its body, of which there are only so many
-   * (`body-budget.ts`), and another request may wait for it.
+   * The JSON of a value; a promise if it is long. Throws `overloaded`, and `aborted` when the client disconnects, but not if something
+   * `isDone`: that answer is as large as its body, and another request may wait for it.
    */
   json(value: unknown, reply: FastifyReply, isDone = false): string | Promise<Buffer> {
     if (value instanceof PlannedAnswer) return this.#planned(value, reply);

@@ -1,7 +1,4 @@
-/**
- * Makes answers from errors: the status of every error code, the problem document of RFC 9457, and the codes for Fastify's
- * own errors. This is the only file that knows which status a code has (decisions H1, H2).
- */
+/** Makes answers from errors: the only file that knows the status of a code (decisions H1, H2, RFC 9457), Fastify's errors included. */
 
 import { STATUS_CODES } from 'node:http';
 import { type Static, Type } from '@sinclair/typebox';
@@ -120,10 +117,7 @@ function statusOf(code: ErrorCode, operationId?: string): number {
   return (operationId === undefined ? undefined : STATUS_ON_OPERATION[operationId]?.[code]) ?? STATUS[code] ?? 500;
 }
 
-/**
- * Turns anything thrown into an error that clients may see. `bodyLimit`, in bytes, is for the message about a body that is
- * too large.
- */
+/** Turns anything thrown into an error that clients may see. `bodyLimit`, in bytes, is for the message about a large body. */
 export function publicError(error: unknown, bodyLimit?: number): TesseraError {
   if (error instanceof TesseraError) {
     if (error.details.mayBeTaken === true) return new TesseraError('outcome_unknown', error.message, { cause: error });
@@ -252,8 +246,7 @@ const ORIGINAL_STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
 };
 
 /**
- * The HTTP status of a code on an envelope route: client errors are 400, and so are transactions that rules refuse, unless the
- * answers are those of the original node.
+ * The status of a code on an envelope route: 400 for client errors and refused transactions, unless answers are those of the original node.
  */
 export function envelopeStatusOf(code: ErrorCode, isOriginal = false): number {
   const original = ORIGINAL_STATUS[code];

@@ -1,8 +1,6 @@
 /**
- * Bounds what an address makes the node read in vain, whether `api.rate_limit` is on or not. To read a body and to find what is
- * wrong with it costs more than to send it: after too many bytes that were refused for what they say, the bodies of an address
- * are not read for a while. Others are not affected, and neither is loopback: behind a proxy that `api.trusted_proxies` does
- * not name, all clients share that address.
+ * Bounds the bytes of bodies: those at work, and those of an address that were refused. After too many refused bytes, the bodies of an
+ * address are not read for a while; loopback is exempt, because clients behind a proxy share it.
  */
 
 import type { ServerResponse } from 'node:http';

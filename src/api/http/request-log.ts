@@ -1,7 +1,6 @@
 /**
- * Counts the requests that are under way, and writes one log line and one measurement for each that is answered. Through the
- * logger, a line costs a quarter of a cheap request, so a node that logs JSON passes a sink: lines are then assembled here and
- * written many at once. A kill may lose the last ones.
+ * Counts requests under way, and writes a log line and a measurement for each answer. A node that logs JSON passes a sink, which is faster:
+ * lines are assembled here and written many at once. A kill may lose the last ones.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -96,10 +95,7 @@ export class RequestLog {
     request.arrivedAt = this.#clock.monotonic();
   }
 
-  /**
-   * Follows a request from its turn on its connection: it is under way until its answer is out or the connection is closed.
-   * One listener for all of that, since each is a good part of what is ours in a cheap request.
-   */
+  /** Follows a request until its answer is out or the connection is closed, with one listener: each costs time. */
   follow(request: FastifyRequest, reply: FastifyReply): void {
     const { raw } = reply;
     this.#inFlight.inc();

@@ -1,7 +1,4 @@
-/**
- * Makes Fastify routes from operations and their handlers. A handler takes a request whose parts are typed and validated by
- * the schemas of its operation, and returns the body of the answer.
- */
+/** Makes Fastify routes from operations and handlers. Requests are typed and validated by the schemas; handlers return the body. */
 
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
@@ -95,10 +92,7 @@ export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
   };
 }
 
-/**
- * Bodies of envelope routes have many forms and are read by `envelope/requests.ts`; their schemas are documentation, but for those
- * of wallet routes.
- */
+/** The schemas of envelope routes are documentation, except on wallet routes: `envelope/requests.ts` reads their many forms. */
 function schemaOf({ family, twin, params, query, body, success }: Operation): FastifySchema {
   const response = { response: answersOf(success) };
   if (family === 'envelope' && twin === undefined) return response;

@@ -1,7 +1,6 @@
 /**
- * Validates requests by the schemas of their operation, with two Ajv instances: values of paths and queries are texts, and
- * may be coerced to a list or a boolean; bodies are never coerced. 64-bit integers have a keyword of our own, because Ajv
- * does not know bigints. The published schemas stay plain; they are rewritten for the validators here.
+ * Validates requests with two Ajv instances: values of paths and queries are texts that may be coerced, bodies never. 64-bit integers have
+ * a keyword of our own, as Ajv does not know bigints; published schemas stay plain.
  */
 
 import type { TSchema } from '@sinclair/typebox';
@@ -36,10 +35,7 @@ const DECIMAL = /^\d{1,20}$/;
 /** Maximum length of a place in an error. */
 const MAX_PLACE = 200;
 
-/**
- * Validators for parts of requests. Each form is compiled once: many operations have a part of the same form, Fastify asks once
- * more for HEAD, and `tessera dev` has five apps in one process.
- */
+/** Validators for parts of requests. Each form is compiled once: operations share forms, and `tessera dev` has five apps. */
 export class Validators {
   readonly #bodies = new CompiledForms(false);
   readonly #texts = new CompiledForms(true);

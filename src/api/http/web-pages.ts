@@ -1,7 +1,6 @@
 /**
- * Web pages that may use a node without API keys (`api.auth = "open"`). A browser sends what any page tells it to, with no
- * preflight as long as the request is a simple one, and to a name that its owner has pointed at loopback (DNS rebinding).
- * Other programs send neither `Origin` nor `Sec-Fetch-Site`, and may use any name for the node.
+ * Web pages that may use a node without API keys (`api.auth = "open"`). A browser sends simple requests for any page without a preflight,
+ * also to a name that its owner has pointed at loopback (DNS rebinding).
  */
 
 import { isIP } from 'node:net';
@@ -44,9 +43,8 @@ export function mayChange(page: PageFacts, allowed: AllowedOrigins): boolean {
 }
 
 /**
- * True for a name that a page of elsewhere may have been loaded under: one that its owner can point at this machine. The others are
- * addresses, the names that `api.cors` lists, and those that nobody can register: of one word, as containers have them, and below
- * `localhost` and `internal`. Where every page may read all there is, names do not matter.
+ * True for a name that its owner may have pointed at this machine; not for addresses, names in `api.cors`, and names that nobody can
+ * register: of one word, or below `localhost` and `internal`.
  */
 export function isStrangeHost(host: string | undefined, allowed: AllowedOrigins): boolean {
   if (host === undefined || allowed === 'all' || isHostOfNode(host, allowed)) return false;
@@ -59,10 +57,7 @@ export function hostname(url: string): string {
   return parsed(url)?.hostname.replace(/^\[|\]$/g, '') ?? '';
 }
 
-/**
- * A page reaches the node under its own name when it has rebound that: a name has to be one that `api.cors` lists. An address
- * cannot be rebound, and `api.host` of an open node is one of loopback.
- */
+/** A page that has rebound its name reaches the node under that name. An address cannot be rebound. */
 function isHostOfNode(host: string | undefined, allowed: AllowedOrigins): boolean {
   const name = hostname(`http://${host ?? ''}`);
   if (isLoopback(name) || isIP(name) !== 0) return true;

@@ -1,7 +1,4 @@
-/**
- * The error answers of a document: for each status of an operation its codes, with an example of each. What many operations
- * have in common is described once, under `components`.
- */
+/** The error answers of a document: for each status of an operation its codes, with examples; common ones are in `components`. */
 
 import { STATUS_CODES } from 'node:http';
 import { ERROR_CODES, type ErrorCode, TesseraError } from '../../lib/errors.js';

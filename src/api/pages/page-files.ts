@@ -1,7 +1,4 @@
-/**
- * The built pages (`dist/web`), read into memory once. What is served is this table: no request ever names a file on the
- * disk, and a file that is changed or removed while the node runs changes nothing.
- */
+/** The built pages (`dist/web`), read into memory once: no request ever names a file on the disk. */
 
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';

@@ -1,7 +1,6 @@
 /**
- * Paths of pages, by site. The server answers them with the document of the site, and the router in the browser (`web/`)
- * shows the page. It is a list, not a fallback: every other path stays what it is without pages, a 404 or a route. In the
- * form of Fastify: `:name` is one segment, `*` the rest.
+ * Paths of pages, by site, in the form of Fastify: a list and not a fallback, so other paths stay what they are without pages. The router
+ * in the browser (`web/`) uses it too.
  */
 
 /** The explorer shows the chain, the wallet that of the node, and the docs its API; those are served with the API itself. */
@@ -22,7 +21,7 @@ export const PAGE_PATHS = {
     '/search',
   ],
   wallet: ['/wallet', '/wallet/*'],
-  // The one path of the docs is a route of the API (`openapi/docs.ts`).
+  // The one path of the docs is a route of the API (`pages.ts`).
   docs: [],
 } as const satisfies Record<Site, readonly string[]>;
 

@@ -1,7 +1,4 @@
-/**
- * Serves the pages of a node: the document of a site at each of its paths, and the files that they load. Nothing else of the
- * app changes: a path that is no page is answered as without pages.
- */
+/** Serves the pages of a node: the document of a site at each of its paths, the files that they load, and the page at /v1/docs. */
 
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { isKnown } from '../http/answers.js';

@@ -1,7 +1,4 @@
-/**
- * The small schemas of which all others are made: exact integers, hashes, addresses, nullable values. A schema with an
- * `$id` becomes a named schema of the OpenAPI document; inside the node it is used by value.
- */
+/** The small schemas of which all others are made. One with an `$id` is a named schema of the OpenAPI document. */
 
 import {
   type SchemaOptions,

@@ -1,7 +1,4 @@
-/**
- * Transactions as clients send and receive them. The schemas document the shapes; posted transactions are checked by the
- * parser in `chain/create-transaction.ts`, which knows every accepted spelling and names the place of an error.
- */
+/** Schemas of transactions. They document the shapes; `chain/create-transaction.ts` checks what is posted, in every accepted spelling. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { ApiAsset, AssetValue, OutPoint } from './asset.js';

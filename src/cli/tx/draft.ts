@@ -1,8 +1,7 @@
 /**
- * The file that `tessera tx build`, `sign` and `send` hand on (docs/cli.md#signing-without-a-node): what a transaction spends,
- * with address and value, what it pays, the signatures so far, and the transactions that made what it spends. Their hashes are in
- * the names of the outputs, so they prove the values without a node. A signature covers neither values nor fees: who signs an
- * input that holds more than is said loses the rest to whoever adds a fee.
+ * The file of `tessera tx` (docs/cli.md#signing-without-a-node): what is spent, with address and value, what is paid, signatures so far,
+ * and the transactions that made the inputs. Their hashes are in the names of the outputs, so they prove the values without a node. A
+ * signature covers neither values nor fees: the rest of an input that holds more goes to whoever adds a fee.
  */
 
 import { addressOf, addressVersionOf, BURN_ADDRESS, isPayableAddress } from '../../chain/address.js';

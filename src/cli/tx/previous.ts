@@ -134,9 +134,8 @@ export const GENESIS_FLAG: FlagSpec = {
 };
 
 /**
- * The inputs of which nothing proves what they hold: neither a transaction in the file nor the genesis file has made them. Those of
- * the accounts of `tessera dev` need no proof: their keys are published. Throws `malformed_transaction` when the genesis file says
- * something else, and `invalid_config` when it cannot be read.
+ * Inputs that neither a transaction in the file nor the genesis file proves, except those of `tessera dev`, whose keys are published.
+ * Throws `malformed_transaction` when the genesis file says something else, `invalid_config` when it cannot be read.
  */
 export async function unprovenInputs(
   { inputs, previous }: Draft,

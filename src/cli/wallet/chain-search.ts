@@ -1,7 +1,4 @@
-/**
- * Looks for the addresses of some words in the chain: block by block at a storage node, and in what is unspent at a mempool
- * node. What was found is kept while a node is asked again.
- */
+/** Looks for the addresses of words in the chain: block by block at a storage node, and in what is unspent at a mempool node. */
 
 import { queryBalances } from '../../api/routes/mempool/operations.js';
 import type { BalancesResponse } from '../../api/routes/mempool/schemas.js';
@@ -20,10 +17,7 @@ import { type Patience, PatientReader } from './patient-reader.js';
 const BLOCKS = 50;
 const TRANSACTIONS = 200;
 const ADDRESSES = 500;
-/**
- * Rounds in which the mempool node alone may lead further: it knows a few blocks that storage does not have yet. A node that
- * names outputs at every address it is asked for would be asked for ever.
- */
+/** Rounds in which the mempool node alone may lead further; without a bound a lying node would be asked for ever. */
 const MAX_ROUNDS = 50;
 /** Maximum number of readings of the chain: each finds an address that was not expected by then. */
 const MAX_PASSES = 1_000;

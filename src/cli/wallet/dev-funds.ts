@@ -1,7 +1,4 @@
-/**
- * The wallet commands for an account of the dev network: no node has a wallet with its key, which everybody knows. A mempool
- * node says what it holds, and takes what is paid.
- */
+/** The wallet commands for an account of the dev network, which is in no node's wallet: a mempool node is asked and paid directly. */
 
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import { txOut } from '../../chain/builders.js';

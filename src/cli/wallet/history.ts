@@ -1,8 +1,8 @@
 /** `tessera wallet history`: what came to the wallet and what it has paid, as a table, JSON or CSV. */
 
 import type { Result } from '../../api/operation.js';
-import { getWalletMovements } from '../../api/routes/wallet/operations.js';
 import { MAX_MOVEMENTS, type Movement } from '../../api/routes/wallet/history-schemas.js';
+import { getWalletMovements } from '../../api/routes/wallet/operations.js';
 import type { NodeClient } from '../../client/client.js';
 import { printable } from '../../lib/printable.js';
 import { MOVEMENT_DIRECTIONS, MOVEMENT_KINDS, PAYMENT_STATES } from '../../wallet/service.js';

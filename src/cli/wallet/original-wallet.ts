@@ -1,7 +1,4 @@
-/**
- * The wallet of the original node, in its RocksDB (docs/wallet.md#from-the-original-node): the values that it holds, and the key pairs
- * among them under its passphrase. Only files are read, so nothing in the folder changes. Seals tell whether the bytes are right.
- */
+/** The wallet of the original node, in its RocksDB (docs/wallet.md#from-the-original-node), and its key pairs. Files are only read. */
 
 import { createDecipheriv, pbkdf2Sync } from 'node:crypto';
 import { readdirSync } from 'node:fs';

@@ -1,6 +1,4 @@
-/**
- * Shared parts of the commands that work on the folder of a stopped node: its configuration, its passphrase, its wallet.
- */
+/** The folder of a stopped node: its configuration, its passphrase, its wallet. */
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,10 +44,7 @@ export const EXTRA_WORD_FLAGS: readonly FlagSpec[] = [
   },
 ];
 
-/**
- * The configuration of the node in whose folder the wallet is. The file that ships for the role is that of a network whose
- * keys everybody knows: it is read when it is named, never by default.
- */
+/** The configuration of the wallet's node. The supplied file of a role, with its public keys, is read only when it is named. */
 export function folderConfig(args: ParsedArgs, context: CliContext): LoadedConfig {
   const input = configInput(args, context);
   const isNamed = input.file ?? context.env.TESSERA_CONFIG;
@@ -91,10 +86,7 @@ export interface WalletSeal {
 /** Opens the wallet in the folder, or makes it, and closes it when the work is done. */
 export type WithWallet = <T>(seal: WalletSeal, work: (wallet: Wallet) => Promise<T>) => Promise<T>;
 
-/**
- * Has the folder for itself while the work is done: no node can start on it, and make a wallet of its own. A folder that had
- * no wallet, and gets none, belongs to no node afterwards.
- */
+/** Locks the folder during the work: no node can start on it. A folder that had no wallet, and gets none, belongs to no node afterwards. */
 export async function withFolder<T>(config: Config, work: (withWallet: WithWallet) => Promise<T>): Promise<T> {
   const { dataDir: path, role } = config.node;
   const isClaimed = (await readMarker(path).catch(() => null)) !== undefined;

@@ -1,7 +1,4 @@
-/**
- * Reads a long list from a node, some of it with each request: fewer at once when an answer would be too large or is lost, and
- * again after a pause when the node is busy, or away for a while.
- */
+/** Reads a long list from a node: fewer at once if an answer is too large or lost, and again after a pause if the node is busy or away. */
 
 import { NoAnswer } from '../../client/transport.js';
 import { isTesseraError } from '../../lib/errors.js';

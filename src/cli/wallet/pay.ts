@@ -1,7 +1,13 @@
 /** `tessera wallet pay`: makes a payment after a question; with --wait, waits until a block has confirmed it. */
 
 import type { Result } from '../../api/operation.js';
-import { createPayment, getWallet, getWalletMovements, createItemPayment, getWalletItems } from '../../api/routes/wallet/operations.js';
+import {
+  createItemPayment,
+  createPayment,
+  getWallet,
+  getWalletItems,
+  getWalletMovements,
+} from '../../api/routes/wallet/operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
 import type { NodeClient } from '../../client/client.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';

@@ -45,8 +45,7 @@ export function checkMayAsk(args: ParsedArgs | undefined, context: Pick<CliConte
 }
 
 /**
- * Asks before something that cannot be undone. Returns when the answer is yes; throws `ExitError` with status 4 otherwise,
- * and `UsageError` when there is nobody to ask.
+ * Asks before something that cannot be undone. Throws `ExitError` with status 4 unless the answer is yes, `UsageError` without a terminal.
  */
 export async function confirm(question: string, context: Prompting): Promise<void> {
   checkMayAsk(undefined, context, 'acts');

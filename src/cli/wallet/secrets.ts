@@ -128,10 +128,7 @@ export function needsPassphrase(given: Given): boolean {
   return opensWallet(given.config) && wallet.genesisSeedIndex === undefined && passphraseSource(given) === undefined;
 }
 
-/**
- * The configuration with the typed passphrase; unchanged when none is needed or there is nobody to ask. `areSeveral`: there are
- * other wallets, so the questions say which one is meant.
- */
+/** The configuration with the typed passphrase, if one is needed and there is a terminal. `areSeveral`: questions name the wallet. */
 export async function withTypedPassphrase(loaded: Given, context: CliContext, areSeveral = false): Promise<Config> {
   const { config } = loaded;
   if (!opensWallet(config) || !isInteractive(context)) return config;

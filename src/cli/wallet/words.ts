@@ -65,10 +65,7 @@ export function wordTable(words: readonly string[]): string {
   return table;
 }
 
-/**
- * Shows the words, erases them from the screen when they are written down, and asks for three of them. Throws `UsageError`
- * when they are not known after three attempts.
- */
+/** Shows the words until they are written down, and asks for three of them. Throws `UsageError` after three wrong attempts. */
 export async function showAndConfirm(
   words: readonly string[],
   context: CliContext,

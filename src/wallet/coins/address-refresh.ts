@@ -1,7 +1,6 @@
 /**
- * Brings what the wallet knows about some addresses to the state of the chain, page by page (decision V13): outputs are
- * taken in as their pages come, and when the last has come, what no page had is spent. Every page is durable before the next
- * is asked for, and no page holds the event loop for long, so that an address with any number of outputs can be refreshed.
+ * Brings addresses of the wallet to the state of the chain, page by page (decision V13): after the last page, what no page had is spent.
+ * Each page is durable before the next, so an address may have any number of outputs.
  */
 
 import { outPointKey } from '../../chain/transaction.js';
@@ -28,10 +27,7 @@ export interface AddressRefreshOptions {
   readonly addresses: ReadonlySet<string>;
   /** The block that the answers are of. */
   readonly height: number;
-  /**
-   * True when the wallet has read this block itself: then it knows better. Outputs that it does not know are put aside, to be
-   * proven, and one that a block has made is not gone because it is not named.
-   */
+  /** True when the wallet has read this block itself: unknown outputs must be proven, and known ones are not gone because unnamed. */
   readonly isChecked: boolean;
 }
 

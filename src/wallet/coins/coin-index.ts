@@ -106,10 +106,7 @@ export class CoinIndex {
     return this.#spendable.get(assetId)?.get(0) ?? [];
   }
 
-  /**
-   * Coins that can be spent, the least deep first: those of the chain, and own change by depth, each ascending by amount.
-   * Valid until the next change.
-   */
+  /** Coins that can be spent: of the chain, then own change by depth, each ascending by amount. Valid until the next change. */
   layers(assetId: string): readonly CoinList<Coin>[] {
     if (!this.#areMeasured) this.#measure();
     const layers = [...(this.#spendable.get(assetId) ?? [])].sort(([a], [b]) => a - b);

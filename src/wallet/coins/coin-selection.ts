@@ -1,7 +1,6 @@
 /**
- * Choice of outpoints that pay an amount. Pure: branch and bound for a sum that needs no change, then the smallest single
- * coin that leaves sound change, then largest first. There are no fees by size on this chain, so what counts is: no change if
- * possible, no dust as change, few inputs.
+ * Choice of outpoints that pay an amount: branch and bound for a sum without change, then the smallest single coin with sound change, then
+ * largest first. There are no fees by size, so no change, no dust and few inputs count.
  */
 
 export interface Selectable {

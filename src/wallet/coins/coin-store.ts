@@ -1,7 +1,6 @@
 /**
- * Store of what the wallet owns: every outpoint paid to one of its addresses, with its state. The records in the store are
- * the one source of truth; `CoinIndex` answers what is asked without reading them. Every change is one synchronous step that
- * stages its records; the caller flushes. Coins that are spent for good are on disk only.
+ * Every outpoint paid to the wallet, with its state. The records are the truth; `CoinIndex` answers without reading them. Changes are
+ * synchronous steps that stage records; the caller flushes. Spent coins are on disk only.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -193,10 +192,7 @@ export class CoinStore {
     return this.#expectedOf({ hash, transaction }).flatMap(({ by, state }) => (state === 'pending' && by ? [by] : []));
   }
 
-  /**
-   * Own transactions, each with all that spend from it, will never be in a block: their inputs come back (decision V13),
-   * their outputs vanish. Returns the addresses of the inputs.
-   */
+  /** Own transactions, with all that spend from them, will never be in a block: inputs come back (decision V13). Gives their addresses. */
   release(ended: readonly Made[]): readonly string[] {
     const addresses = new Set<string>();
     for (const { hash, transaction } of ended) {
@@ -218,11 +214,7 @@ export class CoinStore {
     return expected;
   }
 
-  /**
-   * An own transaction is in the chain, though its block was not seen. Its inputs are spent for good; of its outputs, those
-   * that own transactions spend are in the chain or were, and those that no refresh has brought are spent already. Gives
-   * the latter.
-   */
+  /** An own transaction is in the chain, its block unseen: inputs are spent. Gives the outputs that no refresh has brought, so spent too. */
   settle(made: Made): readonly Coin[] {
     this.takeSpent(made.transaction);
     const gone: Coin[] = [];
@@ -263,9 +255,8 @@ export class CoinStore {
   }
 
   /**
-   * Takes in a block, and tells of each transaction that may change something. Idempotent. `isOver`: true for an output that
-   * the wallet has had: when it is not there it is spent, though the block that spent it comes later, after the wallet has
-   * started over. `isForeign`: true for a transaction that changes nothing.
+   * Takes in a block and tells of each transaction that may change something; idempotent. `isOver`: an output that the wallet has had, so
+   * if missing it is spent, after a start over. `isForeign`: a transaction that changes nothing.
    */
   applyBlock(
     { block, transactions, miningTransaction }: FullBlock,
@@ -304,10 +295,7 @@ export class CoinStore {
     atOnce(this.#index.filled());
   }
 
-  /**
-   * Takes in unspent outputs of some addresses, in one batch with those of the same `arrival`; other addresses are left
-   * alone. Gives the coins that are new.
-   */
+  /** Takes in unspent outputs of these addresses, in one batch with those of the same `arrival`. Gives the new coins. */
   takeUnspent(utxos: readonly Utxo[], addresses: ReadonlySet<string>, arrival: Arrival): readonly Coin[] {
     return utxos.flatMap(([outPoint, txOut]) => {
       const address = txOut.scriptPublicKey;
@@ -324,10 +312,7 @@ export class CoinStore {
     return coins;
   }
 
-  /**
-   * The chain no longer has these. Those that a payment has taken in the meantime are left alone (decision V13); gives the
-   * others.
-   */
+  /** The chain no longer has these; those taken by a payment meanwhile are left alone (decision V13). Gives the others. */
   takeMissing(coins: readonly Coin[]): readonly Coin[] {
     const gone = coins.filter((coin) => this.#index.holds(coin) && isCounted(coin));
     for (const coin of gone) this.#spendForGood(coin);

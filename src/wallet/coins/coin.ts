@@ -9,12 +9,8 @@ import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { compareUtf8 } from '../../lib/bytes.js';
 
 /**
- * - `expected`: free, an output of an own transaction that no block has yet.
- * - `unspent`: free, in the set of the chain.
- * - `aside`: kept for a trade; owned, but no payment spends it.
- * - `reserved`: input of a payment that is being built; only ever in memory.
- * - `pending`: input of an own transaction that no block has yet.
- * - `spent`: for good.
+ * `expected`: own output, in no block yet. `unspent`: of the chain. `aside`: kept for a trade. `reserved`: input of a payment being built,
+ * in memory only. `pending`: input of an own transaction in no block. `spent`: for good.
  */
 export type CoinState = 'expected' | 'unspent' | 'aside' | 'reserved' | 'pending' | 'spent';
 

@@ -1,7 +1,4 @@
-/**
- * Coins in an order that is kept while they come and go, in pieces of some hundred: a change moves one piece, however many coins there
- * are, and nothing sorts all of them.
- */
+/** Coins in order, in pieces of some hundred: a change moves one piece, and nothing sorts all of them. */
 
 import type { Pieces } from '../../lib/pieces.js';
 import type { Coin } from './coin.js';

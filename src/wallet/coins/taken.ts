@@ -57,10 +57,7 @@ export interface Made {
   readonly transaction: Transaction;
 }
 
-/**
- * Stages the transaction when it has created some of the coins, and given them its own name: no other has the metadata of such
- * items, for what passes them on must have none.
- */
+/** Stages a transaction that has created some of the coins, for the metadata of their items: no other transaction has it. */
 export function keepCreation({ hash, transaction }: Made, coins: readonly Coin[], writes: WriteBuffer): void {
   if (!isCreate(transaction) || !coins.some(({ assetId }) => assetId === hash)) return;
   writes.put(creationKey(hash), encodeTransaction(transaction));

@@ -1,8 +1,6 @@
 /**
- * The history of a wallet's folder that has none, because an earlier version has written it or the wallet has started over:
- * put together from its coins, spent ones included, and its payments. Blocks and times of what others have paid were not
- * written down. It is written in several batches and counts when its length is in the record of counters, so a start that
- * was cut off begins again.
+ * Builds the history of a folder without one, of an earlier version or after starting over, from coins and payments. Blocks and times of
+ * others' payments are unknown. It is written in several batches and counts with the last, so a start that was cut off begins again.
  */
 
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';

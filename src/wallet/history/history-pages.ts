@@ -1,7 +1,6 @@
 /**
- * The history as its owner reads it: own transactions, and movements in filtered pages. The cursor of a page is the number of a
- * movement, which never changes, so a page that was read once has the same movements for ever. A request reads a bounded
- * number of records: behind a filter that little passes, pages are short.
+ * The history as its owner reads it: own transactions, and movements in filtered pages. A cursor is the number of a movement, so a page
+ * never changes. A request reads a bounded number of records: with a strict filter pages are short.
  */
 
 import type { Transaction } from '../../chain/types.js';
@@ -33,10 +32,7 @@ export class HistoryPages {
     this.#modules = modules;
   }
 
-  /**
-   * Own transactions by hash, oldest first. Without halves of trades that are in no block: whoever has one can make a payment
-   * of it, for its DRUID is not signed.
-   */
+  /** Own transactions, oldest first, without halves of trades that are in no block: whoever has one can make a payment of it. */
   async outgoing(limit?: number): Promise<readonly (readonly [hash: string, transaction: Transaction])[]> {
     const list = await this.#modules.outgoing.latest(limit);
     const shown = list.filter(({ kind, state }) => kind !== 'trade' || state === 'confirmed');

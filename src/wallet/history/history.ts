@@ -1,8 +1,7 @@
 /**
- * The history of the wallet: every movement of its coins, once. It is a double entry: whatever changes the sum of the coins
- * is part of exactly one movement, staged in the same step as the change itself, so the movements that are not rejected add
- * up to the balance at any time. Movements keep the number under which the wallet learned of them; what is found out later
- * (the block, the end of a payment) changes the movement in its place.
+ * The history of the wallet, a double entry: whatever changes the sum of the coins is part of exactly one movement, staged in the same
+ * step, so movements that are not rejected add up to the balance. Numbers never change; what is learned later changes the movement in
+ * place.
  */
 
 import type { FullBlock, OutPoint } from '../../chain/types.js';
@@ -66,9 +65,7 @@ export class History {
     this.#modules = modules;
   }
 
-  /**
-   * Builds the history of a folder that has none, from its coins and payments. `inFlight`: hashes of own transactions that are queued or sent.
-   */
+  /** Builds a missing history from coins and payments. `inFlight`: hashes of own transactions that are queued or sent. */
   static async open(modules: HistoryModules, inFlight: Iterable<string>): Promise<History> {
     const history = new History(modules);
     const { meta } = modules;
@@ -115,10 +112,7 @@ export class History {
 
   // Own transactions
 
-  /**
-   * Takes a transaction that this wallet has made: it takes `spent` and expects `made`. One that was rejected and is made
-   * again keeps its place.
-   */
+  /** Takes a transaction of this wallet: `spent` go, `made` are expected. One rejected and made again keeps its place. */
   takeOwn(own: Omit<OwnTransaction, 'state' | 'reason'>, spent: readonly Coin[], made: readonly Coin[]): void {
     const { hash, transaction, kind, peer, createdAt } = own;
     const taken = amountsOf(spent);
@@ -335,10 +329,7 @@ export class History {
     this.#modules.writes.put(movementOfKey(copyHash), encodeU64(own.number));
   }
 
-  /**
-   * Coins of a transaction whose movement is there. They are part of it, unless they are there again, or came with a key that
-   * was imported later.
-   */
+  /** Coins of a known transaction: part of its movement, unless they are back, or came with a key that was imported later. */
   #takeMore(known: Movement, group: readonly Coin[], place: Partial<BlockPlace> = {}): void {
     const counted = ownNumbers(known);
     const parts: Record<'joining' | 'import' | 'unexplained', Coin[]> = { joining: [], import: [], unexplained: [] };

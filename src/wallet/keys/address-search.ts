@@ -1,16 +1,14 @@
 /**
- * Finds out which keys of some words are in use, by the addresses that the chain names: an account ends where `gap`
- * addresses in a row were never paid. Each address that is found makes the search look further, so the chain is shown to it
- * until it finds nothing new.
+ * Finds which keys of some words are in use: an account ends after `gap` unpaid addresses in a row. Each find makes the search look
+ * further, so the chain is shown to it until it finds nothing new.
  */
 
 import type { DerivedKeys, KeyPlace } from './derived-keys.js';
 import { Lookahead } from './lookahead.js';
 
 /**
- * Number of addresses that `tessera wallet restore` looks ahead by default: blocks are read whole, so that addresses more
- * cost next to nothing. A wallet gives addresses again whose payments were rejected (`own-outputs.ts`), so that only what its
- * owner hands out can leave as many behind.
+ * How far `tessera wallet restore` looks ahead by default: a wallet gives unpaid addresses again (`own-outputs.ts`), so only its owner can
+ * leave as many behind.
  */
 export const SEARCH_GAP = 200;
 

@@ -1,8 +1,6 @@
 /**
- * The key pairs of the wallet: one for each address, sealed under the master key in the store. New ones are derived from the
- * words; each is stored with its place among them, in one batch, before anybody is told of its address. Keys without a
- * place are imported, or older than the words: these do not cover them. Addresses, versions and places are in memory; a
- * secret is unsealed for the moment in which it signs or is exported, and wiped.
+ * The key pairs of the wallet, each sealed under the master key. New ones are derived from the words and stored, with their place, before
+ * anybody is told of them; keys without a place are not covered by the words. A secret is unsealed only while it signs or is exported.
  */
 
 import { addressOf } from '../../chain/address.js';
@@ -148,10 +146,7 @@ export class KeyRing {
     return addresses;
   }
 
-  /**
-   * True for an own address, which something was paid to. One that this wallet did not know to be in use is staged as handed
-   * out, with all before it.
-   */
+  /** True for an own address that something was paid to. One not known to be in use is staged as handed out, with all before it. */
   claim(address: string): boolean {
     if (this.#addresses.has(address)) return true;
     const place = this.#lookahead.placeOf(address);

@@ -1,7 +1,4 @@
-/**
- * Copies of a keystore that the program has made beside it, so that an earlier version can be started again. Each opens with the
- * passphrase of its time, whatever the keystore opens with now.
- */
+/** Copies of a keystore beside it, so that an earlier version can be started again. Each opens with the passphrase of its time. */
 
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';

@@ -1,11 +1,8 @@
 /**
- * The wallet's master key and its words, in one small file: 32 random bytes, sealed under the passphrase, and the words,
- * sealed under the master key. The file is replaced as a whole, so after a crash exactly one passphrase opens the wallet;
- * what is sealed under the master key is not touched by a change of passphrase. While the wallet is open the master key is
- * in memory, and of the passphrase only a keyed hash, so that the right one is recognized without another derivation.
- *
- * A file of format 1 has no words. It gets some when it is opened, and a copy of it stays beside the new one until the
- * passphrase is changed.
+ * The wallet's master key, 32 random bytes sealed under the passphrase, and its words, sealed under the master key, in one file that is
+ * replaced as a whole: after a crash exactly one passphrase opens it. While it is open, memory has the master key, and of the passphrase a
+ * keyed hash, to recognize it without another derivation. A file of format 1 gets words when it is opened; a copy of it stays until the
+ * passphrase changes.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -127,9 +124,8 @@ export class Keystore {
   }
 
   /**
-   * Opens the keystore, or makes it when there is none; one of an older format is replaced. Throws `wrong_passphrase`,
-   * `wallet_exists` when it has other words than the given ones, `wallet_unreadable` when the file is damaged or newer than this program, `blank_passphrase` for a new wallet without
-   * one.
+   * Opens or makes the keystore; an older format is replaced. Throws `wrong_passphrase`, `wallet_exists` for other words,
+   * `wallet_unreadable` if damaged or too new, `blank_passphrase` for a new wallet without one.
    */
   static async open(options: KeystoreOptions, modules: KeystoreModules): Promise<Keystore> {
     const { file, passphrase, createIfMissing, allowBlankPassphrase } = options;
@@ -144,10 +140,7 @@ export class Keystore {
     return Keystore.#create({ masterKey, words }, options, modules);
   }
 
-  /**
-   * Opens an existing keystore and changes nothing, so that a node may run on it meanwhile. Throws as `open`, and
-   * `wallet_unreadable` for a file without words.
-   */
+  /** Opens an existing keystore without changing it, even beside a running node. Throws as `open`, and `wallet_unreadable` without words. */
   static async read(
     options: Pick<KeystoreOptions, 'file' | 'passphrase'>,
     modules: KeystoreModules,
@@ -194,10 +187,7 @@ export class Keystore {
     return keystore;
   }
 
-  /**
-   * The words, whose entropy the caller must wipe; a text that is made of them, and the BIP39 passphrase, stay in memory until it is
-   * used again. Throws `wallet_unreadable` when they are not those of this wallet.
-   */
+  /** The words; the caller must wipe their entropy. Throws `wallet_unreadable` when they are not those of this wallet. */
   words(): WalletWords {
     const content = this.open(this.#words, WORDS_CONTEXT);
     const length = content?.[0] ?? 0;
@@ -215,10 +205,9 @@ export class Keystore {
   }
 
   /**
-   * Seals the master key under another passphrase. When it resolves only the new one opens the wallet, and copies of it
-   * beside it that the old one opened are gone; the others are named in the log. Throws
-   * `blank_passphrase`, `wrong_passphrase` (decision V26) or `wallet_write_failed`; nothing has changed then, unless the
-   * message says that the change was made and may be lost.
+   * Seals the master key under another passphrase, and removes copies that the old one opened; others are logged. Throws
+   * `blank_passphrase`, `wrong_passphrase` (decision V26) or `wallet_write_failed`; nothing has changed then, unless the message says
+   * otherwise.
    */
   async changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void> {
     checkNotBlank(newPassphrase);

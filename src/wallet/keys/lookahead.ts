@@ -1,7 +1,6 @@
 /**
- * Derived addresses that nobody was told of yet: 20 behind the last one of each account, and those that were given back. The
- * wallet counts what is paid to them as its own, so a copy of it that is older than its last payments, or was made from its
- * words, finds them.
+ * Derived addresses that nobody was told of: 20 ahead in each account, and those given back. Payments to them count as own, so an old copy
+ * of the wallet, or one made from its words, finds them.
  */
 
 import { addressOf } from '../../chain/address.js';
@@ -28,10 +27,7 @@ export class Lookahead {
   /** Addresses that began to wait since `takeNew`. */
   #new: string[] = [];
 
-  /**
-   * `used`: the places that were handed out. Indexes that are missing among them never were, and come first. `ahead`: how
-   * many places to look ahead.
-   */
+  /** `used`: places handed out; missing indexes among them come first. `ahead`: how many places to look ahead. */
   constructor(derived: DerivedKeys, used: Iterable<KeyPlace>, ahead = LOOKAHEAD) {
     this.#derived = derived;
     this.#ahead = ahead;

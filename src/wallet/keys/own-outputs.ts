@@ -1,9 +1,7 @@
 /**
- * Addresses for outputs of own transactions: change, joined coins, items. Those of a transaction that will never be in the
- * chain are given to later ones, the lowest first, before new ones are made: otherwise a wallet whose payments are rejected
- * would leave ever more addresses behind that are never paid, and a search by words ends where too many follow each other
- * (docs/wallet.md#restoring-from-words). An address is given for an amount once, so that no two transactions are the same, and
- * none is taken for a copy of another.
+ * Addresses for change, joined coins and items. Those of transactions that failed are given again, lowest first: unpaid addresses in a row
+ * would end a search by words (docs/wallet.md#restoring-from-words). Each is given once for an amount, so that no two transactions are the
+ * same.
  */
 
 import { BincodeWriter } from '../../chain/bincode.js';

@@ -1,12 +1,8 @@
 /**
- * Slows the guessing of a passphrase. After a wrong one every further attempt of its caller, right or wrong, waits before it is checked:
- * 250 ms, doubled with each failure, at most 30 s. The wait comes before the check, and attempts queue up, so nothing is won by asking
- * many times at once or by giving up early. Failures are forgotten after 15 quiet minutes, not by a success: a busy wallet
- * would otherwise wipe them for the guesser.
- *
- * A caller is an API key at an address. One who has not failed does not wait for one who has; but what all have failed counts as if one
- * caller had, and may run ahead of that schedule by four minutes only: by half of it with one key, and by a quarter with a
- * key for callers who have failed. Then all wait but those who were right before and have not failed since.
+ * Slows the guessing of a passphrase. After a wrong one, further attempts of the caller wait before the check: 250 ms, doubled each time,
+ * at most 30 s, in a queue. Failures are forgotten after 15 quiet minutes, not by a success. A caller is an API key at an address. Failures
+ * of all count together too, four minutes behind that schedule (half with one key, a quarter for callers who failed); then all wait but
+ * those who were right before and have not failed since.
  */
 
 import { LRUCache } from 'lru-cache';

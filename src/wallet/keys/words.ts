@@ -27,9 +27,7 @@ const MAX_EXTRA_WORD = 256;
 export interface WalletWords {
   /** 16 or 32 bytes: what the words stand for. */
   readonly entropy: Uint8Array;
-  /**
-   * The BIP39 passphrase; empty without one. Another one gives another wallet, and nobody can tell which is right.
-   */
+  /** The BIP39 passphrase; empty without one. Another one gives another wallet; nobody can tell which is right. */
   readonly extraWord: string;
 }
 

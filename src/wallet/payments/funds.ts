@@ -35,8 +35,7 @@ export class Funds {
   }
 
   /**
-   * Checks what no other payment can change: throws `payment_refused` for less than an output of this network has, and
-   * `insufficient_funds` for more than the wallet has, what payments under construction have taken included.
+   * Throws `payment_refused` for less than an output may have, `insufficient_funds` for more than the wallet has, reserved coins included.
    */
   check(assetId: string, amount: bigint): void {
     const least = this.#least(assetId);

@@ -1,7 +1,4 @@
-/**
- * Payments of the wallet to itself that join coins: small ones when it has too many, and those at addresses that its words do
- * not cover.
- */
+/** Payments of the wallet to itself that join coins: small ones if there are too many, and those that its words do not cover. */
 
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';

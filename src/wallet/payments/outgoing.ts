@@ -1,9 +1,7 @@
 /**
- * The wallet's own transactions: a durable queue of what must be sent, and a record of what became of it. States go
- * `queued` (durable, the mempool has not answered) → `sent` (admitted) → `confirmed` or `rejected`; a rejected one that is
- * made again with the same bytes is `queued` again. The bytes are stored once and sent as they are: a payment never becomes
- * another transaction. One that spends an output of another one is
- * sent after it (docs/adr/0023-own-change.md). Settled ones are on disk only.
+ * The wallet's own transactions: a durable queue and their outcomes: `queued` → `sent` (admitted) → `confirmed` or `rejected`, which is
+ * `queued` again if made again. The bytes never change. One that spends another's output is sent after it (docs/adr/0023-own-change.md).
+ * Settled ones are on disk only.
  */
 
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
@@ -70,10 +68,7 @@ export class Outgoing {
     return outgoing;
   }
 
-  /**
-   * Stages a new one. It is not sent before `release`. One that was rejected and is made again, with the same bytes, is queued
-   * again in its place, if it is loaded: a transaction is there once.
-   */
+  /** Stages a new one, not sent before `release`. One that was rejected and is made again is queued in its place, if it is loaded. */
   add(made: Pick<OwnTransaction, 'hash' | 'transaction' | 'kind' | 'peer' | 'createdAt'>): OwnTransaction {
     const number = this.#rejected.get(made.hash)?.number ?? this.#nextNumber();
     const entry: Entry = { ...made, number, state: 'queued', reason: '' };
@@ -121,10 +116,7 @@ export class Outgoing {
     return this.#inFlight.get(hash);
   }
 
-  /**
-   * Takes the next one to send; it is not given again until `release`. One that spends an output of another is passed over
-   * until that one is admitted.
-   */
+  /** Takes the next one to send, until `release`. One that spends an output of another waits until that one is admitted. */
   takeQueued(): OwnTransaction | undefined {
     for (const hash of this.#queued) {
       this.#queued.delete(hash);
@@ -237,9 +229,8 @@ function encodeEntry(entry: Entry): Uint8Array {
 }
 
 /**
- * A stored payment as one that is queued again; undefined when it is queued already, or rejected. One that was admitted
- * counts as confirmed once its inputs are gone, which is not so on a chain that has lost the blocks of those inputs. Throws
- * `wallet_unreadable`.
+ * A stored payment, queued again; undefined if queued already, or rejected. One that was admitted counts as confirmed once its inputs are
+ * gone. Throws `wallet_unreadable`.
  */
 export function reopenPayment(
   number: number,

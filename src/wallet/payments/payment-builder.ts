@@ -1,7 +1,6 @@
 /**
- * Builder of signed transactions from chosen coins: payments of tokens or items, merges, item creations and the halves of
- * two-way trades. Each input is signed with the address version of its own key, so that coins of every kind of address can be
- * spent (decision V14). The functions decide nothing: the caller says which coins are spent and where change goes.
+ * Builds signed transactions from chosen coins: payments, merges, item creations, halves of trades. Each input is signed with the address
+ * version of its key (decision V14). The caller decides what is spent and where change goes.
  */
 
 import { isPayableAddress } from '../../chain/address.js';
@@ -100,10 +99,7 @@ export async function buildPaymentInTurns(
   return assemble({ inputs, outputs });
 }
 
-/**
- * One half of a two-way trade: pays as `buildPayment` does and states what it expects in return (docs/chain.md#druid-sets).
- * What the other party must name as `from` in its own expectation is `txInsAddress` of the half's inputs, as signed here.
- */
+/** Half of a two-way trade: pays, and states what it expects (docs/chain.md#druid-sets), `from` the `txInsAddress` of the other's inputs. */
 export function buildTradeHalf(
   plan: PaymentPlan,
   trade: { readonly druid: string; readonly expectations: readonly DruidExpectation[] },
@@ -127,10 +123,7 @@ export function buildItemCreation(
   return createItemTransaction({ ...request, bNum }, key);
 }
 
-/**
- * True when both are the same payment under different hashes: the signatures of inputs cover the outputs, but not version
- * and fees.
- */
+/** True for the same payment under different hashes: signatures of inputs cover the outputs, but not version and fees. */
 export function isSamePayment(a: Transaction, b: Transaction): boolean {
   return outputsPreimage(a.outputs) === outputsPreimage(b.outputs);
 }

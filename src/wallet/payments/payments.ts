@@ -1,9 +1,7 @@
 /**
- * Makes own transactions: takes coins, signs, and hands the result to the queue. One is built at a time, so that each sees
- * the change of the one before, and payments at once find the same money as payments in a row (docs/adr/0023-own-change.md);
- * their writes share a sync. A payment counts when keys, coins, history and transaction are durable together; it is sent after
- * that, and whatever fails before gives the coins back. Many payments at once share the event loop with everything else; beyond
- * a bound they are turned away.
+ * Makes own transactions, one at a time so that each sees the change of the one before (docs/adr/0023-own-change.md); writes share a sync.
+ * A payment counts when keys, coins, history and transaction are durable together, and is sent after that; a failure before gives the coins
+ * back. Too many at once are turned away.
  */
 
 import { transactionHash } from '../../chain/hash.js';
@@ -123,18 +121,12 @@ export class Payments {
     this.#funds = new Funds(options, modules.coins);
   }
 
-  /**
-   * Throws `payment_refused` or `insufficient_funds` when so many tokens, or items of that class, cannot be paid, whatever else
-   * is under way.
-   */
+  /** Throws `payment_refused` or `insufficient_funds` when this cannot be paid, whatever else is under way. */
   checkFunds(amount: bigint, genesisHash = TOKENS): void {
     this.#funds.check(genesisHash, amount);
   }
 
-  /**
-   * Resolves when durable. Throws `payment_refused`, `insufficient_funds` with the shortfall, `overloaded` when too many are
-   * being made, `wallet_write_failed`.
-   */
+  /** Resolves when durable. Throws `payment_refused`, `insufficient_funds`, `overloaded`, `wallet_write_failed`. */
   pay(order: PaymentOrder): Promise<OwnTransaction> {
     return this.#bounded(() => this.#pay(order));
   }
@@ -157,10 +149,7 @@ export class Payments {
     return this.#bounded(() => this.#createItem(order));
   }
 
-  /**
-   * Keeps coins of exactly this amount for a trade, with a payment to this wallet where there is no such sum. Resolves when
-   * durable, with what was staged. Throws as `pay`.
-   */
+  /** Keeps coins of exactly this amount for a trade, paying itself if there is no such sum. Resolves when durable. Throws as `pay`. */
   setAside<T>(order: AsideOrder<T>): Promise<void> {
     return this.#bounded(async () => {
       checkAmount(order.amount);
@@ -176,19 +165,13 @@ export class Payments {
     });
   }
 
-  /**
-   * Pays coins to an address of this wallet, all in one output: those that `choose` gives when nothing else is being built.
-   * Undefined when these are none, or the chain has taken one of them meanwhile.
-   */
+  /** Pays the coins that `choose` gives to this wallet, in one output. Undefined if there are none, or the chain has taken one meanwhile. */
   async join(assetId: string, choose: () => readonly Coin[]): Promise<OwnTransaction | undefined> {
     const staged = await this.#building.run(() => this.#buildJoin(assetId, choose));
     return staged && this.release(staged);
   }
 
-  /**
-   * Stages a transaction as the wallet's own: queue, coins and history change in one synchronous step, and in one write. What
-   * cannot be written is undone, with what was staged behind it. Prepare the history for one that may have been made before.
-   */
+  /** Stages a transaction: queue, coins and history in one step and one write, undone if it fails. Prepare the history for a repeated one. */
   stage(transaction: Transaction, { kind, peer, keep }: Made): Staged {
     const { coins, outgoing, ownOutputs, history, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
@@ -356,10 +339,7 @@ export class Payments {
     return transaction && this.stage(transaction, { kind: 'merge', peer: null });
   }
 
-  /**
-   * Signs reserved coins away. They come back if that fails, and when one of them was lost meanwhile: undefined then. `plan`
-   * is given what makes an address for an own output of some amount.
-   */
+  /** Signs reserved coins away; they come back if that fails. Undefined if one was lost meanwhile. `plan` makes own addresses. */
   async #sign(
     coins: readonly Coin[],
     assetId: string,

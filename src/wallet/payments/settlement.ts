@@ -1,7 +1,4 @@
-/**
- * Settlement of own transactions: sent, to be sent again, confirmed or rejected, with what that means for their coins. Every
- * method resolves when its change is durable, and then announces it.
- */
+/** Settlement of own transactions: sent, sent again, confirmed or rejected. Methods resolve when that is durable, then announce it. */
 
 import type { FullBlock, Transaction } from '../../chain/types.js';
 import { errorMessage } from '../../lib/errors.js';
@@ -113,10 +110,7 @@ export class Settlement {
     this.#queued.emit(entry);
   }
 
-  /**
-   * A rule refuses it for good: its inputs come back, and those of what spends from it (decision V13). Resolves with their
-   * addresses.
-   */
+  /** A rule refuses it for good: its inputs and those of its dependents come back (decision V13). Gives their addresses. */
   async markRejected(hash: string, reason: string): Promise<readonly string[]> {
     const ended = this.familyOf(hash);
     if (ended.length === 0) return [];
@@ -125,10 +119,7 @@ export class Settlement {
     return addresses;
   }
 
-  /**
-   * Stages the end of an own transaction whose inputs another one takes in the same step. A block may have it yet, and then
-   * counts. `commit` it when that is durable.
-   */
+  /** Stages the end of a transaction whose inputs another takes in the same step; a block may still have it. `commit` it when durable. */
   withdraw(own: OwnTransaction, reason: string): void {
     const before = { ...own };
     const movement = this.#history.find(own.hash);
@@ -193,9 +184,8 @@ export class Settlement {
   }
 
   /**
-   * A block has spent an input of an own transaction by another one. Its signatures cover inputs and outputs only, so one
-   * with the same outputs, that was not made here, is the same payment under another hash: it is confirmed. Anything else
-   * proves that the own transaction can never be in the chain; inputs that are left come back.
+   * A block has spent an input of an own transaction otherwise. With the same outputs it is the same payment under another hash, and
+   * confirmed; else the own transaction can never be in the chain, and its other inputs come back.
    */
   #settleDisplaced({ hash, byHash, by }: Displaced): readonly OwnTransaction[] {
     const ended = this.familyOf(hash);

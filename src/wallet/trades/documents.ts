@@ -1,9 +1,7 @@
 /**
- * Documents that two wallets send each other to trade (docs/wallet.md#trades): an offer, its acceptance, and the confirmation
- * of that. Each is a JSON object, as a file or in a message over a link. It is signed with the key of the address at which
- * its maker wants to be paid, so that a document that was changed on its way is told from a true one. None holds a signature
- * of a transaction: the DRUID of a half is not signed, and whoever had the half could make a payment of it
- * (docs/adr/0026-trades.md).
+ * Documents of a trade (docs/wallet.md#trades): offer, acceptance, confirmation, as JSON. Each is signed with the key of the address where
+ * its maker wants to be paid. None holds a signature of a transaction: the DRUID of a half is not signed, so whoever had it could make a
+ * payment of it (docs/adr/0026-trades.md).
  */
 
 import { addressOf } from '../../chain/address.js';
@@ -148,10 +146,7 @@ export function signDocument<D extends TradeDocument>(content: Unsigned<D>, { pu
   return { ...unsigned, signature } as unknown as D;
 }
 
-/**
- * The document in a value that came from outside, with its own members only. Throws `trade_refused` for what has not the form
- * of one, and for an offer or acceptance that was changed after it was signed.
- */
+/** The document in a value from outside, with its own members only. Throws `trade_refused` for a wrong form, or a change after signing. */
 export function readDocument(value: unknown): TradeDocument {
   const form = formIn(FORMS, value);
   if (form === undefined) throw refused('this is no offer, acceptance or confirmation of a trade');
@@ -181,9 +176,7 @@ export function offerId(offer: Offer): string {
   return digestOf(offer);
 }
 
-/**
- * The DRUID of both halves. Who has seen the offer only cannot tell it, and so cannot spoil the trade with a half of its own.
- */
+/** The DRUID of both halves. Who has only seen the offer cannot tell it, and so cannot spoil the trade. */
 export function druidOf(acceptance: Acceptance): string {
   return `DRUID0x${sha3Hex(`${acceptance.offer} ${acceptance.from}`).slice(0, 32)}`;
 }

@@ -31,10 +31,7 @@ export interface TakeBack {
   readonly put: (going: Pick<Trade, 'coins' | 'takeBack'>) => void;
 }
 
-/**
- * The half may wait at the mempool node, and only a block that has its inputs spent keeps the other party from completing it.
- * What comes back is free when a block has it. Throws `trade_closed` when a block decides about the half.
- */
+/** Pays the half's inputs back: only a block can keep the other party from completing it. Throws `trade_closed` if a block decided. */
 export async function takeBack({ trade, reason, put }: TakeBack, modules: TakeBackModules): Promise<void> {
   const { coins, keys, outgoing, ownOutputs, payments, settlement, writes } = modules;
   writes.checkRoom();

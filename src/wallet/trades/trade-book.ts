@@ -1,7 +1,4 @@
-/**
- * The trades of a wallet, in memory and on disk. All that have not ended are kept, and the latest that have; strangers may
- * have offers noted, so these are bounded.
- */
+/** The trades of a wallet, in memory and on disk: all that have not ended, and the latest that have; noted offers are bounded. */
 
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
@@ -68,10 +65,7 @@ export class TradeBook {
     if (oldest !== undefined) this.drop(oldest);
   }
 
-  /**
-   * Stages a trade as it is now, and gives it back; when that cannot be written, it is again as it was. One that has ended may
-   * drop the oldest other that has.
-   */
+  /** Stages a trade, and gives it back; a failed write restores it. One that has ended may drop the oldest other one. */
   put(trade: Trade): Trade {
     const before = this.#all.get(trade.id);
     this.#set(trade);

@@ -7,10 +7,7 @@ import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { TradeState } from '../service.js';
 import { type Acceptance, type Confirmation, type Offer, readDocument, type TradedAsset } from './documents.js';
 
-/**
- * A trade as the wallet keeps it. `coins` are what is kept aside for it: what it gives while it is open or accepted, and
- * what a cancelled half takes back until a block has that.
- */
+/** A trade of the wallet. `coins` are kept aside for it: what it gives, or what a cancelled half takes back until a block has that. */
 export interface Trade {
   readonly id: string;
   readonly side: 'maker' | 'taker';

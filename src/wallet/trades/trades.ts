@@ -1,8 +1,7 @@
 /**
- * Trades of two wallets, each giving the other tokens or items (docs/wallet.md#trades, docs/adr/0026-trades.md). The maker
- * offers, the taker accepts, the maker confirms; then each sends its half, and a DRUID makes a block have both or neither.
- * What a wallet gives is kept aside from the offer, or the acceptance, on. Halves are known to their wallet and its mempool
- * node only. Every step is one write, so that a trade goes on where it was after any crash.
+ * Trades of two wallets (docs/wallet.md#trades, docs/adr/0026-trades.md). The maker offers, the taker accepts, the maker confirms; then
+ * each sends its half, and a DRUID makes a block have both or neither. What a wallet gives is kept aside. Halves are known to their wallet
+ * and its mempool node only. Every step is one write.
  */
 
 import { txInsAddress } from '../../chain/signable.js';
@@ -107,26 +106,19 @@ export class Trades {
     return this.#steps.run(() => this.#offer(order));
   }
 
-  /**
-   * Lists an offer that the node at `peer`, as it says of itself, has sent over a link from `sender`; nothing is kept for it.
-   * Throws `trade_refused`, `trade_closed`.
-   */
+  /** Lists an offer of the node at `peer`, from `sender`; nothing is kept for it. Throws `trade_refused`, `trade_closed`. */
   receive(offer: Offer, peer: string, sender: string): Promise<void> {
     return this.#steps.run(() => this.#receive(offer, peer, sender));
   }
 
-  /**
-   * Accepts an offer: what it wants is kept aside. The same offer again gives the same trade. Throws as `offer`, and
-   * `trade_closed`.
-   */
+  /** Accepts an offer; the same offer again gives the same trade. Throws as `offer`, and `trade_closed`. */
   accept(offer: Offer): Promise<Trade> {
     return this.#steps.run(() => this.#accept(offer));
   }
 
   /**
-   * Goes on with the document of the other party: an acceptance of an own offer, or the confirmation of an own acceptance. The
-   * own half is durable then, and is sent. The same document again changes nothing. Throws `trade_not_found`, `trade_refused`,
-   * `trade_closed`, `wallet_write_failed`.
+   * Goes on with the other's acceptance or confirmation: the own half is durable, then sent; idempotent. Throws `trade_not_found`,
+   * `trade_refused`, `trade_closed`, `wallet_write_failed`.
    */
   complete(document: Acceptance | Confirmation): Promise<Trade> {
     return this.#steps.run(() =>
@@ -142,10 +134,7 @@ export class Trades {
     return this.#steps.run(() => this.#end(this.get(id), 'cancelled', 'cancelled'));
   }
 
-  /**
-   * Ends an own offer that could not be sent, with what `stage` adds to the write. False when it was accepted, so that it has
-   * arrived all the same.
-   */
+  /** Ends an own offer that could not be sent, with what `stage` adds to the write. False when it was accepted, so it did arrive. */
   withdraw(id: string, stage: () => void): Promise<boolean> {
     return this.#steps.run(async () => {
       const trade = this.get(id);
@@ -379,10 +368,7 @@ export class Trades {
     return signPayment({ inputs, to, asset: assetOfTraded(exchangeOf(trade).give) }, keys);
   }
 
-  /**
-   * Does the work with an address where this wallet is paid. Addresses of trades that do not take place are given again, as other addresses that
-   * were not paid: a search by words ends where too many follow each other.
-   */
+  /** Does the work with an address to be paid at. Addresses of failed trades are given again, for the search by words. */
   #withAddress<T>(asset: TradedAsset, work: (to: string) => Promise<T>): Promise<T> {
     return this.#modules.ownOutputs.lend(asset.kind === 'item' ? 'items' : 'change', BigInt(asset.amount), work);
   }

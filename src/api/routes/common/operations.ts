@@ -18,8 +18,6 @@ const PeerInfo = named('PeerInfo', 'A connected mempool or storage node.').objec
   },
   { address: '127.0.0.1:12300', node_type: 'Mempool', version: '0.1.0' },
 );
-type PeerInfo = Static<typeof PeerInfo>;
-
 export const DebugData = named('DebugData', 'What this node is and serves.').object(
   {
     node_api: Type.Array(Type.String(), { description: 'The /v1 paths mounted on this node.' }),

@@ -1,7 +1,4 @@
-/**
- * The operations of a dev network, all under /v1/dev: a faucet, blocks on request, the clock, snapshots, the state file. No
- * other network has them, so they are in no document but that of dev.
- */
+/** The operations of a dev network, all under /v1/dev. No other network has them, so they are in no document but that of dev. */
 
 import { section } from '../../operation.js';
 import {

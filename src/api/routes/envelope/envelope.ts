@@ -19,10 +19,7 @@ export function successEnvelope(
   return { id, status, reason, route, content };
 }
 
-/**
- * An error: all members that identify the call are null. Given the call, it is that of the original node (decision E10), which names
- * the call, and has no content as a text.
- */
+/** An error: what identifies the call is null. Given the `call`, the error of the original node, which names it (decision E10). */
 export function errorEnvelope(error: TesseraError, call?: { readonly id: string; readonly route: string }) {
   const status = envelopeStatusOf(error.code, call !== undefined);
   const named = call === undefined ? { id: null, route: null, content: null } : { ...call, content: 'null' };

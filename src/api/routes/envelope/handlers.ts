@@ -127,10 +127,7 @@ function contentOfTwin({ twin, differences }: OlderOperation): Content {
   return [reason, content, status];
 }
 
-/**
- * What the handler of an operation under /v1 returns. The `x-cache-id` is the key of what it pays, so that a repetition pays no
- * second time, even after a restart.
- */
+/** The result of the operation under /v1. The `x-cache-id` is its idempotency key: a repetition pays only once, even after a restart. */
 async function askTwin(twin: Operation, request: FastifyRequest, reply: FastifyReply): Promise<object> {
   const { headers, server } = request;
   if (twin.idempotencyKey && headers['x-cache-id']) headers['idempotency-key'] ??= headers['x-cache-id'];

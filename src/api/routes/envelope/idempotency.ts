@@ -1,7 +1,6 @@
 /**
- * Keeps answers by `x-cache-id` (decision E3): a repeated id with the same route and body gets the stored answer without
- * running the handler, even while the first request is still in progress. Errors are not kept. Limited in number, size and
- * age.
+ * Keeps answers by `x-cache-id` (decision E3), so that a repetition does not run the handler, even while the first request is in progress.
+ * Errors are not kept. Limited in number, size and age.
  */
 
 import type { Clock } from '../../../lib/clock.js';
@@ -47,10 +46,7 @@ export class IdempotencyCache {
     this.#clock = clock;
   }
 
-  /**
-   * The kept answer, or that of `produce`. `body` is a digest of the request's body. Throws `idempotency_conflict` when
-   * the id was used with another route or body.
-   */
+  /** The kept answer, or that of `produce`. Throws `idempotency_conflict` if the id came with another route or digest of the body. */
   async run(id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer> {
     const entry = this.#entries.get(id);
     if (entry === undefined || (entry.size !== undefined && entry.expires <= this.#clock.monotonic())) {

@@ -1,7 +1,6 @@
 /**
- * The wallet routes of the original node, served where `envelope.wallet_routes` is set. Each has a twin under /v1 that does the
- * same and needs the same key; what differs is here: what the route takes, how it asks its twin, and what it shows of the result
- * (docs/clients.md#wallet-routes).
+ * The wallet routes of the original node (`envelope.wallet_routes`). Each has a twin under /v1 and needs the same key; the differences are
+ * here: what it takes, how it asks its twin, what it shows (docs/clients.md#wallet-routes).
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';

@@ -1,7 +1,4 @@
-/**
- * The events of a node in one order: the last ones of each topic, numbered from the start of the node. Readers keep their
- * own position and continue from it; if events after it are no longer kept, they are told so.
- */
+/** The events of a node: the last of each topic, numbered from its start. Readers keep their position, and are told if events are lost. */
 
 import { stringifyExact } from '../../../lib/json.js';
 import { TOPICS, type Topic } from '../../../lib/roles.js';

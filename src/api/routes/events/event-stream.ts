@@ -1,7 +1,6 @@
 /**
- * One reader of events over HTTP. It gets as much as its connection takes, and continues from its own position in the hub,
- * so that a slow reader costs no memory: one that falls too far behind is told so and its stream ends; one that takes
- * nothing is cut off.
+ * One reader of events over HTTP. It continues from its own position in the hub, so a slow reader costs no memory: one that falls too far
+ * behind is told so and its stream ends; one that takes nothing is cut off.
  */
 
 import type { ServerResponse } from 'node:http';

@@ -89,10 +89,7 @@ class EventStreams {
     this.#places = streamPlaces(maxStreams);
   }
 
-  /**
-   * Answers a request with the events after `place`, past and future. Throws `shutting_down`, and `rate_limited` or
-   * `overloaded` when there is no place for it.
-   */
+  /** Answers with the events after `place`, past and future. Throws `shutting_down`, `rate_limited`, `overloaded`. */
   open(topics: readonly Topic[], place: number | undefined, request: FastifyRequest, reply: FastifyReply): void {
     if (this.#allEnded !== undefined) throw new TesseraError('shutting_down', 'The node is stopping.');
     const { hub } = this.#modules;

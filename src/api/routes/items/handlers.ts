@@ -1,7 +1,4 @@
-/**
- * The creation of items, which mempool nodes serve, where the client signs, and nodes with a wallet, where the wallet does. At
- * an address that serves both, the request says which is meant: what a client has signed is for the mempool node.
- */
+/** The creation of items: on mempool nodes the client signs, on others the wallet. At an address of both, the request says which. */
 
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { TesseraError } from '../../../lib/errors.js';

@@ -91,10 +91,7 @@ const LONG_BYTES = 256 * 1024;
 
 type Read<K, E> = (key: K) => Promise<E | undefined>;
 
-/**
- * The entries under the keys, in their order. Throws `invalid_request` when they are too large for one answer, and
- * `overloaded` when too many long answers are in progress.
- */
+/** The entries under the keys, in order. Throws `invalid_request` if too large for one answer, `overloaded` at too many long answers. */
 export async function readEntries<K, E extends StoredEntry>(
   keys: readonly K[],
   read: Read<K, E>,
