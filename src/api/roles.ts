@@ -53,7 +53,8 @@ const WALLET = [
   ...walletBackupOperations,
 ] as const;
 
-const ROLE_APIS = {
+/** The table of roles. @public for the test that adds one. */
+export const ROLE_APIS = {
   mempool: {
     operations: mempoolOperations,
     envelopes: mempoolEnvelopes,
