@@ -21,8 +21,8 @@ export function coinbaseFault(tx: Transaction, bNum: bigint, reward: bigint, era
     return refused('is not of the form of a coinbase: one input without outpoint, one output of tokens');
   }
   if (output.value.amount !== reward) return refused(`pays ${output.value.amount}, but the reward is ${reward}`);
-  if (tx.fees.length > 0 || tx.druidInfo !== null) return refused('has fees or DRUID info');
   if (era.isOriginal) return null;
+  if (tx.fees.length > 0 || tx.druidInfo !== null) return refused('has fees or DRUID info');
   const [number] = input.script;
   if (input.script.length !== 1 || number?.kind !== 'num' || number.value !== bNum) {
     return refused(`does not have the block number ${bNum}, and nothing else, as its script`);

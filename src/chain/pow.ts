@@ -88,11 +88,12 @@ export function proofOfWorkFault(header: BlockHeader): Verdict {
 
 /** Fault in the form of a header's target. Its value for this height is not checked. */
 export function difficultyFault(header: BlockHeader, activationHeight: number): Verdict {
-  const { bNum, layout } = header;
+  const { bNum, layout, isOriginal } = header;
   const difficulty = difficultyOf(header) ?? header.difficulty;
-  // Since which block those chains have targets is nowhere written.
-  if (layout !== undefined && difficulty.length === 0) return null;
-  if (layout === undefined && Number(bNum) <= activationHeight) {
+  // Since which block a chain of original nodes has targets is nowhere written, and none is as hard as the easiest.
+  const isFree = layout !== undefined || isOriginal === true;
+  if (isFree && difficulty.length === 0) return null;
+  if (!isFree && Number(bNum) <= activationHeight) {
     if (difficulty.length === 0) return null;
     return fault('block_refused', `blocks up to ${activationHeight} carry no target`);
   }

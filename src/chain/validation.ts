@@ -76,7 +76,7 @@ export function planValidation(
   tx: Transaction,
   currentBlock: bigint,
   lookup: UtxoLookup,
-  { signatures }: Pick<Era, 'signatures'> = OUR_ERA,
+  { signatures, isOriginal }: Pick<Era, 'signatures' | 'isOriginal'> = OUR_ERA,
 ): ValidationPlan {
   const checks: ScriptCheck[] = [];
   if (tx.outputs.some(isInvalidItemOutput)) return { checks, fault: INVALID_ITEM_OUTPUT };
@@ -94,13 +94,13 @@ export function planValidation(
     checks.push(check);
     spent.add(withFixedHash(found.value, previousOut));
   }
-  return { checks, fault: outputsFault(tx.outputs, tx.fees, spent) };
+  return { checks, fault: outputsFault(tx.outputs, tx.fees, spent, isOriginal) };
 }
 
 /**
  * The rule for item creations (docs/chain.md#creations), with what the reference does not check (decision B6): no fees and
  * no DRUID info, which would mint; an address of valid length; and no genesis hash of its own choice, which would make more
- * of an item that exists. The caller checks whether the transaction hash is already known.
+ * of an item that exists. Blocks of original nodes have all of that. The caller checks whether the transaction hash is already known.
  */
 export function planCreateValidation(
   tx: Transaction,
@@ -128,7 +128,7 @@ export function formFault(tx: Transaction, { isOriginal }: Pick<Era, 'isOriginal
   if (tx.inputs.length === 0 || tx.outputs.length === 0) return NO_INPUTS_OR_OUTPUTS;
   if (tx.inputs.some(hasNoPreviousOut)) return NO_PREVIOUS_OUT;
   if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
-  const wrong = addressesFault(tx.outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(tx.fees);
+  const wrong = addressesFault(tx.outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(tx.fees, isOriginal);
   return wrong ?? (isOriginal ? null : signatureBudgetFault(tx));
 }
 
@@ -139,8 +139,13 @@ export function runCheck(check: ScriptCheck): boolean {
 }
 
 /** Checks amounts and addresses of outputs and fees against what the inputs spend (docs/chain.md#conservation). */
-export function outputsFault(outputs: readonly TxOut[], fees: readonly TxOut[], spent: AssetSum): Verdict {
-  const wrong = addressesFault(outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(fees);
+export function outputsFault(
+  outputs: readonly TxOut[],
+  fees: readonly TxOut[],
+  spent: AssetSum,
+  isOriginal = false,
+): Verdict {
+  const wrong = addressesFault(outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(fees, isOriginal);
   if (wrong !== null) return wrong;
   const paid = new AssetSum();
   for (const { value } of outputs) paid.add(value);
@@ -155,18 +160,19 @@ function addressesFault(outputs: readonly TxOut[], wrong: Fault): Verdict {
 }
 
 /** The reference does not count a fee in items without genesis hash, which makes items out of nothing. */
-function feesFault(fees: readonly TxOut[]): Verdict {
-  const nameless = ({ value }: TxOut): boolean => value.kind === 'item' && value.genesisHash === null;
+function feesFault(fees: readonly TxOut[], isOriginal: boolean): Verdict {
+  const nameless = ({ value }: TxOut): boolean => !isOriginal && value.kind === 'item' && value.genesisHash === null;
   return addressesFault(fees, INVALID_FEE_ADDRESS) ?? (fees.some(nameless) ? AMOUNTS_DIFFER : null);
 }
 
-/** Fault of a creation apart from its script. Original nodes took any address. */
+/** Fault of a creation apart from its script. Original nodes looked at the metadata only. */
 function createOutputFault(tx: Transaction, { scriptPublicKey, value }: TxOut, isOriginal: boolean): Verdict {
-  if (tx.fees.length > 0 || tx.druidInfo !== null) return CREATE_WITH_EXTRAS;
-  const isSound = scriptPublicKey !== null && (isOriginal || hasValidAddressLength(scriptPublicKey));
-  if (!isSound) return INVALID_OUTPUT_ADDRESS;
   if (value.kind !== 'item') return INVALID_CREATE;
-  if (value.genesisHash !== null && value.genesisHash !== DEFAULT_GENESIS_HASH) return FOREIGN_GENESIS_HASH;
+  if (!isOriginal) {
+    if (tx.fees.length > 0 || tx.druidInfo !== null) return CREATE_WITH_EXTRAS;
+    if (scriptPublicKey === null || !hasValidAddressLength(scriptPublicKey)) return INVALID_OUTPUT_ADDRESS;
+    if (value.genesisHash !== null && value.genesisHash !== DEFAULT_GENESIS_HASH) return FOREIGN_GENESIS_HASH;
+  }
   return value.metadata !== null && utf8Length(value.metadata) > MAX_METADATA_BYTES ? METADATA_TOO_LONG : null;
 }
 

@@ -88,7 +88,12 @@ export function createOriginalChain(
     const height = blocks.length;
     const era = eraAt(eras, height);
     const last = blocks.at(-1);
-    const sorted = given.toSorted((a, b) => order(a) - order(b) || compareUtf8(transactionHash(a), transactionHash(b)));
+    const sorted = given.toSorted(
+      (a, b) =>
+        order(a) - order(b) ||
+        compareUtf8(a.druidInfo?.druid ?? '', b.druidInfo?.druid ?? '') ||
+        compareUtf8(transactionHash(a), transactionHash(b)),
+    );
     const due = issuanceTransactions(genesis, BigInt(height));
     const transactions = height === 0 ? [...genesis.transactions.values()] : [...sorted, ...due];
     const names = height === 0 ? [...genesis.transactions.keys()] : transactions.map((tx) => transactionHash(tx));

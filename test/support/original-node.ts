@@ -1,6 +1,6 @@
 /** A small server in the shape of a storage node of the original network, or of its successor, over a chain that is data. */
 
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
@@ -15,11 +15,14 @@ export interface OriginalNode {
   instead: (path: string, body: string) => string | undefined;
   /** Number of questions. */
   asked: number;
+  /** Refuses questions without a name of their own, as some releases do. */
+  wantsNames: boolean;
 }
 
 /** Closed when the test ends. */
 export async function originalNode(kind: 'v1' | 'envelope', chain: OriginalChain): Promise<OriginalNode> {
-  const node = { chain, instead: () => undefined, asked: 0, url: '' } as {
+  const names = new Set<string>();
+  const node = { chain, instead: () => undefined, asked: 0, url: '', wantsNames: false } as {
     -readonly [K in keyof OriginalNode]: OriginalNode[K];
   };
   const server = createServer((request, response) => {
@@ -27,6 +30,9 @@ export async function originalNode(kind: 'v1' | 'envelope', chain: OriginalChain
       node.asked++;
       const path = request.url ?? '';
       const body = await text(request);
+      const name = String(request.headers['x-cache-id'] ?? '');
+      if (node.wantsNames && (name.length !== 32 || names.has(name))) return void unauthorized(response);
+      names.add(name);
       const other = node.instead(path, body);
       if (other === 'lost') return void request.socket.destroy();
       if (other === 'slow') return;
@@ -46,6 +52,11 @@ export async function originalNode(kind: 'v1' | 'envelope', chain: OriginalChain
   onTestFinished(() => close(server));
   node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return node;
+}
+
+function unauthorized(response: ServerResponse): void {
+  response.writeHead(401, { 'content-type': 'application/json' });
+  response.end('{"id":"","status":"Error","reason":"Unauthorized","route":"","content":"null"}');
 }
 
 function close(server: Server): Promise<void> {

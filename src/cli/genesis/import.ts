@@ -11,8 +11,6 @@ import { checkGenesisText, factsJson, factsText } from './show.js';
 
 /** The file is public. */
 const MODE = 0o644;
-/** Blocks from which original nodes set a target, unless their settings say otherwise. */
-const ACTIVATION_HEIGHT = 3;
 const SOCKET_ADDRESS = /^(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}$/;
 
 type Members = Readonly<Record<string, unknown>>;
@@ -47,12 +45,6 @@ export const command: OwnCommand = {
     const genesis = checkGenesisText(text);
     await writeNewFile(file, text, MODE);
     context.stdout.write(args.has('json') ? factsJson(file, genesis) : factsText(file, genesis));
-    const { activation_height_asert: height } = members;
-    if (height !== undefined && Number(height) !== ACTIVATION_HEIGHT) {
-      context.stderr.write(
-        `set mining.asert_activation_height = ${Number(height)} on every node, as in the settings\n`,
-      );
-    }
     return 0;
   },
 };
@@ -60,7 +52,9 @@ export const command: OwnCommand = {
 function readSettings(file: string): Members {
   try {
     const bytes = readBounded(file, MAX_DOCUMENT_FILE);
-    const content: unknown = file.endsWith('.toml') ? parseToml(bytes.toString()) : parseJsonFile(bytes);
+    const content: unknown = file.endsWith('.toml')
+      ? parseToml(bytes.toString(), { integersAsBigInt: 'asNeeded' })
+      : parseJsonFile(bytes);
     if (isMembers(content)) return content;
     throw new Error('it holds no members');
   } catch (cause) {
@@ -91,7 +85,7 @@ function contentOf(members: Members): Members {
         made_by: 'original',
         mempool_nodes: Math.max(nodes, 1),
         unicorn: parameters,
-        find: ['header', 'signatures', 'mempool_nodes', ...(miners.length === 1 ? ['miners'] : [])],
+        find: ['header', 'signatures', 'mempool_nodes', ...(parameters === undefined ? [] : ['miners'])],
       },
     ],
   };

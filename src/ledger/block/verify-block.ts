@@ -75,7 +75,7 @@ export class BlockVerifier {
     assertRule(placeFault(header, tip) ?? layoutFault(header, era));
     assertRule((await this.#inPieces(listsFault(full))) ?? workFault(header, this.#rules));
     const listed = tip.next === 0 ? this.#genesis(full) : await this.#formed(full, era);
-    const mining = encoded(full.miningTransaction);
+    const mining = encoded(inBlock(full.miningTransaction, header));
     assertRule(miningNameFault(header, mining) ?? supplyFault(full, tip, this.#rules));
     const transactions = [...listed, mining];
     assertRule(await this.#repeatedFault(transactions));

@@ -3,7 +3,6 @@
  * synced before the next one, so that what was imported is whole whenever the process ends. The same command goes on from there.
  */
 
-import { inBlock } from '../../chain/codec.js';
 import { type Era, eraAt } from '../../chain/eras.js';
 import type { Genesis } from '../../chain/genesis.js';
 import { blockHash } from '../../chain/hash.js';
@@ -200,13 +199,9 @@ async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, 
 }
 
 /** The block as one of its era; what JSON does not say. */
-function asIn({ block, transactions, miningTransaction }: FullBlock, { isOriginal }: Era): FullBlock {
-  const header = { ...block.header, ...(isOriginal && { isOriginal: true as const }) };
-  return {
-    block: { ...block, header },
-    transactions: transactions.map((tx) => inBlock(tx, header)),
-    miningTransaction,
-  };
+function asIn(full: FullBlock, { isOriginal }: Era): FullBlock {
+  const header = { ...full.block.header, ...(isOriginal && { isOriginal: true as const }) };
+  return { ...full, block: { ...full.block, header } };
 }
 
 async function summary(archive: Archive, kv: Kv) {

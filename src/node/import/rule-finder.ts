@@ -10,6 +10,8 @@ import { unicornFault } from '../../ledger/block/unicorn.js';
 
 /** Most mempool nodes that a reward is divided by. */
 const MOST_NODES = 100;
+const OTHER_MINERS = 'seeds that the addresses of the miners do not give';
+const UNKNOWN_SEEDS = 'seeds and witnesses that the settings do not give';
 
 export interface FoundRules {
   readonly eras: readonly Era[];
@@ -43,7 +45,7 @@ function wordsOf(before: Era, { header, mempoolNodes, signatures, unicorn }: Era
     ...(header === before.header ? [] : [`headers in the layout "${header}"`]),
     ...(mempoolNodes === before.mempoolNodes ? [] : [`rewards divided by ${mempoolNodes}`]),
     ...(signatures === before.signatures ? [] : [`signatures over the ${signatures}`]),
-    ...(unicorn === before.unicorn ? [] : ['seeds that the addresses of the miners do not give']),
+    ...(unicorn === before.unicorn ? [] : [unicorn === null ? UNKNOWN_SEEDS : OTHER_MINERS]),
   ];
 }
 
@@ -68,9 +70,9 @@ function signedAs(transactions: readonly Transaction[], { find }: Era): Partial<
   return {};
 }
 
-/** Where a miner was known to others by another address, the seeds stay unchecked. */
+/** Where a miner was known to others by another address, the seeds stay unchecked; with other parameters the witnesses too. */
 function seededBy({ block }: FullBlock, tip: ChainTip, era: Era): Partial<Era> {
-  if (era.unicorn?.miners.length !== 1 || unicornFault(block, tip, era) === null) return {};
+  if (era.unicorn === null || unicornFault(block, tip, era) === null) return {};
   const unicorn = { ...era.unicorn, miners: [] };
-  return unicornFault(block, tip, { ...era, unicorn }) === null ? { unicorn } : {};
+  return { unicorn: unicornFault(block, tip, { ...era, unicorn }) === null ? unicorn : null };
 }

@@ -1,0 +1,312 @@
+/**
+ * Chains with all that original nodes take into their blocks, imported from both kinds of their API: afterwards every balance is that of a
+ * model of their rules, which is written here once more, without a line of ours.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { addressOf, p2shAddress } from '../../src/chain/address.js';
+import { itemAsset, tokenAsset, withFixedHash } from '../../src/chain/assets.js';
+import { createItemFromSignature, txOut } from '../../src/chain/builders.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import { assetView, outPointView } from '../../src/chain/json.js';
+import { pay2pkhScript } from '../../src/chain/script/builders.js';
+import { OP } from '../../src/chain/script/opcodes.js';
+import { assetSignable, inputSignable, txInsAddress } from '../../src/chain/signable.js';
+import type { AddressVersion, FullBlock, OutPoint, Script, Transaction, TxOut } from '../../src/chain/types.js';
+import { runCli } from '../../src/cli/run.js';
+import { createConfig } from '../../src/config/load.js';
+import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
+import { DataDir } from '../../src/db/data-dir.js';
+import { stringifyExact } from '../../src/lib/json.js';
+import { balancesOf } from '../../src/mempool/balances.js';
+import { loadMempoolState } from '../../src/mempool/state/load.js';
+import { readGenesis } from '../../src/node/genesis-file.js';
+import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
+import { stateRules } from '../../src/node/roles/mempool/options.js';
+import { createContext } from '../support/cli-context.js';
+import { createOriginalChain, originalGenesis, originalGenesisFile } from '../support/original-chain.js';
+import { originalNode } from '../support/original-node.js';
+import { ADDRESS } from '../support/storage/test-chain.js';
+
+const ERAS = [{ from: 0, made_by: 'original', find: ['header', 'signatures', 'mempool_nodes', 'miners'] }];
+const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));
+const U64_MAX = 0xffff_ffff_ffff_ffffn;
+const TRADERS = [3, 4, 5].map((byte) => keyPairFromSeed(new Uint8Array(32).fill(byte)));
+const [, BOB = '', CAROL = ''] = TRADERS.map(({ publicKey }) => addressOf(publicKey));
+/** Addresses that items were created for. */
+const ODD = ['', 'x', 'a'.repeat(5_000), 'Hé🙂', `${ADDRESS.slice(1)}\n`];
+
+let folder: string;
+let genesisFile: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tessera-oddities-'));
+  genesisFile = join(folder, 'genesis.json');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+});
+
+async function tessera(...args: readonly string[]) {
+  const context = createContext();
+  const status = await runCli(
+    [
+      ...args,
+      '--data',
+      join(folder, 'storage'),
+      '--set',
+      `network.genesis_file=${genesisFile}`,
+      '--set',
+      'storage.verify_threads=0',
+    ],
+    context,
+  );
+  return { status, out: context.out(), err: context.err() };
+}
+
+/** Unspent outputs by the rules of the original: fees are put over outputs, and nothing else is asked. */
+function unspentOf(blocks: readonly FullBlock[]): Map<string, { readonly outPoint: OutPoint; readonly txOut: TxOut }> {
+  const unspent = new Map<string, { readonly outPoint: OutPoint; readonly txOut: TxOut }>();
+  const put = (outPoint: OutPoint, one: TxOut) =>
+    unspent.set(`${outPoint.tHash}/${outPoint.n}`, { outPoint, txOut: one });
+  for (const { block, transactions, miningTransaction } of blocks) {
+    for (const { inputs } of transactions) {
+      for (const { previousOut } of inputs) unspent.delete(`${previousOut?.tHash}/${previousOut?.n}`);
+    }
+    for (const [i, { outputs, fees }] of [...transactions, miningTransaction].entries()) {
+      const tHash = block.transactions[i] ?? block.header.miningTxHash;
+      for (const [n, one] of [...outputs.entries(), ...fees.entries()]) put({ tHash, n }, one);
+    }
+  }
+  return unspent;
+}
+
+/** Imports the chain over both kinds of API, and compares what a mempool node beside it holds with the model. */
+async function moves(chain: ReturnType<typeof createOriginalChain>, file: object): Promise<void> {
+  writeFileSync(genesisFile, stringifyExact(file));
+  const unspent = [...unspentOf(chain.blocks).values()].filter(
+    ({ txOut: { scriptPublicKey } }) => scriptPublicKey !== null,
+  );
+  for (const kind of ['v1', 'envelope'] as const) {
+    rmSync(join(folder, 'storage'), { recursive: true, force: true });
+    const node = await originalNode(kind, chain.answers());
+    const { url } = node;
+    node.wantsNames = kind === 'envelope';
+    const imported = await tessera('import', '--from', url, '--json');
+    expect(imported).toMatchObject({ status: 0 });
+    expect(JSON.parse(imported.out)).toMatchObject({ blocks: chain.blocks.length, unspent: unspent.length });
+  }
+  expect(await tessera('verify', '--role', 'storage')).toMatchObject({ status: 0 });
+  const addresses = [...new Set(unspent.map(({ txOut: { scriptPublicKey } }) => scriptPublicKey ?? ''))];
+  const held = await holdings(addresses);
+  for (const address of addresses) {
+    const theirs = unspent.filter(({ txOut: { scriptPublicKey } }) => scriptPublicKey === address);
+    expect([address, held(address)]).toEqual([
+      address,
+      theirs.map(({ outPoint, txOut: { value } }) => text(outPoint, value)).sort(),
+    ]);
+  }
+}
+
+const text = (outPoint: OutPoint, value: TxOut['value']) =>
+  stringifyExact([outPointView(outPoint), assetView(withFixedHash(value, outPoint))]);
+
+/** The outputs of an address in a mempool node that is rebuilt beside the archive. */
+async function holdings(addresses: readonly string[]): Promise<(address: string) => readonly string[]> {
+  const config = createConfig('mempool', {
+    'network.secret': 'a secret of this test',
+    'node.data_dir': join(folder, 'mempool'),
+    'network.genesis_file': genesisFile,
+    'mempool.verify_threads': 0,
+  });
+  const genesis = await readGenesis(genesisFile);
+  const { signal } = new AbortController();
+  await rebuildMempool({ config, genesis, archive: join(folder, 'storage'), signal, onProgress: () => undefined });
+  const directory = await DataDir.open(config.node.dataDir, { role: 'mempool', networkName: config.network.name });
+  onTestFinished(() => directory.close());
+  const kv = await directory.open('mempool');
+  const { utxos } = await loadMempoolState(kv, stateRules(genesis, config), { hashKey: new Uint8Array(8) });
+  const { addresses: found } = balancesOf(utxos, addresses);
+  return (address) => [...(found.get(address) ?? [])].map(({ outPoint, value }) => text(outPoint, value)).sort();
+}
+
+interface Making {
+  readonly key?: typeof OWNER;
+  readonly version?: AddressVersion;
+  readonly fees?: readonly TxOut[];
+  readonly druidInfo?: Transaction['druidInfo'];
+}
+
+function pays(inputs: readonly OutPoint[], outputs: readonly TxOut[], making: Making = {}): Transaction {
+  const { key = OWNER, version = null, fees = [], druidInfo = null } = making;
+  const signed = inputs.map((previousOut) => {
+    const signable = inputSignable(outputs, previousOut);
+    return { previousOut, script: pay2pkhScript(signable, sign(key.seed, signable), key.publicKey, version) };
+  });
+  return { inputs: signed, outputs, version: 6n, fees, druidInfo };
+}
+
+function creates(
+  n: number,
+  amount: bigint,
+  address: string,
+  metadata: string | null = null,
+  spec: 'Create' | 'Default' = 'Create',
+) {
+  const signature = sign(OWNER.seed, assetSignable(itemAsset(amount, null)));
+  return createItemFromSignature(
+    { bNum: BigInt(n), amount, spec, metadata },
+    { address, publicKey: OWNER.publicKey, signature },
+  );
+}
+
+const tokens = (amount: bigint, address: string | null = ADDRESS, locktime = 0n): TxOut =>
+  txOut(tokenAsset(amount), address, locktime);
+const items = (amount: bigint, of: string | null, address: string | null = ADDRESS): TxOut =>
+  txOut(itemAsset(amount, of), address);
+const at = (tx: Transaction, n = 0): OutPoint => ({ tHash: transactionHash(tx), n });
+let nextFund = 0;
+const fund = (): OutPoint => ({ tHash: '000000', n: nextFund++ });
+
+describe('a chain of original nodes moves in', () => {
+  beforeEach(() => {
+    nextFund = 0;
+  });
+
+  it('with items for any address, of any name, with fees and trades', async () => {
+    const file = originalGenesisFile(ERAS);
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    chain.add();
+    const badge = creates(1, 10n, ADDRESS, 'a "badge"\n🙂');
+    const shared = creates(2, U64_MAX, ADDRESS, null, 'Default');
+    const output = (tx: Transaction, change: Partial<TxOut>) => ({
+      ...tx,
+      outputs: tx.outputs.map((one) => ({ ...one, ...change })),
+    });
+    const free = { ...creates(3, 4n, ADDRESS), fees: [tokens(77n), items(9n, null)] };
+    chain.add([
+      badge,
+      shared,
+      free,
+      creates(4, 0n, ADDRESS),
+      ...ODD.map((address, i) => creates(10 + i, 3n, address)),
+      output(creates(5, 3n, ''), { scriptPublicKey: null }),
+      output(creates(6, 3n, ADDRESS), { value: itemAsset(3n, at(badge).tHash) }),
+      output(creates(7, 3n, ADDRESS), { locktime: 1n }),
+      {
+        ...creates(8, 3n, ADDRESS),
+        druidInfo: { druid: 'alone', participants: 1n, expectations: [], genesisHash: null },
+      },
+    ]);
+    // The fee of items took the second place of its transaction, and has no name but that.
+    const spends = pays(
+      [at(badge), at(free, 1)],
+      [items(4n, at(badge).tHash, BOB), items(6n, at(badge).tHash), items(9n, at(free).tHash)],
+    );
+    const nameless = pays([fund()], [tokens(900n), tokens(90n)], {
+      fees: [tokens(10n), items(5n, null), items(6n, null)],
+    });
+    chain.add([spends, nameless, pays([at(shared)], [items(U64_MAX, 'default_genesis_hash', CAROL)])]);
+    chain.add([
+      pays([at(nameless, 2)], [items(6n, at(nameless).tHash, null)]),
+      pays([at(nameless, 1)], [items(5n, at(nameless).tHash)]),
+    ]);
+    await moves(chain, file);
+  });
+
+  it('with trades of one, two and three, many in a block, and two of one name', async () => {
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    chain.add();
+    const given = TRADERS.map(({ publicKey }) => pays([fund()], [tokens(1_000n, addressOf(publicKey))]));
+    const badge = creates(1, 10n, BOB);
+    chain.add([...given, badge, pays([fund()], [tokens(500n, BOB), tokens(500n, CAROL)])]);
+    const of = at(badge).tHash;
+    const trade = (
+      druid: string,
+      halves: readonly { inputs: readonly OutPoint[]; by: number; outputs: readonly TxOut[] }[],
+    ) => {
+      const from = halves.map(({ inputs, outputs, by }) =>
+        txInsAddress(pays(inputs, outputs, { key: TRADERS[by] ?? OWNER }).inputs),
+      );
+      return halves.map(({ inputs, outputs, by }, i) => {
+        const next = halves[(i + 1) % halves.length];
+        const { value = tokenAsset(0n), scriptPublicKey = '' } = next?.outputs[0] ?? {};
+        const expected = { from: from[(i + 1) % halves.length] ?? '', to: scriptPublicKey ?? '', asset: value };
+        const druidInfo = {
+          druid,
+          participants: BigInt(halves.length),
+          expectations: [expected],
+          genesisHash: i === 0 ? of : null,
+        };
+        return pays(inputs, outputs, { key: TRADERS[by] ?? OWNER, druidInfo, fees: [] });
+      });
+    };
+    const three = trade(
+      'three',
+      given.map((tx, by) => ({ inputs: [at(tx)], by, outputs: [tokens(1_000n, [BOB, CAROL, ADDRESS][by] ?? '')] })),
+    );
+    const two = trade('two', [
+      { inputs: [at(badge)], by: 1, outputs: [items(3n, of), items(7n, of, BOB)] },
+      { inputs: [fund()], by: 0, outputs: [tokens(250n, BOB), tokens(750n)] },
+    ]);
+    const alone = trade('', [{ inputs: [fund()], by: 0, outputs: [tokens(1_000n, CAROL)] }]);
+    const again = trade('two', [{ inputs: [fund()], by: 0, outputs: [tokens(1_000n, CAROL)] }]);
+    chain.add([...three, ...two, ...alone, pays([fund()], [tokens(1_000n)])]);
+    chain.add(again);
+    await moves(chain, originalGenesisFile(ERAS));
+  });
+
+  it('with multisignatures, old addresses, locktimes, burnt outputs, more fees than outputs, and a large transaction', async () => {
+    const issuances = [
+      { address: BOB, amount: 5_000, block_height: 2 },
+      { address: 'short', amount: 7, block_height: 2 },
+    ];
+    const more = { initial_issuances: issuances };
+    const chain = createOriginalChain(originalGenesis(ERAS, more));
+    chain.add();
+    const said = 'two of three';
+    const script: Script = [
+      { kind: 'bytes', text: said },
+      ...TRADERS.slice(0, 2).map(({ seed }) => ({ kind: 'signature' as const, bytes: sign(seed, said) })),
+      { kind: 'num', value: 2n },
+      ...TRADERS.map(({ publicKey }) => ({ kind: 'pubkey' as const, bytes: publicKey })),
+      { kind: 'num', value: 3n },
+      { kind: 'op', op: OP.CHECKMULTISIG },
+    ];
+    const old = ([0, 99_999] as const).map((version) => addressOf(OWNER.publicKey, version));
+    const spread = pays(
+      [fund()],
+      [tokens(100n, p2shAddress(script)), ...old.map((one) => tokens(100n, one)), tokens(700n, ADDRESS, 3n)],
+    );
+    const many = Array.from({ length: 6 }, () =>
+      pays([fund()], [...Array.from({ length: 299 }, () => tokens(1n)), tokens(701n)]),
+    );
+    const dear = pays([fund()], [tokens(990n)], { fees: [tokens(5n, BOB), tokens(0n, null), tokens(5n, CAROL)] });
+    chain.add([spread, ...many, dear, pays([fund()], [tokens(0n), tokens(0n, null), tokens(1_000n, null)])]);
+    const redeemed = { ...pays([], [tokens(100n)]), inputs: [{ previousOut: at(spread), script }] };
+    chain.add([
+      redeemed,
+      ...([0, 99_999] as const).map((version, i) => pays([at(spread, i + 1)], [tokens(100n)], { version })),
+      pays([at(dear)], [tokens(5n, CAROL)], { key: TRADERS[1] ?? OWNER }),
+    ]);
+    const inputs = many.flatMap((tx) => Array.from({ length: 300 }, (_, n) => at(tx, n)));
+    chain.add([pays(inputs, [tokens(6_000n)])], {}, { fees: [tokens(1n, CAROL)] });
+    // The number in a coinbase is free, and so are its locktime and address.
+    const [reward] = chain.next().miningTransaction.outputs;
+    chain.add(
+      [pays([at(spread, 3)], [tokens(700n)])],
+      {},
+      { outputs: [txOut(reward?.value ?? tokenAsset(0n), 'nobody')] },
+    );
+    await moves(chain, originalGenesisFile(ERAS, more));
+  });
+
+  it('with targets from another block on than ours, or none, and seeds of any form', async () => {
+    const modulus = String(2n ** 521n - 1n);
+    const eras = [{ ...ERAS[0], unicorn: { modulus, iterations: 2, miners: ['127.0.0.1:12340'] } }];
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    for (let i = 0; i < 8; i++) chain.add([], i === 5 ? { difficulty: new Uint8Array(0) } : {});
+    await moves(chain, originalGenesisFile(eras));
+  });
+});
