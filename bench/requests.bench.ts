@@ -160,8 +160,8 @@ async function createApps() {
   const { systemRandom } = await built<typeof import('../src/lib/random.js')>('lib/random.js');
   const { silentLogger } = await built<typeof import('../src/lib/logger.js')>('lib/logger.js');
   const { noMetrics } = await built<typeof import('../src/observability/metrics.js')>('observability/metrics.js');
-  const { OPERATIONS } = await built<typeof import('../src/api/roles.js')>('api/operations.js');
-  const { rolesOf } = await built<typeof import('../src/api/roles.js')>('api/roles.js');
+  const { OPERATIONS } = await built<typeof import('../src/api/operations.js')>('api/operations.js');
+  const { rolesOf } = await built<typeof import('../src/api/operations.js')>('api/roles.js');
   const modules: ApiModules = {
     logger: silentLogger,
     // Without timers: the guard against overload would see other work on the machine.

@@ -7,7 +7,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import { isRead, membersOf, type Operation } from '../src/api/operation.js';
-import { OPERATIONS, rolesOf } from '../src/api/roles.js';
+import { OPERATIONS } from '../src/api/operations.js';
+import { rolesOf } from '../src/api/roles.js';
 import { devOperations } from '../src/api/routes/dev/operations.js';
 import { streamEvents } from '../src/api/routes/events/operations.js';
 

@@ -8,11 +8,12 @@ import { answerClientError, answerExpectation, closeInTime, limitConnections } f
 import { ErrorAnswers } from './http/error-answers.js';
 import { RequestLog } from './http/request-log.js';
 import { addShared } from './http/shared.js';
+import { OPERATIONS } from './operations.js';
 import type { ApiModules, ApiOptions } from './options.js';
 import { docsRoutes, pageRoutes } from './pages/pages.js';
 import { common } from './plugins/common.js';
 import { envelope } from './plugins/envelope.js';
-import { apiKeysOptions, apiOf, OPERATIONS, sitesOf } from './roles.js';
+import { apiKeysOptions, apiOf, sitesOf } from './roles.js';
 import { devRoutes } from './routes/dev/handlers.js';
 import { eventRoutes } from './routes/events/handlers.js';
 import { toolRoutes } from './routes/tools/handlers.js';

@@ -6,10 +6,8 @@ import type { Operation } from './operation.js';
 import type { ApiOptions, ApiPlugin } from './options.js';
 import { SITES, type Site } from './pages/page-paths.js';
 import { chainOperations, holdingOperations } from './routes/chain/operations.js';
-import { commonOperations } from './routes/common/operations.js';
 import {
   type EnvelopeOperation,
-  envelopeOperations,
   mempoolEnvelopes,
   postCreateItemAsset,
   storageEnvelopes,
@@ -17,12 +15,10 @@ import {
 import {
   minerEnvelopes,
   type OlderOperation,
-  olderWalletOperations,
   poolEnvelopes,
   userEnvelopes,
   walletEnvelopes,
 } from './routes/envelope/wallet-operations.js';
-import { eventOperations } from './routes/events/operations.js';
 import { createItem, mempoolOperations } from './routes/mempool/operations.js';
 import { miningOperations } from './routes/mining/operations.js';
 import { storageOperations } from './routes/storage/operations.js';
@@ -53,7 +49,6 @@ const WALLET = [
   ...walletBackupOperations,
 ] as const;
 
-/** The table of roles. @public for the test that adds one. */
 export const ROLE_APIS = {
   mempool: {
     operations: mempoolOperations,
@@ -104,33 +99,4 @@ export function sitesOf(roles: readonly NodeRole[]): readonly Site[] {
 /** The rules for protected routes. */
 export function apiKeysOptions(roles: readonly NodeRole[], api: ApiOptions['api']): ApiKeysOptions {
   return { ...api, open: roles.flatMap((role) => apiOf(role).open?.(api) ?? []).map(({ id }) => id) };
-}
-
-type Groups =
-  | typeof commonOperations
-  | (typeof ROLE_APIS)[NodeRole]['operations']
-  | typeof eventOperations
-  | typeof envelopeOperations
-  | typeof olderWalletOperations;
-export type KnownOperation = Groups[number];
-
-/** Each once, although several roles may serve it. */
-export const OPERATIONS: readonly KnownOperation[] = [
-  ...new Set([
-    ...commonOperations,
-    ...NODE_ROLES.flatMap((role): readonly KnownOperation[] => ROLE_APIS[role].operations),
-    ...eventOperations,
-    ...envelopeOperations,
-    ...olderWalletOperations,
-  ]),
-];
-
-/** The operations of a role, or of several at one address; for `toolingEverywhere` see decision V23. */
-export function operationsOf(roles: NodeRole | readonly NodeRole[], toolingEverywhere = false): readonly Operation[] {
-  const all: readonly Operation[] = OPERATIONS;
-  const wanted = [roles].flat();
-  return all.filter(
-    (operation) =>
-      rolesOf(operation).some((role) => wanted.includes(role)) || (toolingEverywhere && operation.tooling === true),
-  );
 }

@@ -1,7 +1,8 @@
 /** `tessera call OPERATION key=value …`: one operation of a node's API, its answer as JSON on standard output. */
 
 import type { Operation } from '../api/operation.js';
-import { OPERATIONS, rolesOf } from '../api/roles.js';
+import { OPERATIONS } from '../api/operations.js';
+import { rolesOf } from '../api/roles.js';
 import { takesKeys } from '../client/call-once.js';
 import type { NodeClient } from '../client/client.js';
 import { didYouMean } from '../config/suggest.js';

@@ -2,7 +2,7 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import type { Arguments, Operation, Result } from '../api/operation.js';
-import { type KnownOperation, OPERATIONS } from '../api/roles.js';
+import { type KnownOperation, OPERATIONS } from '../api/operations.js';
 import { type JsonValue, stringifyExact } from '../lib/json.js';
 import { exchange, type Fetch, MAX_ANSWER_BYTES, notANode, platformFetch, TIMEOUT_MS } from './transport.js';
 

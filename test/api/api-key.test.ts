@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApiKeys, loadOrCreateApiKey } from '../../src/api/http/api-key.js';
 import type { Operation } from '../../src/api/operation.js';
-import { OPERATIONS } from '../../src/api/roles.js';
+import { OPERATIONS } from '../../src/api/operations.js';
 import { API_PERMISSIONS, type ApiPermission } from '../../src/config/api-permissions.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { systemRandom } from '../../src/lib/random.js';

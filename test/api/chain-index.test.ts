@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { createChecker } from '../../src/api/http/validator.js';
-import { OPERATIONS } from '../../src/api/roles.js';
+import { OPERATIONS } from '../../src/api/operations.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { ChainIndexService } from '../../src/storage/chain-index/service.js';
 import { openApp, send } from '../support/api/app.js';

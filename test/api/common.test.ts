@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { OverloadGuard } from '../../src/api/http/access.js';
 import { limitConnections } from '../../src/api/http/connections.js';
 import { RequestLog } from '../../src/api/http/request-log.js';
-import { operationsOf } from '../../src/api/roles.js';
+import { operationsOf } from '../../src/api/operations.js';
 import type { Logger } from '../../src/lib/logger.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { noMetrics } from '../../src/observability/metrics.js';

@@ -3,7 +3,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Validators } from '../../src/api/http/validator.js';
-import { operationsOf } from '../../src/api/roles.js';
+import { operationsOf } from '../../src/api/operations.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
 import { API_KEY, openApp, send } from '../support/api/app.js';
 

@@ -1,7 +1,7 @@
 /** The routes under /v1/dev: what they take and answer, and that only dev networks have them. */
 
 import { describe, expect, it } from 'vitest';
-import { operationsOf } from '../../src/api/roles.js';
+import { operationsOf } from '../../src/api/operations.js';
 import { devOperations } from '../../src/api/routes/dev/operations.js';
 import type { DevService } from '../../src/api/routes/dev/service.js';
 import { TesseraError } from '../../src/lib/errors.js';

@@ -5,7 +5,8 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
-import { OPERATIONS, operationsOf, rolesOf } from '../../src/api/roles.js';
+import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
+import { rolesOf } from '../../src/api/roles.js';
 import { EventHub } from '../../src/api/routes/events/event-hub.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';

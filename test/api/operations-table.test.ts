@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { errorStatusesOf } from '../../src/api/http/problem.js';
 import type { Operation } from '../../src/api/operation.js';
-import { OPERATIONS, rolesOf } from '../../src/api/roles.js';
+import { OPERATIONS } from '../../src/api/operations.js';
+import { rolesOf } from '../../src/api/roles.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';
 import { CONTRACT_OPERATIONS, ENVELOPE_OPERATIONS } from '../support/api/contract-operations.js';
 

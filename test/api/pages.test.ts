@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { OPERATIONS } from '../../src/api/operations.js';
 import { PageFiles } from '../../src/api/pages/page-files.js';
 import { PAGE_PATHS } from '../../src/api/pages/page-paths.js';
-import { OPERATIONS } from '../../src/api/roles.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { openApp, send } from '../support/api/app.js';
 

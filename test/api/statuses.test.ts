@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { errorStatusesOf } from '../../src/api/http/problem.js';
 import { createChecker } from '../../src/api/http/validator.js';
+import { OPERATIONS } from '../../src/api/operations.js';
 import type { ApiModules } from '../../src/api/options.js';
-import { OPERATIONS } from '../../src/api/roles.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { API_KEY, openApp, type Request, send } from '../support/api/app.js';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AllowedOrigins } from '../../src/api/http/web-pages.js';
 import type { Operation } from '../../src/api/operation.js';
-import { OPERATIONS, operationsOf } from '../../src/api/roles.js';
+import { OPERATIONS, operationsOf } from '../../src/api/operations.js';
 import { devOperations } from '../../src/api/routes/dev/operations.js';
 import type { DevService } from '../../src/api/routes/dev/service.js';
 import { NODE_ROLES } from '../../src/lib/roles.js';

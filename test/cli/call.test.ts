@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
-import { OPERATIONS as KNOWN } from '../../src/api/roles.js';
+import { OPERATIONS as KNOWN } from '../../src/api/operations.js';
 import { callCommand } from '../../src/cli/call.js';
 import { runCli } from '../../src/cli/run.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';

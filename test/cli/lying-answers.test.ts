@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/api/operation.js';
-import { OPERATIONS } from '../../src/api/roles.js';
+import { OPERATIONS } from '../../src/api/operations.js';
 import { devOperations } from '../../src/api/routes/dev/operations.js';
 import { runCli } from '../../src/cli/run.js';
 import { createContext } from '../support/cli-context.js';

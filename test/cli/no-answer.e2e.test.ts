@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { isRead, type Operation } from '../../src/api/operation.js';
-import { OPERATIONS } from '../../src/api/roles.js';
+import { OPERATIONS } from '../../src/api/operations.js';
 import { devOperations } from '../../src/api/routes/dev/operations.js';
 import { IDEMPOTENCY_KEY_FLAG } from '../../src/cli/once.js';
 import { runCli } from '../../src/cli/run.js';

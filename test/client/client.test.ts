@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { membersOf, type Operation } from '../../src/api/operation.js';
-import { OPERATIONS } from '../../src/api/roles.js';
+import { OPERATIONS } from '../../src/api/operations.js';
 import { NodeClient } from '../../src/client/client.js';
 import { NoAnswer } from '../../src/client/transport.js';
 import type { NodeRole } from '../../src/lib/roles.js';

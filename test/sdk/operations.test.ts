@@ -5,7 +5,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { clientSource, publicOperations, shapeOf } from '../../scripts/client-source.js';
 import type { Arguments, Result } from '../../src/api/operation.js';
 import { membersOf } from '../../src/api/operation.js';
-import type { KnownOperation } from '../../src/api/roles.js';
+import type { KnownOperation } from '../../src/api/operations.js';
 import type { devOperations } from '../../src/api/routes/dev/operations.js';
 import { Int32, Int64, Nullable } from '../../src/api/schemas/scalars.js';
 import { withBigints } from '../../src/sdk/exact.js';

@@ -7,7 +7,7 @@ import { hasWallet, NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import { MAX_IDEMPOTENCY_KEY } from '../http/idempotency-key.js';
 import { ENCODED_MEDIA_TYPE } from '../http/json.js';
 import { membersOf, type Operation, type RequestBody, type Success } from '../operation.js';
-import { OPERATIONS, operationsOf } from '../roles.js';
+import { OPERATIONS, operationsOf } from '../operations.js';
 import { devOperations } from '../routes/dev/operations.js';
 import { ErrorResponses } from './error-responses.js';
 import { type Json, type JsonObject, SchemaSet, type SchemaSetOptions } from './schema-set.js';
