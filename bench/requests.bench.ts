@@ -161,7 +161,7 @@ async function createApps() {
   const { silentLogger } = await built<typeof import('../src/lib/logger.js')>('lib/logger.js');
   const { noMetrics } = await built<typeof import('../src/observability/metrics.js')>('observability/metrics.js');
   const { OPERATIONS } = await built<typeof import('../src/api/operations.js')>('api/operations.js');
-  const { rolesOf } = await built<typeof import('../src/api/operations.js')>('api/roles.js');
+  const { rolesOf } = await built<typeof import('../src/api/roles.js')>('api/roles.js');
   const modules: ApiModules = {
     logger: silentLogger,
     // Without timers: the guard against overload would see other work on the machine.
