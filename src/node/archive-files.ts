@@ -38,9 +38,9 @@ export async function remakeArchiveFiles(dataDir: DataDir, maxBytes?: number): P
   await setUnusedAside(path);
   const segments = await Segments.open(path);
   await segments.close();
-  await forgetDamage(dataDir.path, ARCHIVE);
   if (segments.isWhole) await dataDir.removeDerived(ARCHIVE);
   else await dataDir.putAside(ARCHIVE);
+  await forgetDamage(dataDir.path, ARCHIVE);
   return openArchiveFiles(dataDir, maxBytes);
 }
 

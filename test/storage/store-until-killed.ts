@@ -1,4 +1,7 @@
-/** Child process of kill.e2e.test.ts: stores block after block, tells each number that is confirmed, until it is killed. */
+/**
+ * Child process of tests that kill it: stores block after block, and tells each number that is confirmed. What the disk refuses is tried
+ * once more.
+ */
 
 import { DataDir } from '../../src/db/data-dir.js';
 import { armFailpoint } from '../../src/lib/failpoints.js';
@@ -17,6 +20,9 @@ const chain = createTestChain();
 for (;;) {
   const block = chain.add();
   if (block.block.header.bNum < BigInt(archive.nextHeight)) continue;
-  const { height } = await archive.store(block);
+  const { height } = await archive.store(block).catch(async () => {
+    await dir.recover();
+    return archive.store(block);
+  });
   process.send?.(height);
 }

@@ -98,7 +98,7 @@ export class BlockWriter {
       await kv.write(batch, { sync: true });
       failpoint('archive.batch.after', 'archive');
     } catch (error) {
-      if (isAppended) await segments.takeBack();
+      if (isAppended) segments.takeBack();
       throw error;
     }
     this.#gap = undefined;
@@ -152,7 +152,7 @@ export class BlockWriter {
       removeRecords(whole, batch);
       await kv.write(batch, { sync: true });
     } catch (error) {
-      await segments.takeBack();
+      segments.takeBack();
       throw error;
     }
   }

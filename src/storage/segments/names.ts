@@ -3,17 +3,15 @@
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder } from '../../db/write-file-durable.js';
-import type { Footer } from './scan.js';
+import type { Footer, Range } from './scan.js';
 
 const DIGITS = 10;
 const UNUSED = '.unused';
 const CLOSED_NAME = /^(\d{10})-(\d{10})-([0-9a-f]{64})\.blocks$/;
 
 /** A closed segment, by its name. */
-export interface Closed {
+export interface Closed extends Range {
   readonly name: string;
-  readonly first: number;
-  readonly last: number;
 }
 
 const number = (height: number): string => String(height).padStart(DIGITS, '0');
@@ -22,8 +20,8 @@ const number = (height: number): string => String(height).padStart(DIGITS, '0');
 export const openName = (first: number): string => `${number(first)}.open`;
 
 /** Name of a closed segment. */
-export const closedName = ({ first, digest, offsets }: Footer): string =>
-  `${number(first)}-${number(first + offsets.length - 1)}-${digest.toString('hex')}.blocks`;
+export const closedName = ({ first, last, digest }: Footer): string =>
+  `${number(first)}-${number(last)}-${digest.toString('hex')}.blocks`;
 
 /** The closed segments among these files, in order. */
 export function closedAmong(names: readonly string[]): Closed[] {

@@ -7,9 +7,10 @@
 
 import { createHash } from 'node:crypto';
 import { nextCrc32c } from '../../db/level-files/crc32c.js';
-import { findMagic, HEAD_LENGTH, type RecordHead, readHead, readRecord, type SegmentBlock } from './record.js';
+import { findMagic, HEAD_LENGTH, readHead, readRecord, type SegmentBlock } from './record.js';
 
 const FOOTER_MAGIC = 0x31465354;
+const DIGEST_AT = 20;
 const OFFSETS_AT = 52;
 const SUM_LENGTH = 4;
 const OFFSET_LENGTH = 4;
@@ -22,22 +23,43 @@ export type ReadSegment = (offset: number, length: number) => Promise<Buffer>;
 export interface Found {
   readonly height: number;
   readonly offset: number;
+  /** Infinite for what is damaged at the end of a segment whose footer is damaged too. */
   readonly length: number;
   /** Undefined when it is damaged. Then these bytes hold the blocks up to `to`. */
   readonly record: SegmentBlock | undefined;
   readonly to: number;
 }
 
-export interface Footer {
+/** Blocks of a segment. */
+export interface Range {
   readonly first: number;
+  readonly last: number;
+}
+
+export interface Footer extends Range {
+  /** Bytes of all records. */
+  readonly end: number;
   readonly digest: Buffer;
   readonly offsets: readonly number[];
 }
 
-/** Records from the offset `at` to `end`, of which the first has this height. What is damaged at the end is yielded too. */
-export async function* scan(read: ReadSegment, height: number, at: number, end: number): AsyncGenerator<Found> {
+/** Where a scan begins, with which block, and where it ends; infinite, where that is not known. */
+export interface ScanRange {
+  readonly height: number;
+  readonly at: number;
+  readonly end: number;
+  readonly last: number;
+}
+
+/**
+ * All blocks of the range. The footer says where records are behind a damaged one. Without it they are searched for, and one is
+ * found when heads follow each other from it to the end, for the bytes of a transaction may look like a record.
+ */
+export async function* scan(read: ReadSegment, range: ScanRange, footer?: Footer): AsyncGenerator<Found> {
+  const { end, last } = range;
   const bytesAt = windowOf(read, end);
-  for (let next = height; at < end; ) {
+  let at = range.at;
+  for (let next = range.height; next <= last; ) {
     const head = readHead(await bytesAt(at, HEAD_LENGTH));
     if (head?.height === next && at + head.length <= end) {
       const record = readRecord(await bytesAt(at, head.length));
@@ -46,38 +68,57 @@ export async function* scan(read: ReadSegment, height: number, at: number, end: 
       next += 1;
       continue;
     }
-    const found = await findHead(bytesAt, at + 1, end, next);
-    const to = found === undefined ? next : found.head.height - 1;
-    const until = found?.offset ?? end;
+    const known = footer?.offsets[next + 1 - footer.first];
+    const found =
+      footer === undefined
+        ? await findHead(read, { height: next, at: at + 1, end, last })
+        : known === undefined
+          ? undefined
+          : { offset: known, height: next + 1 };
+    const [to, until] = found === undefined ? [last, end] : [found.height - 1, found.offset];
     yield { height: next, to, offset: at, length: until - at, record: undefined };
+    if (found === undefined) return;
     at = until;
     next = to + 1;
   }
 }
 
 /** Digest and offsets of a segment's records; undefined when one is damaged. */
-export async function summarize(read: ReadSegment, first: number, end: number): Promise<Footer | undefined> {
+export async function summarize(read: ReadSegment, { first, last }: Range, limit: number): Promise<Footer | undefined> {
   const hash = createHash('sha256');
   const offsets: number[] = [];
-  for await (const { offset, record } of scan(read, first, 0, end)) {
+  let end = 0;
+  for await (const { offset, length, record } of scan(read, { height: first, at: 0, end: limit, last })) {
     if (record === undefined) return undefined;
     offsets.push(offset);
+    end = offset + length;
   }
   for (let at = 0; at < end; at += WINDOW_BYTES) hash.update(await read(at, Math.min(WINDOW_BYTES, end - at)));
-  return { first, digest: hash.digest(), offsets };
+  return { first, last, end, digest: hash.digest(), offsets };
+}
+
+/** The footer of a segment of this size; undefined when it is damaged. */
+export async function readFooter(read: ReadSegment, { first, last }: Range, size: number): Promise<Footer | undefined> {
+  const count = last - first + 1;
+  const end = size - footerLength(count);
+  const bytes = end < 0 ? Buffer.alloc(0) : await read(end, footerLength(count));
+  if (bytes.length < footerLength(count)) return undefined;
+  const offsets = Array.from({ length: count }, (_, i) => bytes.readUInt32LE(OFFSETS_AT + i * OFFSET_LENGTH));
+  const footer = { first, last, end, digest: bytes.subarray(DIGEST_AT, OFFSETS_AT), offsets };
+  return bytes.equals(encodeFooter(footer)) ? footer : undefined;
 }
 
 export function footerLength(blocks: number): number {
   return OFFSETS_AT + blocks * OFFSET_LENGTH + SUM_LENGTH;
 }
 
-export function encodeFooter({ first, digest, offsets }: Footer): Buffer {
+export function encodeFooter({ first, last, digest, offsets }: Footer): Buffer {
   const bytes = Buffer.alloc(footerLength(offsets.length));
   const end = bytes.length - SUM_LENGTH;
   bytes.writeUInt32LE(FOOTER_MAGIC, 0);
   bytes.writeBigUInt64LE(BigInt(first), 4);
-  bytes.writeBigUInt64LE(BigInt(first + offsets.length - 1), 12);
-  bytes.set(digest, 20);
+  bytes.writeBigUInt64LE(BigInt(last), 12);
+  bytes.set(digest, DIGEST_AT);
   for (const [i, offset] of offsets.entries()) bytes.writeUInt32LE(offset, OFFSETS_AT + i * OFFSET_LENGTH);
   bytes.writeUInt32LE(nextCrc32c(bytes.subarray(0, end), 0), end);
   return bytes;
@@ -91,27 +132,37 @@ function windowOf(read: ReadSegment, end: number): BytesAt {
   let window: Buffer = Buffer.alloc(0);
   return async (offset, length) => {
     if (offset < from || offset + length > from + window.length) {
-      window = await read(offset, Math.min(Math.max(length, WINDOW_BYTES), end - offset));
+      window = await read(offset, Math.max(Math.min(Math.max(length, WINDOW_BYTES), end - offset), 0));
       from = offset;
     }
     return window.subarray(offset - from, offset - from + length);
   };
 }
 
-/** The next head from the offset on that can follow a block of this height. */
+/** The next head behind the block of this height from which records follow each other. */
 async function findHead(
-  bytesAt: BytesAt,
-  from: number,
-  end: number,
-  height: number,
-): Promise<{ readonly offset: number; readonly head: RecordHead } | undefined> {
-  for (let at = from; at < end; at += WINDOW_BYTES) {
+  read: ReadSegment,
+  { height, at: from, end, last }: ScanRange,
+): Promise<{ readonly offset: number; readonly height: number } | undefined> {
+  for (let at = from; ; at += WINDOW_BYTES) {
     // The head of one that begins at the end of the window is in it too.
-    const bytes = await bytesAt(at, Math.min(WINDOW_BYTES + HEAD_LENGTH, end - at));
+    const bytes = await read(at, Math.max(Math.min(WINDOW_BYTES + HEAD_LENGTH, end - at), 0));
+    if (bytes.length === 0) return undefined;
     for (let found = findMagic(bytes, 0); found >= 0; found = findMagic(bytes, found + 1)) {
       const head = readHead(bytes.subarray(found));
-      if (head !== undefined && head.height > height) return { offset: at + found, head };
+      if (head === undefined || head.height <= height || head.height > last) continue;
+      const candidate = { height: head.height, at: at + found, end, last };
+      if (await isFollowed(read, candidate)) return { offset: candidate.at, height: head.height };
     }
   }
-  return undefined;
+}
+
+/** True when each record of the range has a head. */
+async function isFollowed(read: ReadSegment, { height, at, end, last }: ScanRange): Promise<boolean> {
+  for (let next = height; next <= last && at < end; next++) {
+    const head = readHead(await read(at, HEAD_LENGTH));
+    if (head?.height !== next) return false;
+    at += head.length;
+  }
+  return at === end || end === Number.POSITIVE_INFINITY;
 }

@@ -23,7 +23,16 @@ import { isSystemError } from '../../lib/system-error.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Closed, closedAmong, closedName, gapIn, openName } from './names.js';
 import { recordLength, recordPieces, type SegmentBlock } from './record.js';
-import { encodeFooter, type Found, footerLength, scan, summarize } from './scan.js';
+import {
+  encodeFooter,
+  type Footer,
+  type Found,
+  footerLength,
+  type Range,
+  readFooter,
+  scan,
+  summarize,
+} from './scan.js';
 
 /** Bytes of a segment, unless one block alone is larger. */
 const SEGMENT_BYTES = 256 * 1024 * 1024;
@@ -58,8 +67,6 @@ export class Segments {
   /** Bytes of the open segment that count. */
   #end = 0;
   #lastLength = 0;
-  /** There may be bytes behind them. */
-  #isTorn = false;
   #open: FileHandle | undefined;
   #isWhole: boolean;
   #isCertified = true;
@@ -128,8 +135,8 @@ export class Segments {
   }
 
   /**
-   * Finds the end of what counts, behind the last block that the place index names: whole blocks after it are kept, or not, and the
-   * rest is cut off. Throws `data_lost` when the named block itself is not there.
+   * Finds the end of what counts, behind the last block that the place index names: whole blocks after it are kept and synced, or not,
+   * and the rest is cut off. Throws `data_lost` when the named block itself is not there.
    */
   async settle(
     last: (RecordPlace & { readonly height: number }) | undefined,
@@ -142,14 +149,17 @@ export class Segments {
     const size = file === undefined ? 0 : (await file.stat()).size;
     if (size < from) throw lost(`block ${height - 1} is not in the segment ${this.#openName()} any more`);
     [this.#next, this.#end] = [height, from];
-    if (keepsMore) {
-      for await (const { to, offset, length, record } of scan(this.#reader(this.#first), height, from, size)) {
+    if (keepsMore && size > from) {
+      const range = { height, at: from, end: size, last: Number.POSITIVE_INFINITY };
+      for await (const { to, offset, length, record } of scan(this.#reader(this.#first), range)) {
         if (record === undefined) continue;
         [this.#next, this.#end] = [to + 1, offset + length];
         this.#isCertified = record.certificate !== undefined;
       }
     }
-    if (size > this.#end) await this.#cut();
+    if (size > this.#end) await file?.truncate(this.#end);
+    // Of what a killed process has written, the next batch may name it.
+    await file?.datasync();
   }
 
   /** Opens closed segments again that hold more than the blocks up to this height: the rest is in older records too. */
@@ -165,7 +175,7 @@ export class Segments {
 
   /**
    * Appends the next block; resolves with its place when it survives power loss. Throws `database_failed` when the system refuses;
-   * then nothing has changed.
+   * then the next one has its place. What was there before is overwritten and not cut off first: a batch that failed may yet name it.
    */
   async append(block: SegmentBlock, slices: TimeSlices): Promise<RecordPlace> {
     if (block.height !== this.#next) {
@@ -175,8 +185,6 @@ export class Segments {
     try {
       if (this.#end > 0 && this.#end + length > this.#maxBytes) await this.#close();
       const file = (await this.#openFile(true)) as FileHandle;
-      if (this.#isTorn) await this.#cut();
-      this.#isTorn = true;
       failpoint('segment.append.before', BLOCKS);
       let at = this.#end;
       for (const piece of recordPieces(block)) {
@@ -184,30 +192,27 @@ export class Segments {
         await writeAll(file, piece, at);
         at += piece.length;
       }
+      await file.truncate(at);
       failpoint('segment.append.after', BLOCKS);
       await file.datasync();
       failpoint('segment.sync.after', BLOCKS);
       this.#problem = null;
     } catch (error) {
-      await this.#cut().catch(() => undefined);
       this.#problem = errorMessage(error);
       throw this.#refusal(error);
     }
     const place = { offset: this.#end, length };
-    this.#isTorn = false;
     this.#end += length;
     this.#next += 1;
     this.#lastLength = length;
     return place;
   }
 
-  /** Takes back the block that was appended last and is not in the place index. */
-  async takeBack(): Promise<void> {
+  /** Takes back the block that was appended last, whose batch failed. */
+  takeBack(): void {
     this.#end -= this.#lastLength;
     this.#next -= 1;
     this.#lastLength = 0;
-    this.#isTorn = true;
-    await this.#cut().catch(() => undefined);
   }
 
   /** Bytes of the segment that has the block of this height. Throws `data_corrupt` when they are not there. */
@@ -217,16 +222,27 @@ export class Segments {
     return bytes;
   }
 
-  /** All records from this height on, also damaged ones; `offset`: where the first is, unless its segment begins with it. */
+  /**
+   * All records from this height on, also damaged ones; `offset`: where the first is, unless its segment begins with it. A closed segment
+   * whose blocks are sound gets the footer and the name of them, if healing was interrupted or the footer is damaged.
+   */
   async *records(from: number, offset = 0): AsyncGenerator<Found> {
     for (let height = from; height < this.#next; ) {
-      const { first, last } = this.#fileOf(height);
-      const read = this.#reader(first);
-      const end = last === undefined ? this.#end : await this.#recordsEnd(first, last);
-      for await (const found of scan(read, height, height === first ? 0 : offset, end)) {
-        const to = found.offset + found.length === end && last !== undefined ? last : found.to;
-        yield { ...found, to };
-        height = to + 1;
+      const { first, last = this.#next - 1, name } = this.#fileOf(height);
+      const isClosed = last < this.#first;
+      // Whoever copied it here may not have synced it.
+      if (isClosed) await (await this.#handle(first)).datasync();
+      const footer = isClosed ? await this.#footer({ first, last }) : undefined;
+      const isKnown = height !== from && footer !== undefined && closedName(footer) === name;
+      const end = isClosed ? (footer?.end ?? Number.POSITIVE_INFINITY) : this.#end;
+      const range = { height, at: height === first ? 0 : offset, end, last };
+      let isSound = true;
+      for await (const found of scan(this.#reader(first), range, footer)) {
+        isSound &&= found.record !== undefined;
+        // Before the last one is taken in: a start after a crash comes here again.
+        if (found.to === last && isSound && isClosed && !isKnown) await this.#rewrite({ ...found, height: last }, []);
+        yield found;
+        height = found.to + 1;
       }
     }
   }
@@ -234,40 +250,47 @@ export class Segments {
   /** Tells whether a block is as long as the damaged record, or shorter when others follow in it. */
   fits(gap: Pick<Found, 'height' | 'to' | 'length'>, block: SegmentBlock): boolean {
     const length = recordLength(block);
-    return block.height === gap.height && (gap.to === gap.height ? length === gap.length : length < gap.length);
+    const isAlone = gap.to === gap.height && Number.isFinite(gap.length);
+    return block.height === gap.height && (isAlone ? length === gap.length : length < gap.length);
   }
 
   /** Writes a block, which fits there, in the place of a damaged record. */
-  async replace(gap: Pick<Found, 'height' | 'offset'>, block: SegmentBlock): Promise<RecordPlace> {
-    const length = recordLength(block);
-    const { first, last, name } = this.#fileOf(gap.height);
+  async replace(gap: Pick<Found, 'height' | 'to' | 'offset'>, block: SegmentBlock): Promise<RecordPlace> {
+    await this.#rewrite(gap, recordPieces(block));
+    return { offset: gap.offset, length: recordLength(block) };
+  }
+
+  /** Writes in a segment, and gives it a footer and name again if it is closed and sound then. */
+  async #rewrite(
+    { height, to, offset }: Pick<Found, 'height' | 'to' | 'offset'>,
+    pieces: Iterable<Buffer>,
+  ): Promise<void> {
+    const { first, last, name } = this.#fileOf(height);
     const path = join(this.#path, name);
     await chmod(path, OPEN_MODE);
     const file = await open(path, 'r+');
     try {
-      let at = gap.offset;
-      for (const piece of recordPieces(block)) {
+      let at = offset;
+      for (const piece of pieces) {
         await writeAll(file, piece, at);
         at += piece.length;
       }
       await file.datasync();
       failpoint('segment.replaced', BLOCKS);
-      if (last !== undefined) await this.#seal(file, { first, last, name });
+      if (last !== undefined && to === height) await this.#seal(file, { first, last, name });
     } finally {
       await file.close();
     }
-    return { offset: gap.offset, length };
   }
 
   /** Reads the closed segments again. Throws `data_corrupt` at the first whose records, or footer, are not those of its name. */
   async verify(signal: AbortSignal): Promise<void> {
-    for (const { first, last, name } of this.#closed) {
+    for (const { name, ...range } of this.#closed) {
       if (signal.aborted) throw new TesseraError('aborted', 'the check of the segments was cancelled');
-      const end = await this.#recordsEnd(first, last);
-      const summary = await summarize(this.#reader(first), first, end);
-      const footer = await this.#reader(first)(end, footerLength(last - first + 1));
-      const isRight = summary !== undefined && name === closedName(summary) && footer.equals(encodeFooter(summary));
-      if (!isRight) throw this.damaged(first);
+      const footer = await this.#footer(range);
+      const summary = footer && (await summarize(this.#reader(range.first), range, footer.end));
+      const isRight = footer?.end === summary?.end && summary !== undefined && footer?.digest.equals(summary.digest);
+      if (!isRight || closedName(summary) !== name) throw this.damaged(range.first);
     }
   }
 
@@ -302,9 +325,9 @@ export class Segments {
     return this.#closed[low] as Closed;
   }
 
-  async #recordsEnd(first: number, last: number): Promise<number> {
-    const file = await this.#handle(first);
-    return (await file.stat()).size - footerLength(last - first + 1);
+  async #footer(range: Range): Promise<Footer | undefined> {
+    const { size } = await (await this.#handle(range.first)).stat();
+    return readFooter(this.#reader(range.first), range, size);
   }
 
   #reader(first: number): (offset: number, length: number) => Promise<Buffer> {
@@ -330,48 +353,49 @@ export class Segments {
     const path = join(this.#path, this.#openName());
     const isThere = (await readdir(this.#path)).includes(this.#openName());
     if (!isThere && !create) return undefined;
-    this.#open = await open(path, constants.O_RDWR | constants.O_CREAT, OPEN_MODE);
-    if (!isThere) await syncFolder(this.#path);
-    return this.#open;
-  }
-
-  /** Removes what does not count from the open segment. */
-  async #cut(): Promise<void> {
-    await this.#open?.truncate(this.#end);
-    await this.#open?.datasync();
-    this.#isTorn = false;
+    // It has that of a closed one when the process ended in between.
+    if (isThere) await chmod(path, OPEN_MODE);
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT, OPEN_MODE);
+    if (create) {
+      await syncFolder(this.#path).catch(async (error: unknown) => {
+        await file.close();
+        throw error;
+      });
+    }
+    this.#open = file;
+    return file;
   }
 
   /** Closes the open segment. Interrupted, it is open still: its footer is cut off at the next start. */
   async #close(): Promise<void> {
-    const file = this.#open as FileHandle;
     const [first, last] = [this.#first, this.#next - 1];
-    this.#isTorn = true;
-    const name = await this.#seal(file, { first, last, name: this.#openName() });
-    if (name === undefined) throw this.damaged(first);
-    this.#closed.push({ name, first, last });
-    this.#handles.set(first, Promise.resolve(file));
-    this.#open = undefined;
-    [this.#first, this.#end, this.#isTorn] = [last + 1, 0, false];
+    const isSealed = await this.#seal(this.#open as FileHandle, { first, last, name: this.#openName() });
+    if (!isSealed) throw this.damaged(first);
   }
 
-  /** Gives a segment its footer and name; undefined while one of its records is damaged. */
-  async #seal(file: FileHandle, { first, last, name }: Closed): Promise<string | undefined> {
+  /** Gives a segment its footer and name; false while one of its records is damaged. */
+  async #seal(file: FileHandle, { first, last, name }: Closed): Promise<boolean> {
     const isOpen = first === this.#first;
-    const end = isOpen ? this.#end : (await file.stat()).size - footerLength(last - first + 1);
     const read = (offset: number, length: number) => readAll(file, offset, length, this.#path);
-    const footer = await summarize(read, first, end);
-    if (footer?.offsets.length !== last - first + 1) return undefined;
-    await writeAll(file, encodeFooter(footer), end);
+    const footer = await summarize(read, { first, last }, isOpen ? this.#end : Number.POSITIVE_INFINITY);
+    if (footer === undefined) return false;
+    await writeAll(file, encodeFooter(footer), footer.end);
+    await file.truncate(footer.end + footerLength(last - first + 1));
     await file.datasync();
     failpoint('segment.footer.after', BLOCKS);
     await file.chmod(CLOSED_MODE);
-    const closed = closedName(footer);
-    await rename(join(this.#path, name), join(this.#path, closed));
+    const closed = { first, last, name: closedName(footer) };
+    await rename(join(this.#path, name), join(this.#path, closed.name));
+    // What follows may fail, and the file has its new name then.
+    this.#closed = [...this.#closed.filter((one) => one.first !== first), closed].sort((a, b) => a.first - b.first);
+    if (isOpen) {
+      this.#handles.set(first, Promise.resolve(file));
+      this.#open = undefined;
+      [this.#first, this.#end] = [last + 1, 0];
+    }
     await syncFolder(this.#path);
     failpoint('segment.closed.after', BLOCKS);
-    if (!isOpen) this.#closed = this.#closed.map((one) => (one.first === first ? { first, last, name: closed } : one));
-    return closed;
+    return true;
   }
 
   #refusal(error: unknown): unknown {

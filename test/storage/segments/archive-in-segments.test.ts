@@ -1,7 +1,7 @@
 /** An archive whose blocks are in segments: its database is made from them, and each block has its place (rules P1, P2, P3, P7). */
 
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import { transactionHash } from '../../../src/chain/hash.js';
 import { DataDir } from '../../../src/db/data-dir.js';
 import { prefixRange } from '../../../src/db/keys.js';
 import type { Kv } from '../../../src/db/kv.js';
+import { hasDamageNote, noteDamage } from '../../../src/db/put-aside.js';
 import { openArchiveFiles, remakeArchiveFiles } from '../../../src/node/archive-files.js';
 import { Archive } from '../../../src/storage/archive/archive.js';
 import { pack } from '../../../src/storage/segments/pack.js';
@@ -123,14 +124,17 @@ describe('an archive in segments', () => {
     expect((await reopen()).nextHeight).toBe(BLOCKS + 2);
   });
 
-  it('takes in the block whose batch was not written, and takes a block back that was refused', async () => {
+  it('takes a block back whose batch failed, and in after the next start', async () => {
     const archive = await reopen();
     await fill(archive, 5);
     const failing = withWrite(kv, () => Promise.reject(new Error('no room')));
     const full = await Archive.open({ rules: RULES }, { kv: failing, ...(segments && { segments }) });
     await expect(full.store(chain.block(5))).rejects.toThrow('no room');
-    expect((await reopen()).nextHeight).toBe(5);
     expect(segments?.next).toBe(5);
+    const again = await reopen();
+    expect([again.nextHeight, again.ahead]).toEqual([5, 1]);
+    await again.load();
+    expect(again.tip.hash).toBe(chain.hash(5));
   });
 
   it('is named data_lost when a segment has lost what its database names', async () => {
@@ -195,6 +199,64 @@ describe('a damaged segment (rule P3)', () => {
   });
 });
 
+/** Ends as the disk may leave a closed segment, whose footer is then not where its name says. */
+const ENDS: Readonly<Record<string, (sound: Buffer) => Buffer>> = {
+  'is empty': () => Buffer.alloc(0),
+  'was cut in its first block': (sound) => sound.subarray(0, 700),
+  'was cut in its last block': (sound) => sound.subarray(0, sound.length - 300),
+  'lost its footer': (sound) => sound.subarray(0, sound.length - 64),
+  'has a damaged footer': (sound) => Buffer.concat([sound.subarray(0, -20), Buffer.alloc(20, 7)]),
+  grew: (sound) => Buffer.concat([sound, Buffer.alloc(5_000, 7)]),
+};
+
+describe('a closed segment with another end (rules P2, P3)', () => {
+  it.each(Object.keys(ENDS))('that %s is as it was in the end', async (end) => {
+    await fill(await reopen());
+    const expected = await answers(await reopen());
+    const names = await files('s');
+    const [, second = ''] = names;
+    const file = join(path, 'segments', second);
+    const sound = await readFile(file);
+    await chmod(file, 0o600);
+    await writeFile(file, ENDS[end]?.(sound) ?? sound);
+    await segments?.close();
+    await directory.close();
+    await rm(join(path, 'db', 'archive'), { recursive: true });
+    await rm(join(path, 'db', 'archive.seal'));
+    const archive = await reopen();
+    for (;;) {
+      await archive.load();
+      if (archive.nextHeight === BLOCKS) break;
+      await archive.store(chain.block(archive.nextHeight));
+    }
+    expect(await answers(archive)).toEqual(expected);
+    expect([await files('s'), (await readFile(file)).equals(sound)]).toEqual([names, true]);
+    await segments?.verify(new AbortController().signal);
+  });
+
+  it('whose healing was interrupted before it had its footer again has it after the next start', async () => {
+    await fill(await reopen());
+    const [, second = ''] = await files('s');
+    const file = join(path, 'segments', second);
+    const sound = await readFile(file);
+    const [height, last] = [Number(second.slice(0, 10)), Number(second.slice(11, 21))];
+    const stopped = new AbortController();
+    await segments?.close();
+    await directory.close();
+    await rm(join(path, 'db', 'archive'), { recursive: true });
+    await rm(join(path, 'db', 'archive.seal'));
+    const other = join(path, 'segments', second.replace(/[0-9a-f]{64}/, 'ab'.repeat(32)));
+    await rename(file, other);
+    const archive = await reopen();
+    await archive.load(({ height: done }) => done === last && stopped.abort(), stopped.signal).catch(() => undefined);
+    expect([archive.nextHeight, last > height]).toEqual([last, true]);
+    const again = await reopen();
+    await again.load();
+    expect((await readFile(file)).equals(sound)).toBe(true);
+    await segments?.verify(new AbortController().signal);
+  });
+});
+
 describe('an archive of an older data format', () => {
   it.each([1, 2])('%i is brought over while it serves and stores, and goes on after a stop', async (format) => {
     const old = await reopen({ inSegments: false });
@@ -229,6 +291,17 @@ describe('an archive of an older data format', () => {
     await fill(await reopen(), BLOCKS + 3);
     expect(await files('s')).toEqual(names);
     await rm(mine, { recursive: true });
+  });
+
+  it('is damaged still at the next start when its database could not be removed', async () => {
+    await fill(await reopen());
+    await segments?.close();
+    await noteDamage(path, 'archive');
+    const seal = join(path, 'db', 'archive.seal');
+    await rm(seal, { force: true });
+    await mkdir(seal);
+    await expect(remakeArchiveFiles(directory)).rejects.toThrow(seal);
+    expect(hasDamageNote(path, 'archive')).toBe(true);
   });
 
   it('is put aside, and not removed, when its database is damaged before all of it was brought over', async () => {

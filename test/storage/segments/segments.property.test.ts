@@ -1,6 +1,6 @@
 /** Segments hold what was appended, whatever is cut off or changed in their files (rules P1 and P3). */
 
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -229,6 +229,79 @@ describe('segments', () => {
       }),
       { numRuns: 30 },
     );
+  });
+
+  /** Blocks of which each has a transaction that looks like the record of a later one. */
+  const forging = (count: number, ahead: number) =>
+    Array.from({ length: count }, (_, height): SegmentBlock => {
+      const common = { issued: 1n, certificate: undefined, block: Buffer.alloc(40, 200) };
+      const forged = { ...common, height: height + ahead, transactions: [Buffer.alloc(30, 201)] };
+      const record = Buffer.concat([...recordPieces(forged)]);
+      return { ...common, height, transactions: [Buffer.alloc(30, 202), record, Buffer.alloc(30, 203)] };
+    });
+
+  it.each([1, 2, 100])(
+    'are not misled by bytes of a transaction that look like the record %i blocks on',
+    async (ahead) => {
+      const blocks = forging(12, ahead);
+      const { segments, places } = await fill(blocks);
+      await segments.close();
+      const names = (await readdir(path)).sort();
+      for (const height of [0, 9, 11]) {
+        const name = names.filter((one) => Number(one.slice(0, 10)) <= height).at(-1) ?? '';
+        const sound = await readFile(join(path, name));
+        const flipped = Buffer.from(sound);
+        const spot = (places[height]?.offset ?? 0) + 10;
+        flipped[spot] = (flipped[spot] ?? 0) ^ 64;
+        await writeFile(join(path, name), flipped);
+        const again = await open();
+        await again.settle({ height: blocks.length - 1, ...(places.at(-1) as RecordPlace) });
+        expect(await heights(again)).toEqual(blocks.map((_, i) => (i === height ? `${i}-${i}` : i)));
+        await again.close();
+        await writeFile(join(path, name), sound);
+      }
+    },
+  );
+
+  it('are not misled by them behind the last named block either', async () => {
+    const [first, second] = forging(2, 1) as [SegmentBlock, SegmentBlock];
+    const { segments, places } = await fill([first, second]);
+    await segments.close();
+    const [file = ''] = await readdir(path);
+    await truncate(join(path, file), (await stat(join(path, file))).size - 10);
+    const again = await open();
+    await again.settle({ height: 0, ...(places[0] as RecordPlace) });
+    expect(again.next).toBe(1);
+    await again.close();
+  });
+
+  it('are opened by whoever owns them when the process ended while one was closed', async () => {
+    const { segments, places } = await fill(forging(2, 1));
+    await segments.close();
+    const [file = ''] = await readdir(path);
+    await chmod(join(path, file), 0o400);
+    const again = await open();
+    await again.settle({ height: 1, ...(places[1] as RecordPlace) });
+    expect((await stat(join(path, file))).mode & 0o777).toBe(0o600);
+    await again.close();
+  });
+
+  it('take nothing of an older open one of the same name', async () => {
+    const blocks = forging(12, 1);
+    const { segments } = await fill(blocks);
+    await segments.close();
+    const names = await readdir(path);
+    for (const name of names) {
+      if (name.endsWith('.open')) await writeFile(join(path, name), Buffer.alloc(10_000, 9));
+      else await rm(join(path, name));
+    }
+    const again = await open();
+    await again.settle(undefined);
+    for (const block of [...blocks, ...forging(16, 1).slice(12)]) await again.append(block, slices);
+    expect((await readdir(path)).length).toBeGreaterThan(names.length);
+    expect(await heights(again)).toEqual(Array.from({ length: 16 }, (_, i) => i));
+    await again.verify(new AbortController().signal);
+    await again.close();
   });
 
   it('say which one is missing between others, and put those behind it aside', async () => {
