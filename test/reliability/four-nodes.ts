@@ -34,6 +34,8 @@ const LINKS = {
 };
 /** So small that it is soon full: what it takes does not look like growth, and blocks are read from disk. */
 const CACHE_BYTES = 2 * 1024 * 1024;
+/** So small that segments are closed all the time, under load and while blocks are fetched. */
+const SEGMENT_BYTES = 64 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 50;
@@ -89,13 +91,17 @@ export class FourNodes {
     const network = await createNetwork({ logLines: 2_000, environment, nodeArguments });
     try {
       const nodes = await network.addAll(LINKS, {
-        storage: { 'storage.cache_bytes': CACHE_BYTES },
+        storage: { 'storage.cache_bytes': CACHE_BYTES, 'storage.segment_bytes': SEGMENT_BYTES },
         mempool: { 'mempool.image_outputs': IMAGE_OUTPUTS },
       });
       const { storage, mempool } = nodes;
       const common = { ...LINKS, 'peers.mempool': mempool.peerAddress };
       const guests = {
-        storage: network.make('guest-storage', 'storage', { ...common, 'peers.storage': storage.peerAddress }),
+        storage: network.make('guest-storage', 'storage', {
+          ...common,
+          'peers.storage': storage.peerAddress,
+          'storage.segment_bytes': SEGMENT_BYTES,
+        }),
         // A seed that the genesis file does not have: a wallet without funds and with a blank passphrase.
         user: network.make('guest-user', 'user', { ...common, 'api.auth': 'keys', 'wallet.genesis_seed_index': 9 }),
         mempool: network.make('guest-mempool', 'mempool', LINKS),
