@@ -64,6 +64,8 @@ export async function importChain(source: ChainSource, options: ImportOptions): 
       { rules: { genesis: rules, producers, activationHeight }, cacheBytes },
       { ...files, scripts },
     );
+    // What an import that was killed had appended.
+    await archive.load(undefined, signal);
     const before = archive.nextHeight;
     await holdBeginning(archive, source, end);
     await storeAll(archive, source, end, { rules, scripts, ...options });
