@@ -19,8 +19,8 @@ export default defineConfig({
     setupFiles: ['test/support/patient-fetch.ts'],
     unstubGlobals: true,
     expect: { poll: { timeout: 60_000 } },
-    // Of two cores: what runs processes waits for them a third of the time.
-    maxWorkers: 3,
+    // Of two cores: what runs processes waits for them half of the time.
+    maxWorkers: 4,
     reporters: ['default', './test/support/left-out-reporter.ts', './test/support/unsteady-reporter.ts'],
     projects: [
       // Files share their processes, and with them what they import: loading it anew for each costs a third of the time.
@@ -34,7 +34,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'replace-modules', include: REPLACE_MODULES } },
-      { extends: true, test: { name: 'e2e', include: [END_TO_END] } },
+      { extends: true, test: { name: 'e2e', include: [END_TO_END], isolate: false } },
     ],
   },
 });
