@@ -1,7 +1,7 @@
 /** Operations: routes as data, from which the Fastify route, the OpenAPI entry, the typed client and generated tests are made. */
 
 import type { Static, TSchema } from '@sinclair/typebox';
-import type { ApiPermission } from '../config/api-permissions.js';
+import type { ApiPermission } from '../config/api-keys.js';
 import type { ErrorCode } from '../lib/errors.js';
 import type { JsonValue } from '../lib/json.js';
 
@@ -75,7 +75,6 @@ export interface Operation {
   readonly query?: TSchema;
   readonly headers?: TSchema;
   readonly body?: RequestBody;
-  /** Answers by status. */
   readonly success: Readonly<Record<number, Success>>;
   /** The answer is a stream of these events, by name, until one side closes it. */
   readonly events?: Readonly<Record<string, TSchema>>;
@@ -99,7 +98,6 @@ export function section(tag: string, family: Family = 'v1') {
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
 
-/** The parts of a request, as the client gives them. */
 export interface Arguments<O extends Operation> {
   readonly params: StaticOf<O['params']>;
   readonly query: StaticOf<O['query']>;

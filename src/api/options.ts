@@ -70,7 +70,6 @@ export interface ApiOptions {
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
 }
 
-/** Facts about the node that `GET /v1/debug` shows. */
 export interface NodeInfo {
   /** `Mempool`, `Storage`, `User`, `Miner` or `Miner/User` (decision V20); those of several nodes have a slash between them. */
   type(): string;
@@ -126,5 +125,4 @@ export interface ApiModules extends NodeServices {
   readonly services?: NodeServices | undefined;
 }
 
-/** A plugin of `plugins/`. */
 export type ApiPlugin = FastifyPluginCallback<{ readonly options: ApiOptions; readonly modules: ApiModules }>;

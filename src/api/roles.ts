@@ -29,18 +29,15 @@ import { walletTradeOperations } from './routes/wallet/trade-operations.js';
 
 export interface RoleApi {
   readonly operations: readonly Operation[];
-  /** Operations of the older routes. */
   readonly envelopes?: readonly EnvelopeOperation[];
   /** Those that `envelope.wallet_routes` adds. */
   readonly walletEnvelopes?: readonly (EnvelopeOperation | OlderOperation)[];
   readonly sites?: readonly Site[];
   /** Operations that the options open to callers without a key. */
   readonly open?: (api: ApiOptions['api']) => readonly Operation[];
-  /** Adds the routes of these operations. */
   readonly plugin: () => Promise<ApiPlugin>;
 }
 
-/** Operations of every role with a wallet. */
 const WALLET = [
   createItem,
   ...walletOperations,
@@ -96,7 +93,6 @@ export function sitesOf(roles: readonly NodeRole[]): readonly Site[] {
   return SITES.filter((site) => roles.some((role) => apiOf(role).sites?.includes(site)));
 }
 
-/** The rules for protected routes. */
 export function apiKeysOptions(roles: readonly NodeRole[], api: ApiOptions['api']): ApiKeysOptions {
   return { ...api, open: roles.flatMap((role) => apiOf(role).open?.(api) ?? []).map(({ id }) => id) };
 }

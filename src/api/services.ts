@@ -45,7 +45,6 @@ class Services {
     );
   }
 
-  /** Status of the index, whether there is one or not. */
   indexStatus(): IndexStatus {
     return this.#modules.chainIndex?.status() ?? { state: 'off', height: null, blocks: 0, problem: null };
   }
@@ -62,7 +61,6 @@ class Services {
     throw new TesseraError('no_wallet', 'This node does not expose a wallet (wallet.enabled is false).');
   }
 
-  /** The user service of a node with a wallet. */
   get user(): UserService {
     const { user } = this.#modules;
     if (this.wallet && user) return user;
@@ -70,7 +68,6 @@ class Services {
   }
 }
 
-/** Decorates the app with `services`. */
 export const services = fp<{ readonly modules: NodeServices }>((app, { modules }, done) => {
   app.decorate('services', new Services(modules));
   done();

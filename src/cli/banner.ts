@@ -26,7 +26,6 @@ export interface BannerFacts {
   readonly readyAfterMs: number;
 }
 
-/** Raw units that the example pays: one display unit. */
 const EXAMPLE_AMOUNT = DISPLAY_UNIT;
 
 /** The three requests; each is one line that a shell takes as it is. */
@@ -44,7 +43,6 @@ export function exampleRequests({
   ];
 }
 
-/** The whole text, ending in a line end. */
 export function devBanner(facts: BannerFacts): string {
   const { url, urls, accounts, mnemonic, readyAfterMs } = facts;
   const [balance, payment, latest] = exampleRequests(facts);

@@ -9,13 +9,10 @@ import { parseExactJson, stringifyExact } from '../lib/json.js';
 import { type ArgumentSpec, type CommandSpec, UsageError } from './command.js';
 import { addressOrDev } from './dev-account.js';
 
-/** The key that stands for a whole body. */
 const BODY = 'body';
-/** Members that hold secrets. */
 const SECRET = /passphrase$|^secret_key$/;
 
 const PASSPHRASE_MEMBER = 'passphrase';
-/** Characters of an argument that a message repeats. */
 const MAX_SHOWN = 40;
 
 /** Reads a file, or standard input for `-`. */

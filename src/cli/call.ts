@@ -70,7 +70,6 @@ export const command: OwnCommand = {
   run: (args, context) => callCommand(args, context),
 };
 
-/** Resolves with 0 when the answer is printed. Throws the node's error. */
 export async function callCommand(
   args: ParsedArgs,
   context: CliContext,

@@ -12,7 +12,6 @@ const DEFAULT_TIMEOUT = 120;
 const MAX_TIMEOUT = 86_400;
 
 export const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
-/** Name of the key file in the data folder of a node. */
 export const API_KEY_FILE = 'api-key';
 
 export const TIMEOUT_FLAG: FlagSpec = {
@@ -22,7 +21,6 @@ export const TIMEOUT_FLAG: FlagSpec = {
 };
 
 export class CommandClient extends NodeClient {
-  /** Milliseconds in which an answer must come. */
   readonly limitMs: number;
   readonly #context: CliContext;
 

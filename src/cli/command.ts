@@ -15,20 +15,16 @@ export interface FlagSpec {
   readonly short?: string;
   /** Name of the value in the help: `FILE`. Without it the flag is true or absent. */
   readonly value?: string;
-  /** May be given several times. */
   readonly repeatable?: boolean;
   /** Completion of the value: by default files for FILE and folders for DIR and FOLDER. */
   readonly completes?: Completion;
   readonly description: string;
 }
 
-/** An argument that is not a flag. */
 export interface ArgumentSpec {
   readonly name: string;
   readonly description: string;
-  /** True when it must be given. */
   readonly required?: boolean;
-  /** True when it takes all remaining arguments. */
   readonly rest?: boolean;
   /** Completion of the value: by default files for FILE and folders for DIR. */
   readonly completes?: Completion;
@@ -38,7 +34,6 @@ export interface CommandSpec {
   readonly name: string;
   /** One line, for the list of commands. */
   readonly summary: string;
-  /** Paragraphs. */
   readonly description: readonly string[];
   readonly arguments?: readonly ArgumentSpec[];
   /** The commands of a group: `wallet` has `wallet pay`. */
@@ -52,7 +47,6 @@ export interface CommandSpec {
   readonly exits?: Readonly<Record<number, string>>;
 }
 
-/** The parsed command line of a command. */
 export interface ParsedArgs {
   readonly positionals: readonly string[];
   /** The last value of a flag. */
@@ -63,14 +57,12 @@ export interface ParsedArgs {
   has(flag: string): boolean;
 }
 
-/** A stream to write text to. */
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
 
-/** The standard input: a terminal or a pipe. */
 export type Input = NodeJS.ReadableStream & {
   readonly isTTY?: boolean | undefined;
   /** Terminals only: keys arrive one by one, and are not shown. */
@@ -89,19 +81,15 @@ export interface CliProcess {
   onReaderGone?(listener: () => void): () => void;
   /** Calls the listener when nothing is left that the process could wait for, in place of its end. */
   onIdle?(listener: () => void): void;
-  /** Ends the process at once. */
   exit(code: number): void;
 }
 
-/** Watches what a command has asked a node to do. */
 export interface WriteWatch {
-  /** Advice when the result is not known. */
   advice: string;
   /** Waits for the answer of a request that does something. Throws `UnknownOutcome` when SIGINT or SIGTERM comes before it. */
   answer<T>(request: Promise<T>): Promise<T>;
 }
 
-/** Surroundings of a command. */
 export interface CliContext extends CliProcess {
   /** True when a program calls the command, by --json: errors are JSON as well. */
   readonly json?: boolean;
@@ -132,7 +120,6 @@ export interface OwnSpec extends Omit<CommandSpec, 'name' | 'summary' | 'flags'>
   readonly json?: string;
 }
 
-/** A command as its file exports it. */
 export interface OwnCommand extends Omit<Command, 'spec'> {
   readonly spec: OwnSpec;
 }
@@ -144,7 +131,6 @@ type ListedCommand = readonly [
   own: OwnCommand | (() => Promise<{ readonly command: OwnCommand }>),
 ];
 
-/** The commands of the program, or of a group. */
 export function commandList(list: readonly ListedCommand[], groupName = ''): readonly CommandEntry[] {
   return list.map(([name, summary, own]) => ({
     name,

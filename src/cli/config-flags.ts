@@ -70,7 +70,6 @@ export const CONFIG_FLAGS: readonly FlagSpec[] = [
   SET_FLAG,
 ];
 
-/** The words that an option may be. */
 function wordsOf(path: string): readonly string[] {
   const words: unknown = OPTIONS_BY_PATH.get(path)?.schema.enum;
   return Array.isArray(words) ? words.map(String) : [];
@@ -88,7 +87,6 @@ export function configInput(args: ParsedArgs, context: CliContext): ConfigInput 
   };
 }
 
-/** The options that the given flags set. */
 export function flagValues(args: ParsedArgs): FlagValue[] {
   const shortcuts = Object.entries(SHORTCUTS).flatMap(([flag, option]) => {
     const value = args.value(flag);

@@ -20,7 +20,6 @@ export const DEV_FLAGS: readonly FlagSpec[] = [
   TIMEOUT_FLAG,
 ];
 
-/** A client for the network that is meant. Throws `UsageError`. */
 export function devClient(args: ParsedArgs, context: CliContext): CommandClient {
   return new CommandClient({ url: checkUrl(args.value('url') ?? DEFAULT_URL), fetch: nodeFetch() }, args, context);
 }

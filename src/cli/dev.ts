@@ -185,7 +185,6 @@ export interface DevModules {
   createDevNetwork(options: DevOptions, modules: { readonly logger: NodeLogger }): StartedNetwork;
 }
 
-/** Runs the network; `load` gives the composition root. */
 export async function runDev(args: ParsedArgs, context: CliContext, load: () => Promise<DevModules>): Promise<number> {
   const kept = args.value('data');
   const state = args.value('state');
@@ -241,7 +240,6 @@ interface Ready extends Pick<BannerFacts, 'dataDir' | 'stateFile' | 'intervalMs'
   readonly network: StartedNetwork;
 }
 
-/** Says that the network is ready, to a person or a program. */
 function tell(args: ParsedArgs, { stdout }: CliContext, { network, ...facts }: Ready): void {
   const { url, urls, accounts, mnemonic } = network;
   // performance.now() counts from the start of the process.

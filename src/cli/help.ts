@@ -8,13 +8,11 @@ import { UNKNOWN } from './writes.js';
 
 export const PROGRAM = 'tessera';
 
-/** Line length in characters. */
 const WIDTH = 80;
 const INDENT = 7;
 
 const EXITS: Readonly<Record<number, string>> = { 0: 'done', 1: 'failed', 2: 'the command line is wrong' };
 
-/** The page that `tessera help` prints. */
 export function overview(commands: readonly { readonly name: string; readonly summary: string }[]): string {
   const width = Math.max(...commands.map((command) => command.name.length));
   return page([
@@ -32,7 +30,6 @@ export function overview(commands: readonly { readonly name: string; readonly su
   ]);
 }
 
-/** The page of one command. */
 export function commandPage(spec: CommandSpec): string {
   const title = spec.name === 'start' ? PROGRAM : `${PROGRAM} ${spec.name}`;
   const commands = spec.commands ?? [];
@@ -57,13 +54,11 @@ export function commandPage(spec: CommandSpec): string {
   ]);
 }
 
-/** The contents of a command's page, as one line of JSON. */
 export function commandJson(spec: CommandSpec): string {
   const commands = spec.commands?.map(({ name, summary }) => ({ name, summary }));
   return `${stringifyExact({ ...spec, ...(commands === undefined ? {} : { commands }), exits: exitsOf(spec) })}\n`;
 }
 
-/** The list of commands, as one line of JSON. */
 export function overviewJson(commands: readonly { readonly name: string; readonly summary: string }[]): string {
   return `${stringifyExact(commands.map(({ name, summary }) => ({ name, summary })))}\n`;
 }

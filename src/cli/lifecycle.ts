@@ -12,10 +12,8 @@ import { printable, printableJson } from '../lib/printable.js';
 import type { Service } from '../lib/service.js';
 import { type CliContext, onStopSignal } from './command.js';
 
-/** Milliseconds for a clean stop. */
 const STOP_TIMEOUT_MS = 5_000;
 
-/** Characters of a line of a message. */
 const MAX_LINE = 4_000;
 
 /** Exit status of a process that a signal ended: 128 + its number. */
@@ -26,9 +24,7 @@ type Ending = { readonly kind: 'signal' } | { readonly kind: 'failure'; readonly
 export interface LifecycleModules {
   readonly logger: Logger;
   readonly context: CliContext;
-  /** Called when everything is up. */
   readonly onReady?: () => void;
-  /** Replaces the timeout in tests. */
   readonly stopTimeoutMs?: number;
 }
 

@@ -17,7 +17,6 @@ const GIVES_UP_AFTER = 600_000;
 
 export interface Looking {
   readonly clock: { monotonic(): number };
-  /** Resolves after so many milliseconds. */
   readonly pause: (ms: number) => Promise<void>;
 }
 

@@ -12,7 +12,6 @@ import { NODE_ROLES } from '../lib/roles.js';
 import { UsageError } from './command.js';
 import { entries, PROGRAM, page } from './help.js';
 
-/** Number of characters at which longer defaults are cut. */
 const MAX_DEFAULT = 40;
 
 /** Every option, or those in the named section or with that path. Throws `UsageError` for another name. */
@@ -49,7 +48,6 @@ export function optionsPage(section?: string): string {
   ]);
 }
 
-/** The same options as one line of JSON. */
 export function optionsJson(section: string | undefined): string {
   const list = chosenOptions(section).map(({ path, env, schema }) => ({ path, env, ...aboutOption(schema) }));
   return `${stringifyExact(list)}\n`;

@@ -48,7 +48,6 @@ interface Column {
   readonly align?: 'right';
 }
 
-/** A column of numbers. */
 export function right(title: string): Column {
   return { title, align: 'right' };
 }

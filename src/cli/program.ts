@@ -56,7 +56,6 @@ function outputLost(cause: Error): number {
   return 1;
 }
 
-/** Runs the command line of this process, and ends the process. */
 export async function runProgram(): Promise<void> {
   // Only the owner may read what the program writes; this covers the files of LevelDB too.
   process.umask(0o077);

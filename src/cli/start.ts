@@ -1,6 +1,6 @@
 /** `tessera start`, the default: runs one node until a signal or a fatal error. */
 
-import { changesText, EffectiveOptions, joined } from '../config/changes.js';
+import { changesText, EffectiveOptions, joined } from '../config/describe.js';
 import { type ConfigInput, type LoadedProcess, loadProcess } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { TesseraError } from '../lib/errors.js';
@@ -41,7 +41,6 @@ const spec: OwnSpec = {
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-/** Running nodes, as this command sees them: a node, or several at one address. */
 interface Running extends Service {
   readonly apiUrl: string;
 }
@@ -127,7 +126,6 @@ class HangUps {
   }
 }
 
-/** Asks for one passphrase after the other. */
 async function withTypedPassphrases(nodes: LoadedProcess['nodes'], context: CliContext): Promise<Config[]> {
   const configs: Config[] = [];
   for (const node of nodes) configs.push(await withTypedPassphrase(node, context, nodes.length > 1));
@@ -143,7 +141,6 @@ function withJsonLog(input: ConfigInput, args: ParsedArgs): ConfigInput {
 interface Started {
   readonly running: Running;
   apply(loaded: LoadedProcess): Promise<void>;
-  /** Addresses at which it is reached. */
   addresses(): object;
 }
 

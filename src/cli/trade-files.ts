@@ -35,7 +35,6 @@ export function parseAsset(text: string, isRaw: boolean) {
   return { kind: 'item' as const, amount: parseCount(text.slice(0, at)), genesis_hash: text.slice(at + 1) };
 }
 
-/** The document in a file. Throws `UsageError`. */
 export async function readDocumentFile(file: string): Promise<Record<string, string | number | object | null>> {
   let value: unknown;
   try {

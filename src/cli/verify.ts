@@ -144,7 +144,6 @@ async function holdAgainst(path: string, data: VerifiedData, { holdAgainst: hold
   }
 }
 
-/** Compares the unspent outputs of a wallet with a running mempool node. */
 async function holdAgainstNode(client: NodeClient, { kv, progress: start, signal }: VerifiedData): Promise<string> {
   const { holdWalletAgainstNode } = await import('../node/verify/wallet-against-node.js');
   const progress = start('comparing', 'outputs');

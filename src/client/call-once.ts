@@ -7,7 +7,6 @@ import { describesKeys, KEYED_ATTEMPT, type Repeating, repeat } from './repeat.j
 
 export interface RepeatOptions extends Pick<Repeating, 'clock' | 'pause' | 'onRepeat'> {
   readonly key: string;
-  /** Milliseconds in which an answer must come. */
   readonly limitMs: number;
 }
 

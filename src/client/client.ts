@@ -12,7 +12,6 @@ export interface ClientOptions {
   readonly apiKey?: string | undefined;
   /** Time limit in ms; 0 for none. */
   readonly timeoutMs?: number;
-  /** Bytes of the largest answer, unpacked. */
   readonly maxAnswerBytes?: number;
   /** Replaces the `fetch` of Node.js, for certificates that it does not trust. */
   readonly fetch?: Fetch | undefined;
@@ -28,12 +27,10 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** The parts of a request that the operation has. */
 export type CallArguments<O extends Operation> = {
   readonly [Part in keyof Arguments<O> as Arguments<O>[Part] extends undefined ? never : Part]: Arguments<O>[Part];
 };
 
-/** The parameters of a call after its operation. */
 export type CallParameters<O extends Operation> = keyof CallArguments<O> extends never
   ? [args?: Record<string, never> | undefined, options?: CallOptions]
   : [args: CallArguments<O>, options?: CallOptions];
@@ -48,7 +45,6 @@ export interface AnyArguments {
   readonly body?: unknown;
 }
 
-/** A method for each operation, by its id. */
 type OperationMethods = {
   readonly [O in CallableOperation as O['id']]: (...args: CallParameters<O>) => Promise<Result<O>>;
 };

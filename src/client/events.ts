@@ -3,8 +3,7 @@
 import { TesseraError } from '../lib/errors.js';
 import { pause } from '../lib/pause.js';
 import { TimeLimit } from '../lib/time-limit.js';
-import { chunksOf, readText } from './read-answer.js';
-import { type Fetch, NoAnswer, platformFetch, refusal } from './transport.js';
+import { chunksOf, type Fetch, NoAnswer, platformFetch, readText, refusal } from './transport.js';
 
 /** Characters of the largest event; those of nodes have some hundred. */
 const MAX_EVENT_LENGTH = 1024 * 1024;
@@ -27,7 +26,6 @@ export interface ReceivedEvent {
 export interface EventRequest {
   readonly url: string;
   readonly apiKey?: string | undefined;
-  /** Replaces the `fetch` of Node.js. */
   readonly fetch?: Fetch | undefined;
   /** Resume after this event. */
   readonly lastEventId?: string | undefined;

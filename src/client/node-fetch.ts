@@ -12,7 +12,6 @@ import type { Fetch } from './transport.js';
 /** Trusted certificates: the authorities, in PEM, or the one certificate that a server must have, whatever its name is. */
 export type Trust = { readonly authorities: string } | { readonly certificate: string };
 
-/** Statuses whose answers have no body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Milliseconds until a server takes a connection. */

@@ -40,9 +40,7 @@ export interface Repeating {
   /** Called at the first failure: the time, of the monotonic clock, until which it is repeated. */
   readonly until: () => number;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Resolves after so many milliseconds. */
   readonly pause: (ms: number) => Promise<void>;
-  /** Called before the first repetition. */
   readonly onRepeat?: ((lost: TesseraError) => void) | undefined;
 }
 
@@ -128,4 +126,47 @@ function memberOf(value: unknown, ...names: readonly string[]): unknown {
   let at = value;
   for (const name of names) at = typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined;
   return at;
+}
+
+type Statuses = Readonly<Record<string, { readonly status: string }>>;
+
+interface Submitting extends Omit<Repeating, 'afterLoss'> {
+  readonly send: () => Promise<unknown>;
+  readonly ask: () => Promise<Statuses>;
+}
+
+/** Throws the node's error when it refuses them, and `UnknownOutcome` when it is not known whether it has them. */
+export async function submit(hashes: readonly string[], { send, ask, ...repeating }: Submitting): Promise<void> {
+  let isLost = false;
+  let isRefused = false;
+  const attempt = async (): Promise<void> => {
+    try {
+      await send();
+    } catch (error) {
+      if (!isTesseraError(error) || error instanceof UnknownOutcome) throw error;
+      // An earlier attempt may have been admitted, and mined since: then a refusal says nothing about it, but the statuses do.
+      const found = isLost ? await areKnown(hashes, ask) : false;
+      if (found === true) return;
+      const isVerdict = !(mayHaveActed(error) || isPassing(error) || error instanceof NoAnswer);
+      isRefused = isVerdict && found === false;
+      isLost ||= mayHaveActed(error);
+      throw isVerdict && found !== false ? found : error;
+    }
+  };
+  try {
+    await repeat(attempt, { ...repeating, afterLoss: 'repeat' });
+  } catch (error) {
+    throw isLost && !isRefused && isTesseraError(error) ? new UnknownOutcome(error) : error;
+  }
+}
+
+/** Gives the error when nobody says. */
+async function areKnown(hashes: readonly string[], ask: () => Promise<Statuses>): Promise<boolean | TesseraError> {
+  try {
+    const statuses = await ask();
+    return hashes.every((hash) => ['Pending', 'Confirmed'].includes(statuses[hash]?.status ?? ''));
+  } catch (error) {
+    if (isTesseraError(error)) return error;
+    throw error;
+  }
 }

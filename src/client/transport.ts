@@ -6,9 +6,7 @@
 import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/errors.js';
 import { type JsonValue, parseExactJson } from '../lib/json.js';
 import { TimeLimit } from '../lib/time-limit.js';
-import { readText } from './read-answer.js';
 
-/** Sender of requests: `fetch`, or something like it. */
 export type Fetch = (url: URL | string, init: RequestInit) => Promise<Response>;
 
 /** The one of the platform, found when it is called: browsers refuse it as a method of something else. */
@@ -52,7 +50,6 @@ export class NoAnswer extends TesseraError {
 
 /** The node refused. Code and message are the node's. */
 export class RefusedCall extends TesseraError {
-  /** HTTP status. */
   readonly status: number;
   /** Finds the request in the log of the node. */
   readonly requestId: string | null;
@@ -74,7 +71,6 @@ export class RefusedCall extends TesseraError {
   }
 }
 
-/** A request, ready to be sent. */
 export interface Outgoing {
   readonly method: string;
   readonly url: URL;
@@ -83,17 +79,14 @@ export interface Outgoing {
   readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Options of sending a request. */
 export interface Sending {
   readonly fetch: Fetch;
   readonly signal?: AbortSignal | undefined;
   /** Time limit in ms; 0 for none. */
   readonly timeoutMs: number;
-  /** Bytes of the largest answer, unpacked. */
   readonly maxAnswerBytes: number;
 }
 
-/** An answer of the node. */
 export interface Exchanged {
   readonly status: number;
   /** JSON with exact integers; undefined without a body. */
@@ -195,4 +188,38 @@ function readJson(text: string, url: string): JsonValue {
 export function notANode(url: string, fault?: string, cause?: unknown): TesseraError {
   const what = `${url} does not answer as a node does`;
   return new TesseraError('node_unreachable', fault === undefined ? what : `${what}: ${fault}`, { cause });
+}
+
+/** Throws `node_unreachable` when it has more bytes, unpacked. */
+export async function readText({ body }: Response, maxBytes: number, signal?: AbortSignal): Promise<string> {
+  if (body === null) return '';
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunksOf(body, signal)) {
+    bytes += chunk.length;
+    // Leaving the loop cancels the rest.
+    if (bytes > maxBytes) throw new TesseraError('node_unreachable', `the answer is larger than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return new TextDecoder().decode(whole);
+}
+
+/** Chunks of the stream, until it ends or is aborted: the signal of a `fetch` may be garbage-collected while its body is read. */
+export async function* chunksOf(body: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  const cancel = (): void => void reader.cancel().catch(() => undefined);
+  signal?.addEventListener('abort', cancel);
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+    signal?.throwIfAborted();
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    cancel();
+  }
 }

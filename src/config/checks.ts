@@ -15,7 +15,6 @@ export const LOOPBACK_SECRET = 'loopback-only-test-secret';
 
 const DEV_PRODUCER_SEED = toHex(devProducer().seed);
 
-/** The source of an option's value, for messages. */
 type SourceOf = (path: string) => string;
 type Report = (option: string, problem: string) => void;
 

@@ -27,11 +27,9 @@ export const DEV_AMOUNT = 100_000_000n * DISPLAY_UNIT;
 /** Name of the transaction that holds the funds. */
 export const DEV_GENESIS_TX = GENESIS_TX;
 
-/** Options from which the accounts are made. */
 export interface DevAccountsOptions {
   /** Twelve or twenty-four words: account N is the address number N - 1 that a wallet with these words receives at. */
   readonly mnemonic?: string | undefined;
-  /** Number of accounts besides the two wallets; by default ten. */
   readonly count?: number | undefined;
   /** Raw units of each account in block 0; by default `DEV_AMOUNT`. The two wallets have that always. */
   readonly balance?: bigint | undefined;

@@ -1,7 +1,7 @@
 /** The options of what a node serves over HTTP: the API, the older envelope routes, the metrics. */
 
 import { Type } from '@sinclair/typebox';
-import { API_PERMISSIONS } from './api-permissions.js';
+import { API_PERMISSIONS } from './api-keys.js';
 import { addressOrNetwork, DAY_S, file, hex, host, KIB, MIB, MINUTE_MS, port } from './option-kinds.js';
 import { choice, flag, group, integer, list } from './options.js';
 

@@ -12,9 +12,16 @@ import { camelCase, defaultOf, isGroup } from './options.js';
 import { hasOwnApi, keyFolder, type Place, place, rootFolder } from './placing.js';
 import { type ConfigProblem, configError } from './problems.js';
 import { type Config, ConfigSchema } from './schema.js';
-import { readSecretFiles } from './secret-files.js';
 import { emptyLayer, type Layer, merged, type Settings } from './settings.js';
-import { type Environment, type FlagValue, IN_CODE, readEnvLayer, readFileLayer, readFlagLayer } from './sources.js';
+import {
+  type Environment,
+  type FlagValue,
+  IN_CODE,
+  readEnvLayer,
+  readFileLayer,
+  readFlagLayer,
+  readSecretFiles,
+} from './sources.js';
 import { isRecord } from './values.js';
 
 export interface ConfigInput {
@@ -46,7 +53,6 @@ export interface LoadedConfig {
 
 const SOURCE_OF_PORTS = 'the ports of the process';
 
-/** A process with one node or several. */
 export interface LoadedProcess {
   /** The nodes, in the order of the roles. */
   readonly nodes: readonly [LoadedConfig, ...LoadedConfig[]];

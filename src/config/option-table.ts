@@ -10,7 +10,6 @@ export const PACKAGE_CONFIG_DIR = fileURLToPath(new URL('../../config/', import.
 /** All options, in the order of the schema. */
 export const OPTIONS: readonly OptionSpec[] = listOptions(ConfigSchema);
 
-/** The variable that names the config file when `--config` does not. */
 export const CONFIG_FILE_ENV = `${ENV_PREFIX}CONFIG`;
 
 export const OPTIONS_BY_PATH = new Map(OPTIONS.map((option) => [option.path, option]));

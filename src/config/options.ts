@@ -69,7 +69,6 @@ export type Camelized<T> = T extends string | number | boolean | undefined
 /** The type of the loaded configuration for a schema. */
 export type Loaded<S extends TSchema> = Camelized<Static<S>>;
 
-/** One option of the schema, found by walking it. */
 export interface OptionSpec {
   /** `api.rate_limit.per_minute` */
   readonly path: string;

@@ -6,9 +6,7 @@ import type { ConfigProblem } from './problems.js';
 import { DATA_ROOT } from './schema.js';
 import { type Layer, merged, type Settings } from './settings.js';
 
-/** The place of a configuration in its process. */
 export interface Place {
-  /** The roles of the process. */
   readonly roles: readonly NodeRole[];
   /** Undefined for the address that the nodes have in common. */
   readonly role: NodeRole | undefined;

@@ -2,7 +2,6 @@
 
 import { TesseraError } from '../lib/errors.js';
 
-/** One thing that is wrong. */
 export interface ConfigProblem {
   /** Path of the option: `api.port`. */
   readonly option: string;

@@ -76,7 +76,6 @@ function comment(line: string): string {
   return line === '' ? '#' : `# ${line}`;
 }
 
-/** A value as TOML writes it. */
 export function tomlValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(tomlValue).join(', ')}]`;
   if (isRecord(value)) {

@@ -15,7 +15,6 @@ export interface Setting {
   readonly isOfRole?: boolean;
 }
 
-/** Settings by the path of the option. */
 export type Settings = Map<string, Setting>;
 
 /** Settings of one source: for every node, and for those of one role. */
@@ -38,7 +37,6 @@ export function merged(layers: readonly Layer[], role?: NodeRole): Settings {
   return settings;
 }
 
-/** Source of a value. */
 export interface Origin {
   readonly source: string;
   readonly rank: number;

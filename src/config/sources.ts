@@ -5,16 +5,15 @@ import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { errorMessage } from '../lib/errors.js';
 import { FAILPOINT_ENV } from '../lib/failpoints.js';
-import { MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-bounded.js';
+import { MAX_SECRET_FILE, MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-bounded.js';
 import { isNodeRole, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { CONFIG_FILE_ENV, OPTIONS, OPTIONS_BY_ENV, OPTIONS_BY_PATH } from './option-table.js';
 import { ENV_PREFIX, type OptionSpec } from './options.js';
 import type { ConfigProblem } from './problems.js';
 import { ConfigSchema } from './schema.js';
-import { FILE_VARIANTS } from './secret-files.js';
 import { addSetting, emptyLayer, type Layer, type Origin, ofRole, type Settings } from './settings.js';
 import { didYouMean } from './suggest.js';
-import { holdsSecret, isRecord, valueFromText } from './values.js';
+import { allowed, holdsSecret, isRecord, problemOf, valueFromText } from './values.js';
 
 const ENV_NAMES = [...OPTIONS_BY_ENV.keys(), CONFIG_FILE_ENV];
 
@@ -41,7 +40,6 @@ export interface FlagValue {
   readonly flag?: string;
 }
 
-/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Options of one role: `role.miner.api.port`. */
@@ -202,4 +200,42 @@ function secretOnCommandLine(option: OptionSpec): string {
   const other = FILE_VARIANTS.find((variant) => variant.option === option.path);
   const advice = other ? `use ${other.file}, the config file` : 'use the config file';
   return `a secret is not taken from the command line, which everyone on the machine can read; ${advice} or ${option.env}`;
+}
+
+/** Options whose value may be in a file that another option names. */
+export const FILE_VARIANTS = [
+  { option: 'network.secret', file: 'network.secret_file' },
+  { option: 'wallet.passphrase', file: 'wallet.passphrase_file' },
+  { option: 'mempool.producer_key', file: 'mempool.producer_key_file' },
+  { option: 'journal.password', file: 'journal.password_file' },
+] as const;
+
+/** Reads the files of `*_file` options. The later source wins; giving both options in one source is an error. */
+export function readSecretFiles(settings: Settings, problems: ConfigProblem[]): void {
+  for (const { option: path, file: filePath } of FILE_VARIANTS) {
+    const named = settings.get(filePath);
+    const direct = settings.get(path);
+    const option = OPTIONS_BY_PATH.get(path);
+    if (named === undefined || option === undefined || (direct !== undefined && direct.rank > named.rank)) continue;
+    if (direct !== undefined && direct.rank === named.rank) {
+      problems.push({ option: filePath, source: named.source, problem: `${path} is given too; keep one of them` });
+      continue;
+    }
+    const file = String(named.value);
+    const source = `file ${file}, named by ${filePath}`;
+    try {
+      const value = readSecret(file, path !== 'wallet.passphrase');
+      const problem = problemOf(option.schema, value);
+      if (problem === undefined) settings.set(path, { value, source, rank: named.rank });
+      else problems.push({ option: path, source, problem: `it must be ${allowed(option.schema)}` });
+    } catch (error) {
+      problems.push({ option: filePath, source: named.source, problem: `cannot be read: ${errorMessage(error)}` });
+    }
+  }
+}
+
+/** Line ends after a secret come from the editor. Spaces around a passphrase may be intended; around a key they are not. */
+function readSecret(file: string, trim: boolean): string {
+  const text = readBoundedText(file, MAX_SECRET_FILE);
+  return trim ? text.trim() : text.replace(/[\r\n]+$/, '');
 }

@@ -73,7 +73,6 @@ function inRange(value: number, minimum = Number.NEGATIVE_INFINITY, maximum = Nu
   return value >= minimum && value <= maximum;
 }
 
-/** True for a TOML table. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
@@ -93,7 +92,6 @@ function describeMisfit(schema: TSchema, value: unknown): string {
   return `${shown} is not allowed; it must be ${allowed(schema)}`;
 }
 
-/** True when the option, or a member of its entries, is a secret. */
 export function holdsSecret(schema: TSchema): boolean {
   if (schema.secret === true) return true;
   if (schema.items !== undefined) return holdsSecret(schema.items);

@@ -86,7 +86,6 @@ function importPublicKey(publicKey: Uint8Array): KeyObject {
   return key;
 }
 
-/** The hash inside of Ed25519. */
 export function sha512(bytes: Uint8Array): Uint8Array {
   return createHash('sha512').update(bytes).digest();
 }

@@ -46,7 +46,6 @@ export function keyPairFromSeed(seed: Uint8Array): KeyPair {
   return { seed: Uint8Array.from(seed), publicKey: publicKeyFromSeed(seed) };
 }
 
-/** A new key pair, made from 32 random bytes. */
 export function generateKeyPair(random: Random): KeyPair {
   return keyPairFromSeed(random.bytes(SEED_LENGTH));
 }

@@ -8,9 +8,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { toHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 
-/** Bytes of a derived key. */
 const KEY_LENGTH = 32;
-/** Bytes of a salt. */
 export const SALT_LENGTH = 32;
 
 export interface ScryptCost {
@@ -18,11 +16,9 @@ export interface ScryptCost {
   readonly n: number;
   /** Block size. Memory in bytes is 128 * n * r. */
   readonly r: number;
-  /** Parallelization. */
   readonly p: number;
 }
 
-/** Parameters of a derived key, as files store them. */
 export const ScryptParameters = Type.Object({
   name: Type.Literal('scrypt'),
   n: Type.Integer(),
@@ -32,7 +28,6 @@ export const ScryptParameters = Type.Object({
 });
 export type ScryptParameters = Static<typeof ScryptParameters>;
 
-/** The parameters of a new key. */
 export function scryptParameters({ n, r, p }: ScryptCost, salt: Uint8Array): ScryptParameters {
   return { name: 'scrypt', n, r, p, salt: toHex(salt) };
 }

@@ -13,7 +13,6 @@ const VERSION_LENGTH = 1;
 const NONCE_LENGTH = 12;
 const TAG_LENGTH = 16;
 
-/** Bytes of a sealing key. */
 export const BOX_KEY_LENGTH = 32;
 /** Bytes that a box adds to its content. */
 export const BOX_OVERHEAD = VERSION_LENGTH + NONCE_LENGTH + TAG_LENGTH;

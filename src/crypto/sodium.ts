@@ -13,7 +13,6 @@ import { EDGE_MESSAGE, EDGE_SIGNATURES } from './edge-signatures.js';
 /** Verifies `signature` (64 bytes) of `publicKey` (32 bytes) over `message`. */
 export type Verify = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
-/** Operations with a 32-byte seed. */
 export interface Signer {
   /** 64 bytes. */
   sign(seed: Uint8Array, message: Uint8Array): Uint8Array;
@@ -21,7 +20,6 @@ export interface Signer {
   publicKeyOf(seed: Uint8Array): Uint8Array;
 }
 
-/** The part of sodium-native that is used. */
 interface Sodium {
   crypto_sign_verify_detached(signature: Buffer, message: Buffer, publicKey: Buffer): boolean;
   crypto_sign_seed_keypair(publicKey: Buffer, secretKey: Buffer, seed: Buffer): void;

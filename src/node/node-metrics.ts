@@ -7,9 +7,8 @@ import type { NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import { programVersion } from '../lib/version.js';
 import { LINE_LEVELS, type NodeLogger } from '../observability/logger.js';
-import { followTotal, type Metrics, type MetricsRegistry } from '../observability/metrics.js';
+import { followTotal, type Metrics, type MetricsRegistry, watchProcess } from '../observability/metrics.js';
 import { MetricsServer } from '../observability/metrics-server.js';
-import { watchProcess } from '../observability/process-metrics.js';
 import { Progress, type ProgressOptions } from '../observability/progress.js';
 import type { TaskName } from './roles/role.js';
 

@@ -154,7 +154,6 @@ export function rolesOf(metric: string): readonly NodeRole[] {
   return own.length === 0 ? NODE_ROLES : own;
 }
 
-/** Names of the metrics of one kind. */
 export type MetricName<K extends Definition['kind']> = {
   [N in keyof Catalogue]: Catalogue[N]['kind'] extends K ? N : never;
 }[keyof Catalogue];

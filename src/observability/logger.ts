@@ -1,9 +1,9 @@
 /** The logger of a node: pino behind the `Logger` seam, JSON lines or readable text on a terminal. Every field passes `redactFields`. */
 
 import { type Logger as Pino, pino } from 'pino';
+import { isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { printable } from '../lib/printable.js';
-import { redactFields } from './redaction.js';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -23,7 +23,6 @@ export interface LoggerModules {
 export const LINE_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LineLevel = (typeof LINE_LEVELS)[number];
 
-/** Takes ready JSON lines of level info. */
 export interface InfoLines {
   /** False while the level leaves them out. */
   readonly enabled: boolean;
@@ -33,7 +32,6 @@ export interface InfoLines {
   write(text: string, count: number): void;
 }
 
-/** Parts that a logger shares with all loggers made of it. */
 interface Shared {
   readonly root: Pino;
   /** All loggers: pino keeps a level for each child, and this list lets one call change them all. */
@@ -51,7 +49,6 @@ export class NodeLogger implements Logger {
   readonly #pino: Pino;
   readonly #component: string | undefined;
   readonly #lines: LineCounts = { debug: 0, info: 0, warn: 0, error: 0 };
-  /** Counts of this logger and of those that it was made of. */
   readonly #counts: readonly LineCounts[];
   /** Info lines for callers that make many and write them together; undefined where lines are made readable for people. */
   readonly infoLines: InfoLines | undefined;
@@ -102,7 +99,6 @@ export class NodeLogger implements Logger {
     return new NodeLogger(this.#shared, inner, component, this.#counts);
   }
 
-  /** Changes the level of this logger and of every child. */
   setLevel(level: LogLevel): void {
     for (const each of this.#shared.all) each.level = level;
   }
@@ -147,7 +143,6 @@ const MAX_TEXT = 10_000;
 /** Members that have a place of their own in the line. */
 const PLACED = new Set(['level', 'time', 'msg', 'node', 'component', 'role']);
 
-/** A target for JSON lines that writes readable ones to `out`. */
 function createPrettyTarget(out: LineTarget, colour: boolean): LineTarget {
   return {
     write(line) {
@@ -183,4 +178,73 @@ function fieldText(value: unknown): string {
       .join('\n')}`;
   }
   return printable(JSON.stringify(value), MAX_TEXT);
+}
+
+const REDACTED = '<redacted>';
+/** Levels of nested objects that are shown. */
+const MAX_DEPTH = 4;
+/** Entries of a list that are shown. */
+const MAX_ENTRIES = 50;
+
+/** Names are compared in lower case without `_` and `-`. A public key is no secret. */
+const SECRET_NAMES = new Set([
+  'passphrase',
+  'oldpassphrase',
+  'newpassphrase',
+  'password',
+  'secret',
+  'secretkey',
+  'privatekey',
+  'masterkey',
+  'seed',
+  'mnemonic',
+  'keypair',
+  'apikey',
+  'xapikey',
+  'authorization',
+  'token',
+  'cookie',
+]);
+
+export function redactFields(fields: object): Record<string, unknown> {
+  return cleanObject(fields, MAX_DEPTH);
+}
+
+function cleanObject(value: object, depth: number): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    result[name] = isSecretName(name) && member !== undefined ? REDACTED : clean(member, depth - 1);
+  }
+  return result;
+}
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAMES.has(name.toLowerCase().replace(/[_-]/g, ''));
+}
+
+function clean(value: unknown, depth: number): unknown {
+  if (typeof value !== 'object' || value === null) return typeof value === 'function' ? '<function>' : value;
+  if (value instanceof Uint8Array) return `<${value.length} bytes>`;
+  if (value instanceof Error) return cleanError(value, depth);
+  if (value instanceof Date || value instanceof URL) return value;
+  if (depth <= 0) return '<…>';
+  if (Array.isArray(value)) return cleanList(value, depth);
+  if (value instanceof Set) return cleanList([...value], depth);
+  if (value instanceof Map) return cleanObject(Object.fromEntries(value), depth);
+  return cleanObject(value, depth);
+}
+
+function cleanList(values: readonly unknown[], depth: number): unknown[] {
+  const shown = values.slice(0, MAX_ENTRIES).map((item) => clean(item, depth - 1));
+  return values.length > MAX_ENTRIES ? [...shown, `<${values.length - MAX_ENTRIES} more>`] : shown;
+}
+
+function cleanError(error: Error, depth: number): Record<string, unknown> {
+  const result: Record<string, unknown> = { type: error.name, message: error.message, stack: error.stack };
+  if (isTesseraError(error)) {
+    result.code = error.code;
+    if (Object.keys(error.details).length > 0 && depth > 0) result.details = cleanObject(error.details, depth);
+  } else if ('code' in error) result.code = error.code;
+  if (error.cause !== undefined && depth > 0) result.cause = clean(error.cause, depth - 1);
+  return result;
 }

@@ -2,6 +2,7 @@
  * The metrics of one node: a registry over the catalogue. Handles of a metric and its labels are cached: making one for each event is slow.
  */
 
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../lib/clock.js';
 import type { NodeRole } from '../lib/roles.js';
@@ -39,7 +40,6 @@ type Handle = CounterHandle & GaugeHandle & HistogramHandle;
 const ignore = (): void => undefined;
 const noHandle: Handle = { inc: ignore, set: ignore, dec: ignore, observe: ignore };
 
-/** The metrics of the catalogue, registered and at zero. */
 export class MetricsRegistry implements Metrics {
   readonly #registry = new Registry();
   readonly #families = new Map<string, (labels: readonly string[]) => Partial<Handle>>();
@@ -70,7 +70,6 @@ export class MetricsRegistry implements Metrics {
     return () => this.#updates.delete(update);
   }
 
-  /** The page in Prometheus' text format. */
   async render(): Promise<{ readonly contentType: string; readonly body: string }> {
     await Promise.all([...this.#updates].map((update) => update()));
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
@@ -140,5 +139,50 @@ export function followTotal(counter: CounterHandle): (total: number) => void {
   return (total) => {
     counter.inc(total - last);
     last = total;
+  };
+}
+
+const RESOLUTION_MS = 10;
+const NANOSECONDS = 1e9;
+const MICROSECONDS = 1e6;
+
+/** Feeds the process metrics at each scrape until the returned function is called. */
+export function watchProcess(metrics: Metrics): () => void {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  let lastCpu = { user: 0, system: 0 };
+  let lastUtilization = performance.eventLoopUtilization();
+  metrics.gauge('tessera_process_start_time_seconds').set(performance.timeOrigin / 1_000);
+
+  const remove = metrics.beforeScrape(() => {
+    const memory = process.memoryUsage();
+    for (const kind of ['rss', 'heapUsed', 'heapTotal', 'external'] as const) {
+      metrics.gauge('tessera_process_memory_bytes', kind).set(memory[kind]);
+    }
+    const cpu = process.cpuUsage();
+    for (const mode of ['user', 'system'] as const) {
+      metrics.counter('tessera_process_cpu_seconds_total', mode).inc((cpu[mode] - lastCpu[mode]) / MICROSECONDS);
+    }
+    lastCpu = cpu;
+    for (const [quantile, percent] of [
+      ['0.5', 50],
+      ['0.99', 99],
+      ['1', 100],
+    ] as const) {
+      // The histogram counts the timer's own period too; what is beyond it is the delay.
+      const late = Math.max(0, delay.percentile(percent) / NANOSECONDS - RESOLUTION_MS / 1_000);
+      metrics.gauge('tessera_event_loop_delay_seconds', quantile).set(late);
+    }
+    delay.reset();
+    const utilization = performance.eventLoopUtilization();
+    metrics
+      .gauge('tessera_event_loop_utilization')
+      .set(performance.eventLoopUtilization(utilization, lastUtilization).utilization);
+    lastUtilization = utilization;
+  });
+
+  return () => {
+    remove();
+    delay.disable();
   };
 }

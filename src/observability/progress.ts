@@ -5,7 +5,6 @@ import type { Clock } from '../lib/clock.js';
 /** Milliseconds between two drawings of the bar, and between two lines. */
 const TERMINAL_MS = 100;
 const LINE_MS = 5_000;
-/** Cells of the bar. */
 const BAR_WIDTH = 24;
 const CLEAR_LINE = '\r\u001b[K';
 

@@ -8,12 +8,10 @@ import { TesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
 import { pause } from '../lib/pause.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
-import { type ExactPlaces, withBigints } from './exact.js';
 
 /** Milliseconds in which a request is repeated. */
 const RETRY_FOR = 30_000;
 
-/** Facts about an operation that the client knows. */
 export interface OperationRow {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
@@ -64,7 +62,6 @@ export interface CallOptions {
 /** Members by name, or a body in the chain's own encoding. */
 export type CallArguments = Readonly<Record<string, unknown>> | Uint8Array;
 
-/** A node to ask. */
 export interface NodePlace {
   readonly url: string;
   readonly apiKey: string | undefined;
@@ -77,7 +74,6 @@ const GET_OPENAPI: OperationRow = {
   reads: true,
 };
 
-/** Sends the requests of a client. */
 export class NodeCalls {
   readonly fetch: Fetch;
   readonly #options: ClientOptions;
@@ -211,4 +207,21 @@ export function addressOf(base: string, path: string, query: CallArguments = {})
     }
   }
   return url;
+}
+/** Places of exact integers: here, or in members; `*` is every other member or element. */
+type ExactPlaces = 1 | { readonly [member: string]: ExactPlaces };
+
+/** The value with bigints in these places. It is changed, not copied. */
+export function withBigints(value: unknown, places: ExactPlaces | undefined): unknown {
+  if (places === undefined) return value;
+  if (places === 1) return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  const members = value as Record<string, unknown>;
+  for (const [name, member] of Object.entries(members)) {
+    // Names may come from strangers; such a member would replace the prototype.
+    if (name === '__proto__') continue;
+    const below = Object.hasOwn(places, name) ? places[name] : places['*'];
+    if (below !== undefined) members[name] = withBigints(member, below);
+  }
+  return value;
 }

@@ -8,8 +8,14 @@ import { TesseraError } from '../lib/errors.js';
 import { parseExactJson } from '../lib/json.js';
 import { pause } from '../lib/pause.js';
 import { type NodeRole, rolesWithTopics } from '../lib/roles.js';
-import { addressOf, type CallArguments, type CallOptions, type ClientOptions, NodeCalls } from './calls.js';
-import { withBigints } from './exact.js';
+import {
+  addressOf,
+  type CallArguments,
+  type CallOptions,
+  type ClientOptions,
+  NodeCalls,
+  withBigints,
+} from './calls.js';
 import { EVENT_SHAPES, type NodeEvent, type Operations, TABLE } from './generated/operations.js';
 
 export { UnknownOutcome } from '../client/repeat.js';

@@ -3,7 +3,7 @@
 import { transactionHash } from '../chain/hash.js';
 import { encodeTransactions } from '../chain/transaction-lists.js';
 import type { Transaction } from '../chain/types.js';
-import { submit } from '../client/submit.js';
+import { submit } from '../client/repeat.js';
 import { systemClock } from '../lib/clock.js';
 import { isTesseraError } from '../lib/errors.js';
 import { pause } from '../lib/pause.js';

@@ -35,7 +35,6 @@ export interface BlockSourceModules {
   readonly check: (told: ToldBlock) => void;
 }
 
-/** Blocks to read, both ends included. */
 export interface BlockRange {
   readonly from: number;
   readonly to: number;

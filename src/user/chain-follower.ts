@@ -17,11 +17,10 @@ import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { Evidence, type Finding, findPaid, type TransactionStatus } from './evidence.js';
+import { Evidence, type Finding, fetchStatuses, findPaid, type TransactionStatus } from './evidence.js';
 import { MempoolChoice, type MempoolChoiceOptions } from './mempool-choice.js';
 import type { MissedBlocks } from './missed-blocks.js';
 import type { OutputProofs } from './output-proofs.js';
-import { fetchStatuses } from './statuses.js';
 import { refreshAddresses } from './utxo-pages.js';
 
 /** Time limit for an answer about statuses, in ms. */
@@ -57,9 +56,7 @@ export class ChainFollower {
   readonly #modules: ChainFollowerModules;
   readonly #choice: MempoolChoice;
   readonly #stopping = new AbortController();
-  /** Serializes all changes of the wallet that come from the chain. */
   readonly #steps = new Mutex();
-  /** Blocks are decoded in the order in which they came. */
   readonly #reading = new Mutex();
   readonly #slices: TimeSlices;
   readonly #waitingBlocks: ToldBlock[] = [];
@@ -78,7 +75,6 @@ export class ChainFollower {
   readonly ready = new SignalSource<Link>((error) => this.#listenerFailed(error));
   readonly blockMined = new SignalSource<MinedBlock>((error) => this.#listenerFailed(error));
 
-  /** Registers its message handler at once. */
   constructor(options: MempoolChoiceOptions, modules: ChainFollowerModules) {
     this.#modules = modules;
     this.#choice = new MempoolChoice(options, modules);

@@ -5,7 +5,8 @@
 
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut, Utxo } from '../chain/types.js';
-import type { MessageBody } from '../peers/messages.js';
+import { TesseraError } from '../lib/errors.js';
+import { MAX_LIST, type MessageBody } from '../peers/messages.js';
 import type { Link, RequestOptions } from '../peers/network.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 
@@ -159,4 +160,24 @@ export async function findPaid(
     }
   }
   return found;
+}
+
+/** Statuses by hash; those of which the node knows nothing are not there. */
+export async function fetchStatuses(
+  link: Link,
+  wanted: readonly string[],
+  options: RequestOptions,
+): Promise<ReadonlyMap<string, TransactionStatus>> {
+  const found = new Map<string, TransactionStatus>();
+  for (let at = 0; at < wanted.length; at += MAX_LIST) {
+    const hashes = wanted.slice(at, at + MAX_LIST);
+    const answer = await link.request('statuses.get', { hashes }, options);
+    if (answer.type !== 'statuses') throw unexpected(link, answer.type);
+    for (const status of (answer.body as MessageBody<'statuses'>).statuses) found.set(status.hash, status);
+  }
+  return found;
+}
+
+export function unexpected(link: Link, type: string): TesseraError {
+  return new TesseraError('protocol_violation', `${link.address} answered ${type}, which was not asked for`);
 }

@@ -14,9 +14,8 @@ import type { Logger } from '../lib/logger.js';
 import { SignalSource } from '../lib/signal.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
-import { unexpected } from './statuses.js';
+import { unexpected } from './evidence.js';
 
-/** Time limit for the certificate of a mempool node, in ms. */
 const REQUEST_TIMEOUT = 30_000;
 /** Time limit for finding out which configured address a link belongs to, in ms. */
 const IDENTIFY_TIMEOUT = 5_000;
@@ -79,7 +78,6 @@ export class MempoolChoice {
     for (const remove of this.#unsubscribe.splice(0)) remove();
   }
 
-  /** The link that the wallet follows. */
   get current(): Link | undefined {
     return this.#current;
   }
@@ -152,7 +150,6 @@ export class MempoolChoice {
     this.#nextLook = this.#modules.clock.after(LOOK_MS, () => this.#look());
   }
 
-  /** One look at a time. */
   #look(): void {
     if (this.#looking !== undefined || this.#stopping.signal.aborted) return;
     this.#nextLook?.cancel();

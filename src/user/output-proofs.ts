@@ -3,12 +3,14 @@
  * disproved costs the node its link.
  */
 
-import { outPointKey } from '../chain/transaction.js';
+import { withFixedHash } from '../chain/assets.js';
+import { transactionHash } from '../chain/hash.js';
+import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import { encodeUtxos } from '../chain/transaction-lists.js';
-import type { Utxo } from '../chain/types.js';
+import type { Asset, FullBlock, OutPoint, TxOut, Utxo } from '../chain/types.js';
 import { toHex } from '../lib/bytes.js';
 import type { Clock, Timer } from '../lib/clock.js';
-import { errorMessage } from '../lib/errors.js';
+import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { RecentMap } from '../lib/recent-map.js';
 import { type Signal, SignalSource } from '../lib/signal.js';
@@ -17,8 +19,7 @@ import type { Link, PeerNetwork } from '../peers/network.js';
 import type { ProvenOutput } from '../wallet/block-intake.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { BlockSource, type BlockSourceOptions } from './block-source.js';
-import { OutputScan } from './output-scan.js';
-import { fetchStatuses } from './statuses.js';
+import { fetchStatuses } from './evidence.js';
 
 /** Outputs that are looked for at once; a later refresh names the others again. */
 const MAX_CLAIMS = 100_000;
@@ -29,7 +30,6 @@ const OUTPUTS_PER_STEP = 500;
 /** Milliseconds until an attempt that failed is repeated. */
 const RETRY_AFTER = 2_000;
 const REQUEST_TIMEOUT = 30_000;
-/** Pattern of a hash in messages between nodes. */
 const ASKABLE = /^[\x21-\x7e]{1,128}$/;
 
 interface Claim {
@@ -90,7 +90,6 @@ export class OutputProofs {
     this.wake();
   }
 
-  /** Wakes the proofs; to be called after each block, too. */
   wake(): void {
     if (this.#running !== undefined || this.#claims.size === 0 || this.#stopping.signal.aborted) return;
     this.#retry?.cancel();
@@ -122,7 +121,6 @@ export class OutputProofs {
     }
   }
 
-  /** Drops outputs that wait in a pool: they will come with their block. */
   async #dropWaiting(): Promise<void> {
     const byLink = new Map<Link, Set<string>>();
     for (const { utxo, link, isNowhere } of this.#claims.values()) {
@@ -241,4 +239,79 @@ function textOf(utxo: Utxo): string {
 
 function outputs(count: number): string {
   return count === 1 ? '1 output' : `${count} outputs`;
+}
+
+interface Wanted {
+  readonly named: Utxo;
+  /** Output as its block has it. */
+  proven?: ProvenOutput;
+  /** Height of the block that has spent it. */
+  spentAt?: number;
+  /** A block has it with another content. */
+  isOther?: true;
+}
+
+/** Result for an output that was named: what blocks say of it. */
+type ScanResult =
+  | { readonly kind: 'unspent'; readonly output: ProvenOutput }
+  | { readonly kind: 'spent'; readonly height: number }
+  | { readonly kind: 'other' | 'nowhere' };
+
+class OutputScan {
+  readonly #wanted = new Map<string, Wanted>();
+  readonly #makers = new Set<string>();
+
+  constructor(utxos: Iterable<Utxo>) {
+    for (const utxo of utxos) {
+      this.#wanted.set(outPointKey(utxo[0]), { named: utxo });
+      this.#makers.add(utxo[0].tHash);
+    }
+  }
+
+  /** Throws `protocol_violation` when a transaction that matters is not the one that the block lists. */
+  take({ block, transactions, miningTransaction }: FullBlock): void {
+    const height = Number(block.header.bNum);
+    const place = { height, time: Number(block.header.timestamp) };
+    const reward = block.header.miningTxHash;
+    const all = [...transactions, miningTransaction];
+    for (const [i, hash] of [...block.transactions, reward].entries()) {
+      const transaction = all[i];
+      if (transaction === undefined) continue;
+      const spent = spentOutPoints(transaction).flatMap((outPoint) => this.#wanted.get(outPointKey(outPoint)) ?? []);
+      if (spent.length === 0 && !this.#makers.has(hash)) continue;
+      // What block 0 has is compared with the genesis file, for its names are free texts.
+      if (height > 0 && transactionHash(transaction) !== hash)
+        throw new TesseraError('protocol_violation', `block ${height} has another transaction as ${hash}`);
+      for (const one of spent) one.spentAt = height;
+      if (this.#makers.has(hash)) this.#noteMade({ hash, transaction, isReward: hash === reward, place });
+    }
+  }
+
+  find(key: string): ScanResult {
+    const { proven, spentAt, isOther } = this.#wanted.get(key) ?? {};
+    if (isOther === true) return { kind: 'other' };
+    if (proven === undefined) return { kind: 'nowhere' };
+    return spentAt === undefined ? { kind: 'unspent', output: proven } : { kind: 'spent', height: spentAt };
+  }
+
+  #noteMade(made: ProvenOutput['made']): void {
+    for (const { outPoint, txOut } of createdOutPoints(made.transaction, made.hash)) {
+      const wanted = this.#wanted.get(outPointKey(outPoint));
+      if (wanted === undefined) continue;
+      if (isSame(outPoint, wanted.named[1], txOut)) wanted.proven = { utxo: [outPoint, txOut], made };
+      else wanted.isOther = true;
+    }
+  }
+}
+
+function isSame(outPoint: OutPoint, a: TxOut, b: TxOut): boolean {
+  const [x, y] = [withFixedHash(a.value, outPoint), withFixedHash(b.value, outPoint)];
+  const idOf = (asset: Asset): string | null => (asset.kind === 'token' ? null : asset.genesisHash);
+  return (
+    a.scriptPublicKey === b.scriptPublicKey &&
+    a.locktime === b.locktime &&
+    x.kind === y.kind &&
+    x.amount === y.amount &&
+    idOf(x) === idOf(y)
+  );
 }

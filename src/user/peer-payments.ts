@@ -45,13 +45,11 @@ export interface PeerPaymentModules {
   readonly logger: Logger;
 }
 
-/** A payment to this wallet, as announced by the payer. */
 export interface AnnouncedPayment {
   readonly hash: string;
   readonly peer: string;
 }
 
-/** A payment to the peer at `address`. */
 interface PeerOrder {
   readonly address: string;
   readonly amount: bigint;
@@ -76,7 +74,6 @@ export class PeerPayments {
   readonly #waiting: Waiting = { timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
   readonly announced: SignalSource<AnnouncedPayment>;
 
-  /** Registers its message handlers at once. */
   constructor(options: PeerPaymentOptions, modules: PeerPaymentModules) {
     const { network, clock, logger } = modules;
     this.#lines = new FewLines(logger, clock);

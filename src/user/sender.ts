@@ -15,9 +15,7 @@ import type { MessageBody } from '../peers/messages.js';
 import type { Link } from '../peers/network.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { type Exposed, Exposure } from './exposure.js';
 
-/** Maximum number of pending submissions. */
 const PARALLEL = 32;
 /** Time limit for an answer of the mempool node, in ms. */
 const ANSWER_TIMEOUT = 15_000;
@@ -69,7 +67,6 @@ interface Retry {
 export class Sender {
   readonly #modules: SenderModules;
   readonly #exposure: Exposure;
-  /** Hashes that are not sent for now. */
   readonly #withheld = new Set<string>();
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
@@ -106,7 +103,6 @@ export class Sender {
     await Promise.all(this.#running);
   }
 
-  /** Sends everything that is queued at once, when there is a new link. */
   wake(): void {
     const link = this.#modules.link();
     if (link !== undefined) this.#signalOf(link);
@@ -141,7 +137,6 @@ export class Sender {
     this.#pump();
   }
 
-  /** Exposure of a queued transaction to mempool nodes. */
   exposureOf(hash: string): Exposed {
     return this.#exposure.of(hash);
   }
@@ -265,4 +260,68 @@ function verdictOf(code: string, detail: string): Verdict {
   if (FINAL_REFUSALS.has(code)) return { kind: 'refused', reason };
   if (code === TOO_DEEP) return { kind: 'deep', reason };
   return { kind: CONTESTED.has(code) ? 'contested' : 'again', reason, isUnreachable: code === 'mempool_unreachable' };
+}
+
+/** Milliseconds in which a mempool node may still be working on what it has not answered. */
+const STILL_WORKING = 60_000;
+
+/** `fresh`: nobody was given it. `refused`: not admitted, and every attempt was answered. `out`: a mempool node may have it. */
+type Exposed = 'fresh' | 'refused' | 'out';
+
+interface Attempts {
+  exposed: Exclude<Exposed, 'fresh'>;
+  underWay: number;
+  /** Time when the last attempt ended without an answer, by the clock of intervals. */
+  lostAt: number;
+}
+
+export class Exposure {
+  readonly #clock: Clock;
+  readonly #attempts = new Map<string, Attempts>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of(hash: string): Exposed {
+    const attempts = this.#attempts.get(hash);
+    if (attempts === undefined) return 'fresh';
+    return attempts.underWay > 0 ? 'out' : attempts.exposed;
+  }
+
+  isUnderWay(hash: string): boolean {
+    return (this.#attempts.get(hash)?.underWay ?? 0) > 0;
+  }
+
+  /** Notes one that was queued before this run, and may have been sent just before that ended. */
+  unknown(hash: string): void {
+    this.#of(hash).lostAt = this.#clock.monotonic();
+  }
+
+  begin(hash: string): void {
+    this.#of(hash).underWay += 1;
+  }
+
+  /** `isRefused`: the answer was that it is not admitted. */
+  end(hash: string, isRefused: boolean): void {
+    const attempts = this.#attempts.get(hash);
+    // The payment was settled while the answer was on its way.
+    if (attempts === undefined) return;
+    attempts.underWay -= 1;
+    const now = this.#clock.monotonic();
+    if (!isRefused) attempts.lostAt = now;
+    attempts.exposed = isRefused && now - attempts.lostAt > STILL_WORKING ? 'refused' : 'out';
+  }
+
+  forget(hash: string): void {
+    this.#attempts.delete(hash);
+  }
+
+  #of(hash: string): Attempts {
+    const known = this.#attempts.get(hash);
+    if (known !== undefined) return known;
+    const attempts: Attempts = { exposed: 'out', underWay: 0, lostAt: Number.NEGATIVE_INFINITY };
+    this.#attempts.set(hash, attempts);
+    return attempts;
+  }
 }

@@ -54,7 +54,6 @@ export interface TradeInfo {
   readonly state: TradeState;
   /** Why it ended without success; else empty. */
   readonly reason: string;
-  /** Assets that this wallet gives and gets. */
   readonly give: Asset;
   readonly get: Asset;
   /** Metadata from the creation of the items that the maker gives, proven by their name. */
@@ -68,7 +67,6 @@ export interface TradeInfo {
   /** Address where this wallet is paid, and the other one; null as long as there is none. */
   readonly address: string | null;
   readonly counterparty: string | null;
-  /** Hash of the own half. */
   readonly half: string | null;
   readonly offer: DocumentJson;
   readonly acceptance: DocumentJson | null;
@@ -86,7 +84,6 @@ export interface UserService {
   requestDonation(peer: string, options?: DonationOptions): Promise<void>;
   /** The last donations that were asked for, newest first. */
   donationRequests(limit: number): readonly DonationRequest[];
-  /** Builds, signs and queues an item creation; resolves when it is durable. */
   createItem(request: ItemRequest): Promise<{ readonly txHash: string }>;
   /**
    * Offers a trade: what it gives is kept aside. Throws `wrong_passphrase` first, then `insufficient_funds`, `payment_refused`,

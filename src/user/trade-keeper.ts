@@ -56,7 +56,6 @@ export class TradeKeeper {
   #timer: Timer | undefined;
   #unsubscribe: (() => void) | undefined;
 
-  /** Registers its message handlers at once. */
   constructor(modules: TradeKeeperModules) {
     this.#modules = modules;
     this.#lines = new FewLines(modules.logger, modules.clock);
@@ -73,7 +72,6 @@ export class TradeKeeper {
     this.#schedule(0);
   }
 
-  /** Resolves when nothing is under way. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#unsubscribe?.();
@@ -101,7 +99,6 @@ export class TradeKeeper {
     });
   }
 
-  /** Looks once; never rejects. */
   async #look(): Promise<void> {
     try {
       await this.#looking.run(() => this.#lookOnce());

@@ -37,7 +37,6 @@ export interface UtxoPagesModules {
   readonly onUnproven?: ((utxos: readonly Utxo[], height: number) => void) | undefined;
   /** Called with the number of completed addresses. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
-  /** Called with every page. */
   readonly onPage: (utxos: readonly Utxo[]) => void;
 }
 
@@ -98,11 +97,9 @@ interface PageOf {
   readonly utxos: readonly Utxo[];
 }
 
-/** Reads the pages of some addresses one after the other. */
 class PageReader {
   readonly #link: Link;
   readonly #modules: UtxoPagesModules;
-  /** The addresses that are left. */
   #addresses: readonly string[];
   #outputs = 0;
   #restarts = 0;

@@ -24,7 +24,6 @@ import { ACCOUNTS, type Account, type KeyPlace } from './keys/derived-keys.js';
 import { isEntropy, type WalletWords } from './keys/words.js';
 import { type KeyPairRecord, LABEL_KINDS, type Label } from './service.js';
 
-/** Version of the file. */
 const FORMAT = 1;
 const KIND = 'tessera-wallet-backup';
 /** Characters: some hundred thousand imported keys. */
@@ -81,7 +80,6 @@ interface BackupOptions {
   readonly scryptCost?: ScryptCost | undefined;
 }
 
-/** The text of the file. */
 export async function sealBackup(backup: WalletBackup, options: BackupOptions, random: Random): Promise<string> {
   const salt = random.bytes(SALT_LENGTH);
   const kdf = scryptParameters(options.scryptCost ?? DEFAULT_SCRYPT_COST, salt);

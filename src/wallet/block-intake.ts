@@ -45,7 +45,6 @@ export interface ProvenOutput {
 /** Records of past blocks that wait to be written with those of later ones. */
 const MAX_WAITING_RECORDS = 1_000;
 
-/** Options of checking blocks; see `WalletOptions`. */
 export type BlockIntakeOptions = Pick<WalletOptions, 'activationHeight' | 'producers' | 'genesis'>;
 
 export interface BlockIntakeModules {
@@ -67,7 +66,6 @@ export class BlockIntake {
   readonly #doubleSigning: DoubleSigning;
   /** Concerns of blocks that were checked. */
   readonly #concerns = new WeakMap<ToldBlock, Concern>();
-  /** Blocks are taken in one after the other. */
   readonly #applying = new Mutex();
 
   constructor(options: BlockIntakeOptions, modules: BlockIntakeModules) {
@@ -180,7 +178,6 @@ export class BlockIntake {
     return typeof (await this.#modules.history.byHash([hash])).get(hash)?.height === 'number';
   }
 
-  /** All addresses were refreshed as of this block. */
   async advanceTo(point: ChainPoint): Promise<void> {
     const { coins, merges, meta, settlement, writes } = this.#modules;
     const { height, hash } = point;

@@ -28,7 +28,6 @@ export interface CoverageModules {
   readonly clock: Clock;
 }
 
-/** See `WalletOptions`. */
 export type CoverageOptions = Pick<WalletOptions, 'networkName' | 'scryptCost'>;
 
 export class Coverage {

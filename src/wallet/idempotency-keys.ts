@@ -25,7 +25,6 @@ const DROPPED_AT_ONCE = 1_000;
 /** Callers of the API share their idempotency keys: a key outlives the API key with which it came. */
 export const CALLERS = 'api';
 
-/** A request that may be repeated. */
 export interface KeyedRequest {
   /** Owner of the key: callers of the API, or another node. Two scopes share no keys. */
   readonly scope: string;
@@ -134,7 +133,6 @@ export class IdempotencyKeys {
     return (await this.#find(idOf(keyed)))?.name;
   }
 
-  /** Resolves when nothing is being dropped any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#dropping;

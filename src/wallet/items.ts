@@ -46,7 +46,6 @@ export class Items {
     }));
   }
 
-  /** The transaction that created a class of items, when it is known. */
   async creationOf(genesisHash: string): Promise<Transaction | undefined> {
     return (await this.#creationsOf([genesisHash])).get(genesisHash);
   }
@@ -96,7 +95,6 @@ function readCreation(record: Uint8Array): Transaction {
   return decodeRecord('item creation', record, (from) => decodeTransaction(from.rest()), 'wallet_unreadable');
 }
 
-/** The metadata that a creation states. */
 export function metadataOf(creation: Transaction | undefined): string | null {
   const value = creation?.outputs[0]?.value;
   return value?.kind === 'item' ? value.metadata : null;

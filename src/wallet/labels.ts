@@ -15,7 +15,6 @@ const MAX_NAME = 128;
 
 export class Labels {
   readonly #writes: WriteBuffer;
-  /** Texts by kind and name, as in the key. */
   readonly #texts = new Map<string, string>();
 
   private constructor(writes: WriteBuffer) {

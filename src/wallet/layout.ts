@@ -24,7 +24,6 @@
 import { prefixKey, readU64, textKey, u64Key } from '../db/keys.js';
 import { asBuffer } from '../lib/bytes.js';
 
-/** Version of this key map and of the records behind the keys. */
 export const STORE_FORMAT = 1;
 
 export const PREFIX = {

@@ -65,7 +65,6 @@ export class MetaStore {
     };
   }
 
-  /** Changes members and stages the record. */
   update(change: MetaChange): void {
     this.#current = { ...this.#current, ...change } as Meta;
     this.#writes.put(META_KEY, utf8(JSON.stringify(this.#current)));

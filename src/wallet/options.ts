@@ -12,7 +12,6 @@ import type { Random } from '../lib/random.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { WalletWords } from './keys/words.js';
 
-/** Start of a new wallet. */
 export interface NewWallet {
   /** Words of the wallet; random ones otherwise. */
   readonly words?: WalletWords | undefined;
@@ -23,7 +22,6 @@ export interface NewWallet {
 }
 
 export interface WalletOptions extends NewWallet {
-  /** Path of the keystore file. */
   readonly keystoreFile: string;
   /** Stands in its backup files; empty in tests. */
   readonly networkName?: string;

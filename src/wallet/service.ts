@@ -24,11 +24,9 @@ export const TRADE_STATES = [
 ] as const;
 export type TradeState = (typeof TRADE_STATES)[number];
 
-/** Items of one class that the wallet holds. */
 export interface WalletItem {
   readonly genesisHash: string;
   readonly amount: bigint;
-  /** Part of `amount` that can be spent now. */
   readonly available: bigint;
   /** Metadata from their creation; null when it says nothing, or the wallet has not seen it. */
   readonly metadata: string | null;
@@ -87,7 +85,6 @@ export interface WalletMovement {
   readonly peer: string | null;
   /** Milliseconds since the Unix epoch; null when that was not written down. */
   readonly seenAt: number | null;
-  /** Height of its block, if the wallet has seen it. */
   readonly height: number | null;
   /** Time of its block, in Unix seconds. */
   readonly time: number | null;
@@ -138,7 +135,6 @@ export interface MovementPage {
   readonly next: number | null;
 }
 
-/** A transaction of this wallet and what became of it. */
 export interface OwnPayment {
   readonly hash: string;
   readonly kind: PaymentKind;
@@ -170,7 +166,6 @@ export type DonationOutcome = (typeof DONATION_OUTCOMES)[number];
 export interface DonationRequest {
   /** Number in the order in which they ended. */
   readonly number: number;
-  /** `host:port`. */
   readonly peer: string;
   /** Time when that was known, in milliseconds since the Unix epoch. */
   readonly askedAt: number;
@@ -179,7 +174,6 @@ export interface DonationRequest {
   readonly reason: string;
 }
 
-/** Kinds of labelled things: an address, or a transaction by its hash. */
 export const LABEL_KINDS = ['address', 'transaction'] as const;
 export type LabelKind = (typeof LABEL_KINDS)[number];
 
@@ -205,7 +199,6 @@ export interface PassphraseCaller {
   readonly address: string;
 }
 
-/** The parts of a wallet that the API uses. */
 export interface WalletService {
   /** `spent` wins over `page`; without both, everything unspent. Pages hold 25 outpoints (decision V12). */
   info(options: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo>;
@@ -224,7 +217,6 @@ export interface WalletService {
     changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void>;
   };
   readonly items: {
-    /** Every class of items that it holds, by genesis hash. */
     list(): Promise<readonly WalletItem[]>;
   };
   readonly history: {
@@ -232,7 +224,6 @@ export interface WalletService {
     outgoing(limit?: number): Promise<readonly (readonly [hash: string, transaction: Transaction])[]>;
     /** Own payments with their states, oldest first; the most recent 10,000, or `limit`. */
     payments(limit?: number): Promise<readonly OwnPayment[]>;
-    /** A page of the history. */
     movements(query: MovementQuery): Promise<MovementPage>;
   };
   /** Names that the owner gives to addresses and transactions. */

@@ -5,53 +5,45 @@
  */
 
 import { existsSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { addressOf } from '../chain/address.js';
 import { tokenAsset } from '../chain/assets.js';
 import { txOut } from '../chain/builders.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
+import { inPieces, type Pieces } from '../lib/pieces.js';
 import { noMetrics } from '../observability/metrics.js';
+import type { Coin } from './coins/coin.js';
 import type { CoinStore } from './coins/coin-store.js';
-import { type WalletInfoOptions, walletInfo } from './coins/wallet-info.js';
 import type { History } from './history/history.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { MetaStore } from './meta.js';
 import type { NewWallet, WalletModules, WalletOptions } from './options.js';
 import { openParts, type Parts } from './parts.js';
-import type { KeyPairRecord, WalletInfo, WalletService } from './service.js';
+import type { KeyPairRecord, WalletInfo, WalletOutpoint, WalletService } from './service.js';
 import type { WriteBuffer } from './write-buffer.js';
 
 /** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */
 export type Refresher = (addresses: readonly string[]) => Promise<void>;
 
 export class Wallet implements WalletService {
-  /** Checks the passphrase, and changes it. */
   readonly keystore: Parts['keystore'];
-  /** Own addresses and their keys. */
   readonly keys: Parts['keys'];
   readonly coins: Parts['coins'];
   /** Intake of the chain: blocks, and what refreshes bring. */
   readonly chain: Parts['chain'];
-  /** Makes own transactions. */
   readonly payments: Parts['payments'];
-  /** Own transactions that no block has yet. */
   readonly outgoing: Parts['outgoing'];
-  /** Settlement of own transactions. */
   readonly settlement: Parts['settlement'];
   /** Own transactions and movements, as their owner reads them. */
   readonly history: Parts['history'];
-  /** Joins coins. */
   readonly merges: Parts['merges'];
   /** Coverage by the words, and the backup file. */
   readonly coverage: Parts['coverage'];
-  /** Idempotency keys: what was done for requests that may be repeated. */
   readonly idempotencyKeys: Parts['idempotencyKeys'];
   readonly items: Parts['items'];
   readonly labels: Parts['labels'];
-  /** Trades with other wallets. */
   readonly trades: Parts['trades'];
-  /** Addresses that other nodes are told of. */
   readonly peerAddresses: Parts['peerAddresses'];
-  /** Whom this wallet has asked for donations. */
   readonly donationRequests: Parts['donationRequests'];
   readonly #writes: Parts['writes'];
   readonly #movements: Parts['movements'];
@@ -89,7 +81,6 @@ export class Wallet implements WalletService {
     return wallet;
   }
 
-  /** See `WalletService`. */
   info(options: WalletInfoOptions): Promise<WalletInfo> {
     return walletInfo(this.coins, options);
   }
@@ -103,13 +94,11 @@ export class Wallet implements WalletService {
     return address;
   }
 
-  /** All pairs, with their secrets. */
   async exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
     this.#writes.checkOpen();
     return this.keys.exportPairs();
   }
 
-  /** See `WalletService`. */
   async importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]> {
     const writes = this.#writes;
     writes.checkRoom();
@@ -125,7 +114,6 @@ export class Wallet implements WalletService {
     return imported;
   }
 
-  /** See `WalletService`. */
   async refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void> {
     this.#writes.checkOpen();
     const wanted = 'all' in target ? this.keys.watched() : target.addresses;
@@ -200,4 +188,35 @@ async function loadSeeds(modules: SeedsModules, options: FirstStart): Promise<vo
     ...(isMade && areWordsNew && pairs.size === 0 && { bornAt: Math.floor(now / MS_PER_SECOND) }),
   });
   await writes.flush();
+}
+
+/** Coins of one piece: about a millisecond. */
+const PIECE_COINS = 1_024;
+
+/** `spent` wins over `page`; without both, everything unspent (decision V12). */
+interface WalletInfoOptions {
+  readonly page?: number;
+  readonly spent?: boolean;
+}
+
+async function walletInfo(coins: CoinStore, { page, spent }: WalletInfoOptions): Promise<WalletInfo> {
+  const list = spent === true ? await coins.spent() : coins.unspent(page);
+  const { running, available, locked } = coins.totals();
+  const items = coins.items();
+  const addresses = await inPieces(groupByAddress(list), () => nextTurn());
+  return { addresses, running, available, locked, items };
+}
+
+/** The coins of a list by owning address. */
+export function* groupByAddress(
+  list: readonly Pick<Coin, 'address' | 'outPoint' | 'value'>[],
+): Pieces<Map<string, WalletOutpoint[]>> {
+  const groups = new Map<string, WalletOutpoint[]>();
+  for (const [i, { address, outPoint, value }] of list.entries()) {
+    if (i > 0 && i % PIECE_COINS === 0) yield;
+    const group = groups.get(address);
+    if (group) group.push({ outPoint, value });
+    else groups.set(address, [{ outPoint, value }]);
+  }
+  return groups;
 }

@@ -53,7 +53,6 @@ export class WriteBuffer {
     }
   }
 
-  /** Records that wait to be written. */
   get size(): number {
     return this.#staged.size;
   }

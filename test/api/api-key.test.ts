@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApiKeys, loadOrCreateApiKey } from '../../src/api/http/api-key.js';
 import type { Operation } from '../../src/api/operation.js';
 import { OPERATIONS } from '../../src/api/operations.js';
-import { API_PERMISSIONS, type ApiPermission } from '../../src/config/api-permissions.js';
+import { API_PERMISSIONS, type ApiPermission } from '../../src/config/api-keys.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { API_KEY, openApp, send } from '../support/api/app.js';

@@ -6,7 +6,7 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import type { Holding, MempoolService } from '../../src/mempool/service.js';
 import type { StoredEntry } from '../../src/storage/service.js';
-import { groupByAddress } from '../../src/wallet/coins/wallet-info.js';
+import { groupByAddress } from '../../src/wallet/wallet.js';
 import { openApp, send } from '../support/api/app.js';
 import {
   ADDRESS,

@@ -1,8 +1,7 @@
 /** Sending transactions: what is made of answers that do not come, and of refusals after them. */
 
 import { describe, expect, it } from 'vitest';
-import { UnknownOutcome } from '../../src/client/repeat.js';
-import { submit } from '../../src/client/submit.js';
+import { submit, UnknownOutcome } from '../../src/client/repeat.js';
 import { NoAnswer } from '../../src/client/transport.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { ManualClock } from '../support/manual-clock.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesText, EffectiveOptions } from '../../src/config/changes.js';
+import { changesText, EffectiveOptions } from '../../src/config/describe.js';
 import { loadConfig } from '../../src/config/load.js';
 
 const load = (options: Readonly<Record<string, unknown>>) =>

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.js';
 import { METRICS } from '../../src/observability/catalogue.js';
-import { MetricsRegistry } from '../../src/observability/metrics.js';
+import { MetricsRegistry, watchProcess } from '../../src/observability/metrics.js';
 import { MetricsServer } from '../../src/observability/metrics-server.js';
-import { watchProcess } from '../../src/observability/process-metrics.js';
 
 const running: MetricsServer[] = [];
 

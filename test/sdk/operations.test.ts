@@ -8,7 +8,7 @@ import { membersOf } from '../../src/api/operation.js';
 import type { KnownOperation } from '../../src/api/operations.js';
 import type { devOperations } from '../../src/api/routes/dev/operations.js';
 import { Int32, Int64, Nullable } from '../../src/api/schemas/scalars.js';
-import { withBigints } from '../../src/sdk/exact.js';
+import { withBigints } from '../../src/sdk/calls.js';
 import { type Operations, TABLE } from '../../src/sdk/generated/operations.js';
 
 describe('the source', () => {

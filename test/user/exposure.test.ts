@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Exposure } from '../../src/user/exposure.js';
+import { Exposure } from '../../src/user/sender.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 const MINUTE = 60_000;

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { prefixRange } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
+import { DonationQuota } from '../../src/wallet/donation-requests.js';
 import { PREFIX } from '../../src/wallet/layout.js';
-import { DonationQuota } from '../../src/wallet/payments/donation-quota.js';
 import { WriteBuffer } from '../../src/wallet/write-buffer.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';

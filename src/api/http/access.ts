@@ -128,7 +128,6 @@ const LATE_MS = 500;
 /** Requests are refused after this many late measurements in a row: a single one may be a garbage collection. */
 const LATE_TURNS = 3;
 
-/** Measures how late the event loop is. */
 export class OverloadGuard {
   readonly #clock: Clock;
   #lateTurns = 0;

@@ -1,8 +1,7 @@
 /** API keys (decision H3): protected routes need a key that covers them. Keys are compared by their SHA-256 in constant time. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { apiKeyFault } from '../../config/api-keys.js';
-import type { ApiPermission } from '../../config/api-permissions.js';
+import { type ApiPermission, apiKeyFault } from '../../config/api-keys.js';
 import { writeFileDurable } from '../../db/write-file-durable.js';
 import { toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -13,11 +12,9 @@ import { isSystemError } from '../../lib/system-error.js';
 import type { HttpMethod, Operation } from '../operation.js';
 import { type AllowedOrigins, hostname, isStrangeHost, mayChange, type PageFacts } from './web-pages.js';
 
-/** Bytes of a generated key. */
 const KEY_BYTES = 32;
 /** Readable and writable by the owner only. */
 const KEY_FILE_MODE = 0o600;
-/** The content of the key file. */
 const KEY_FORM = /^[0-9a-f]{64}$/;
 
 /** A key for protected routes: the key itself, or its SHA-256 in hex. */
@@ -31,13 +28,9 @@ export interface ApiKeyOptions {
   readonly permissions?: readonly ApiPermission[] | undefined;
 }
 
-/** Facts about a request that decide who may do what. */
 export interface Caller extends PageFacts {
-  /** The header `x-api-key`. */
   readonly apiKey: string | undefined;
-  /** Remote address of the connection. */
   readonly address: string | undefined;
-  /** True when the request came through a proxy. */
   readonly forwarded: boolean;
 }
 
@@ -60,7 +53,6 @@ export interface ApiKeysOptions {
   readonly cors?: AllowedOrigins;
 }
 
-/** Decides who may use protected routes. */
 export class ApiKeys {
   readonly #isOpen: boolean;
   readonly #openIds: ReadonlySet<string>;

@@ -77,7 +77,6 @@ export function createRequestIds(random: Random): (request: Pick<IncomingMessage
   };
 }
 
-/** Sets the headers that every answer has. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');

@@ -23,7 +23,6 @@ export interface ErrorModules {
   readonly log: RequestLog;
 }
 
-/** The error handlers of an app. */
 export class ErrorAnswers {
   readonly #modules: ErrorModules;
   #notServed: NotServed | undefined;
@@ -46,7 +45,6 @@ export class ErrorAnswers {
     this.#answer(error, shown, request, reply);
   };
 
-  /** Handles requests for unknown routes. */
   readonly onNotFound = (request: FastifyRequest, reply: FastifyReply): void => {
     this.#notServed ??= new NotServed([...request.server.operations], OPERATIONS);
     const error = this.#notServed.error(request.method, pathOf(request.url));

@@ -7,7 +7,6 @@ const IDEMPOTENCY_KEY = 'idempotency-key';
 
 /** Characters of a key. */
 export const MAX_IDEMPOTENCY_KEY = 255;
-/** Printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,255}$/;
 /** A string of structured fields (RFC 9651, 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;

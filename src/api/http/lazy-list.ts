@@ -7,7 +7,6 @@ export class LazyList<V> implements Iterable<V> {
     this.#entries = entries;
   }
 
-  /** The views of some entries, in their order. */
   static of<T, V>(source: Iterable<T>, view: (entry: T, index: number) => V): LazyList<V> {
     return new LazyList(function* () {
       let index = 0;
@@ -28,7 +27,6 @@ export class LazyMap<V> implements Iterable<readonly [string, V]> {
     this.#members = members;
   }
 
-  /** The same keys with the views of their values. */
   static of<T, V>(source: Iterable<readonly [string, T]>, view: (value: T) => V): LazyMap<V> {
     return new LazyMap(LazyList.of(source, ([key, value]) => [key, view(value)] as const));
   }

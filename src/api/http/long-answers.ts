@@ -14,9 +14,7 @@ import { LazyList, LazyMap } from './lazy-list.js';
 
 /** Characters of one piece, under a millisecond of work. A shorter answer is not a long one. */
 const SLICE_CHARS = 32_768;
-/** Maximum number of long answers in progress. */
 const MAX_MAKING = 8;
-/** Maximum number of bytes of long answers that readers have not taken yet. */
 const MAX_UNSENT_BYTES = 256 * 1024 * 1024;
 /** Time limit for a reader to take a long answer, in ms. */
 const SEND_MS = 120_000;

@@ -112,7 +112,6 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'A part of the path is too long.'],
 };
 
-/** The HTTP status of a code, which may depend on the operation. */
 function statusOf(code: ErrorCode, operationId?: string): number {
   return (operationId === undefined ? undefined : STATUS_ON_OPERATION[operationId]?.[code]) ?? STATUS[code] ?? 500;
 }
@@ -150,7 +149,6 @@ function hiddenError(cause: unknown): TesseraError {
   );
 }
 
-/** The problem document of an error. */
 export function problemOf(error: TesseraError, operationId?: string): ApiProblem {
   const status = statusOf(error.code, operationId);
   return {
@@ -162,7 +160,6 @@ export function problemOf(error: TesseraError, operationId?: string): ApiProblem
   };
 }
 
-/** Headers that go with an error. */
 export function problemHeaders(error: TesseraError): Readonly<Record<string, string>> {
   switch (error.code) {
     case 'missing_api_key':
@@ -205,7 +202,6 @@ function errorsOf(operation: Operation): readonly ErrorCode[] {
   return [...codes];
 }
 
-/** Error statuses of an operation, each with its codes, in order. */
 export function errorStatusesOf(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of errorsOf(operation)) {

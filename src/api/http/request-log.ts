@@ -27,9 +27,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Time of arrival, by `clock.monotonic()`; 0 for a request with an unreadable path, which no hook sees. */
     arrivedAt: number;
-    /** The error code for a request without a route. */
     routingError: string | null;
-    /** The error code of the answer. */
     errorCode: ErrorCode | null;
     /** True when its line is written; that of a stream is written at its start. */
     isLogged: boolean;
@@ -90,7 +88,6 @@ export class RequestLog {
     this.#inFlight = metrics.gauge('tessera_http_requests_in_flight');
   }
 
-  /** Notes a request that arrives. */
   arrives(request: FastifyRequest): void {
     request.arrivedAt = this.#clock.monotonic();
   }
@@ -124,7 +121,6 @@ export class RequestLog {
     else this.#logger.info(line, 'request');
   }
 
-  /** Writes the collected lines. */
   readonly flush = (): void => {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -160,7 +156,6 @@ export class RequestLog {
   }
 }
 
-/** Logs each request when its answer is out. */
 export const requestLog = fp<{ readonly log: RequestLog }>((app, { log }, done) => {
   app.decorate('requestLog', log);
   app.decorateRequest('arrivedAt', 0);

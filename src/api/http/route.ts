@@ -51,7 +51,6 @@ export type Handlers<Group extends readonly Operation[]> = {
   readonly [Id in Group[number]['id']]: Handler<Extract<Group[number], { readonly id: Id }>>;
 };
 
-/** A plugin that adds the routes of a group of operations. */
 export function routesOf<const Group extends readonly Operation[]>(
   group: Group,
   handlersOf: (app: FastifyInstance) => Handlers<NoInfer<Group>>,

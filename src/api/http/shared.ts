@@ -21,7 +21,6 @@ import { type AllowedOrigins, isOfThisMachine } from './web-pages.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The operations that this app serves, in the order in which they were added. */
     readonly operations: Set<Operation>;
     /** Handlers of operations, for the older routes that do the same. */
     readonly handlers: Map<Operation, Handler<Operation>>;
@@ -89,7 +88,6 @@ export async function addShared(
   await app.register(answers, { clock });
 }
 
-/** Origins in the form of the plugin. */
 function originsOf(cors: Exclude<AllowedOrigins, 'off'>): NonNullable<FastifyCorsOptions['origin']> {
   if (cors === 'all') return '*';
   if (cors !== 'loopback') return [...cors];

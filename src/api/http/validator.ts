@@ -32,7 +32,6 @@ const ANNOTATIONS = new Set(['$id', 'title', 'description', 'examples', 'x-limit
 const CHECKED_ELSEWHERE = new Set(['CreateTransaction']);
 
 const DECIMAL = /^\d{1,20}$/;
-/** Maximum length of a place in an error. */
 const MAX_PLACE = 200;
 
 /** Validators for parts of requests. Each form is compiled once: operations share forms, and `tessera dev` has five apps. */

@@ -9,17 +9,14 @@ import { isLoopback } from '../../lib/ip-address.js';
 /** Names that no public DNS knows (RFC 6761, and the choice of ICANN for private use). */
 const UNREGISTRABLE = /\.(?:localhost|internal)$/;
 
-/** Facts of a request about the page that it comes from. */
 export interface PageFacts {
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** The header `sec-fetch-site`. */
   readonly fetchSite: string | undefined;
   /** True when no page of another origin could have sent it without a preflight. */
   readonly preflighted: boolean;
 }
 
-/** Origins in the form of `api.cors`. */
 export type AllowedOrigins = 'off' | 'loopback' | 'all' | readonly string[];
 
 /** Headers that a page of another origin sends after a preflight only, besides the media types of bodies. */
@@ -78,7 +75,6 @@ function isAllowed(origin: string | undefined, allowed: AllowedOrigins): boolean
   return isOfThisMachine(origin) || (typeof allowed !== 'string' && allowed.includes(origin));
 }
 
-/** True for the origin of a page that was loaded from loopback. */
 export function isOfThisMachine(origin: string): boolean {
   return isLoopback(hostname(origin));
 }

@@ -47,16 +47,13 @@ export interface DocumentOptions extends SchemaSetOptions {
   readonly open?: 'all' | readonly string[] | undefined;
 }
 
-/** Parts for making the entries of operations. */
 interface Parts {
   readonly schemas: SchemaSet;
   readonly errors: ErrorResponses;
   readonly isOpen: (id: string) => boolean;
-  /** The ids of the operations of the document. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** The document of some operations. */
 export function openApiDocument(operations: readonly Operation[], options: DocumentOptions = {}): JsonObject {
   const { roles, open = [] } = options;
   const schemas = new SchemaSet(options);
@@ -111,7 +108,6 @@ function titleOf(roles: readonly NodeRole[] | undefined): string {
   return `Node REST API: ${roles.length === 1 ? `${only} node` : `${roles.join(', ')} at one address`}`;
 }
 
-/** The served document, and its ETag. */
 export function describeApi(
   operations: readonly Operation[],
   options: DocumentOptions,
@@ -260,7 +256,6 @@ export interface OpenApiFile {
   readonly text: string;
 }
 
-/** All documents, with the text that their files should have. */
 export function openApiFiles(): OpenApiFile[] {
   const whole = { name: 'node-v1.json', text: `${prettyExact(openApiDocument(OPERATIONS))}\n` };
   const perRole = NODE_ROLES.map((role) => ({

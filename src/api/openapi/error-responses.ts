@@ -26,7 +26,6 @@ export class ErrorResponses {
     this.#schemas = schemas;
   }
 
-  /** The error answers of an operation, by status. */
   of(operation: Operation): ReadonlyMap<string, JsonObject> {
     const responses = new Map<string, JsonObject>();
     for (const [status, codes] of errorStatusesOf(operation)) {

@@ -5,7 +5,6 @@ import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
 import type { ApiLimits } from '../options.js';
 
 export interface SchemaSetOptions {
-  /** Roles that the document is for. */
   readonly roles?: readonly NodeRole[] | undefined;
   readonly limits?: Pick<ApiLimits, 'batch' | 'queryValues'> | undefined;
 }
@@ -30,7 +29,6 @@ export class SchemaSet {
     return this.#use(schema as unknown as JsonObject);
   }
 
-  /** All named schemas in use, by name. */
   named(): JsonObject {
     return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
   }

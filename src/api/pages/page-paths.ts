@@ -25,5 +25,4 @@ export const PAGE_PATHS = {
   docs: [],
 } as const satisfies Record<Site, readonly string[]>;
 
-/** The first page of each site. */
 export const HOME: Readonly<Record<Site, string>> = { explorer: '/', wallet: '/wallet', docs: '/v1/docs' };

@@ -76,7 +76,6 @@ export const pageRoutes: FastifyPluginCallback<PageRoutes> = (app, { sites, file
 
 export type Handle = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-/** The handler of a document. */
 function documentOf(file: PageFile | undefined): Handle {
   if (file !== undefined) return (request, reply) => sendFile(request, reply, file, REVALIDATED);
   return (_request, reply) =>

@@ -3,7 +3,6 @@
 import type { Completion } from '../command.js';
 import { type CompletedCommand, type CompletedFlag, PROGRAMS } from './table.js';
 
-/** Bash code that completes a value: it fills COMPREPLY. */
 function reply(completes: Completion | undefined): string {
   if (completes === undefined) return ':';
   if (completes === 'files') return '_tessera_files -f';
@@ -67,7 +66,6 @@ _tessera_files() {
   COMPREPLY=($(compgen "$1" -- "$cur"))
 }`;
 
-/** The script. */
 export function bashCompletion(commands: readonly CompletedCommand[]): string {
   const groups = commands.filter((one) => one.words !== '' && one.commands.length > 0).map(({ words }) => words);
   return `# Completion of tessera for bash, made by: tessera completion bash

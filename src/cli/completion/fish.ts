@@ -5,7 +5,6 @@ import { type CompletedArgument, type CompletedCommand, type CompletedFlag, PROG
 
 const [PROGRAM, ...OTHERS] = PROGRAMS;
 
-/** A text in single quotes. */
 const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, (character) => `\\${character}`)}'`;
 
 /** Flags of `complete` that say what a value may be; `isRequired` when a word must follow. */
@@ -38,7 +37,6 @@ function commandLines({ words, commands, flags, arguments: list }: CompletedComm
   ];
 }
 
-/** The script. */
 export function fishCompletion(commands: readonly CompletedCommand[]): string {
   const groups = commands.filter(({ words, commands: list }) => words !== '' && list.length > 0);
   const start = commands.find(({ words }) => words === 'start')?.flags ?? [];

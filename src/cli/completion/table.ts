@@ -3,7 +3,6 @@
 import type { ArgumentSpec, CommandEntry, CommandSpec, Completion, FlagSpec } from '../command.js';
 import { PROGRAM } from '../help.js';
 
-/** Characters of a description beside a word. */
 const MAX_DESCRIPTION = 70;
 
 export interface CompletedFlag {
@@ -22,7 +21,6 @@ export interface CompletedArgument {
   readonly completes: Completion | undefined;
 }
 
-/** A command, or a group of commands. */
 export interface CompletedCommand {
   /** The words after the program: '', `wallet`, `wallet pay`. */
   readonly words: string;
@@ -45,7 +43,6 @@ const VERSION: FlagSpec = {
   description: 'Prints the version of the program and of Node.js.',
 };
 
-/** Every command and group, the program itself first. */
 export async function completedCommands(entries: readonly CommandEntry[]): Promise<readonly CompletedCommand[]> {
   const root: CompletedCommand = {
     words: '',

@@ -5,7 +5,6 @@ import { type CompletedArgument, type CompletedCommand, type CompletedFlag, PROG
 
 const functionOf = (words: string): string => `_tessera${words === '' ? '' : `_${words.replaceAll(/[ -]/g, '_')}`}`;
 
-/** A text in single quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Escapes brackets and colons, which end a part of a specification. */
@@ -63,7 +62,6 @@ ${start}  if (( CURRENT == 2 )); then
 }`;
 }
 
-/** The script. */
 export function zshCompletion(commands: readonly CompletedCommand[]): string {
   const functions = commands.map((command) =>
     command.commands.length > 0

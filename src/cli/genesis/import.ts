@@ -9,7 +9,6 @@ import { type OwnCommand, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
 import { checkGenesisText, factsJson, factsText } from './show.js';
 
-/** The file is public. */
 const MODE = 0o644;
 const SOCKET_ADDRESS = /^(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}$/;
 

@@ -15,7 +15,6 @@ import { writeNewFile } from '../named-file.js';
 import { parseAmount } from '../wallet/amounts.js';
 import { checkGenesisText, factsJson, factsText } from './show.js';
 
-/** The genesis file is public. */
 const GENESIS_MODE = 0o644;
 const KEYS_MODE = 0o600;
 const MAX_MESSAGE = 500;

@@ -66,7 +66,6 @@ function factsOf(file: string, genesis: Genesis) {
   };
 }
 
-/** One line for people. */
 export function eraText({ from, isOriginal, header, signatures, mempoolNodes, unicorn, find, draw }: Era): string {
   if (!isOriginal) return `from block ${from}: ours${draw === 'sha3' ? '' : `, draws by ${draw}`}`;
   const seeds = unicorn?.miners.length === 1 ? 'seeds and witnesses' : 'witnesses';
@@ -87,12 +86,10 @@ function rulesText({ transactions, bytes, signatureOperations, intervalMs, start
   return `at most ${transactions} single transactions, ${bytes} bytes, ${signatureOperations} signature operations; ${pace}${early}`;
 }
 
-/** One JSON line. */
 export function factsJson(file: string, genesis: Genesis, more: Readonly<Record<string, unknown>> = {}): string {
   return `${stringifyExact({ ...factsOf(file, genesis), ...more })}\n`;
 }
 
-/** Lines for people. */
 export function factsText(file: string, genesis: Genesis): string {
   const facts = factsOf(file, genesis);
   const lines = [

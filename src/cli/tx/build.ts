@@ -75,7 +75,6 @@ export const command: OwnCommand = {
   },
 };
 
-/** Payments to make, and the outputs to make them from. */
 export interface Orders {
   readonly outputs: readonly TxOut[];
   readonly total: bigint;

@@ -113,7 +113,6 @@ export function parseDraft(text: string, name: string): Draft {
   }
 }
 
-/** Parses the transactions that the inputs spend from. */
 function parsePrevious(value: unknown, inputs: readonly DraftInput[]): Map<string, Transaction> {
   const wanted = new Set(inputs.map(({ outPoint }) => outPoint.tHash));
   const all = readArray(value, rootPlace('previous_transactions'), (text, place): [string, Transaction] => {
@@ -227,7 +226,6 @@ export function signatureFault({ inputs, outputs }: Draft): Verdict {
   return null;
 }
 
-/** The inputs that nobody has signed yet. */
 export function unsigned({ inputs }: Draft): readonly DraftInput[] {
   return inputs.filter(({ signature }) => signature === null);
 }
@@ -267,7 +265,6 @@ export async function readInput(file: string, context: CliContext): Promise<stri
   return readNamedOrInput(file, context.stdin);
 }
 
-/** Name of the file in messages. */
 export function nameOf(file: string): string {
   return file === STDIN ? 'the standard input' : file;
 }
@@ -275,7 +272,6 @@ export function nameOf(file: string): string {
 interface Known {
   /** Addresses of whoever reads this. Nothing else may be called change: anybody can add an input of their own. */
   readonly own?: ReadonlySet<string>;
-  /** Nothing proves what these hold. */
   readonly unproven?: readonly DraftInput[];
 }
 

@@ -6,7 +6,7 @@ import { transactionToCreateJson } from '../../chain/create-transaction.js';
 import { transactionHash } from '../../chain/hash.js';
 import type { Transaction } from '../../chain/types.js';
 import type { CallOptions, NodeClient } from '../../client/client.js';
-import { submit as submitOnce } from '../../client/submit.js';
+import { submit as submitOnce } from '../../client/repeat.js';
 import { TIMEOUT_MS } from '../../client/transport.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';

@@ -7,7 +7,6 @@ import { UsageError } from '../command.js';
 const MAX_AMOUNT = 2n ** 63n - 1n;
 const RAW = /^[0-9]{1,19}$/;
 const DISPLAY = /^([0-9]{1,12})(?:\.([0-9]{1,18}))?$/;
-/** Number of decimals shown. */
 const DECIMALS = 9;
 
 /** Raw units of the text, which is in display units unless `isRaw`. Exact: throws `UsageError` rather than round. */

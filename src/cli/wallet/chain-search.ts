@@ -25,7 +25,6 @@ const MAX_PASSES = 1_000;
 export interface ChainSearchModules extends Patience {
   readonly storage: NodeClient;
   readonly mempool: NodeClient;
-  /** Told how many of the blocks have been read. */
   readonly onProgress: (done: number, total: number) => void;
   readonly signal: AbortSignal;
 }
@@ -40,7 +39,6 @@ export interface FoundBalance {
 
 export interface ChainSearchResult {
   readonly balance: FoundBalance;
-  /** The last block that was read; -1 when there is none. */
   readonly height: number;
 }
 
@@ -195,7 +193,6 @@ function transactionsOf({ data }: BlockchainEntryResponse): readonly string[] {
   return [...transactions, header.nonce_and_mining_tx_hash[1]];
 }
 
-/** Whom a transaction pays. */
 function addressesOf({ data }: BlockchainEntryResponse): readonly string[] {
   const { outputs, fees } = data as Record<
     'outputs' | 'fees',

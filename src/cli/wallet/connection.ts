@@ -10,7 +10,6 @@ import { ASKING_EXITS } from './prompt.js';
 
 const ROLE = 'The node whose wallet it is: user (the default) or miner.';
 
-/** Flags that say which node is meant. */
 export const ROLE_FLAGS: readonly FlagSpec[] = [
   { name: 'role', short: 'r', value: 'ROLE', completes: WALLET_ROLES, description: ROLE },
   ...CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data'),

@@ -23,12 +23,10 @@ export const DEV_ACCOUNT_FLAG: FlagSpec = {
     'default: the one on this machine.',
 };
 
-/** Payment as `wallet pay` has read it. */
 interface DevOrder {
   readonly address: string;
   readonly amount: bigint;
   readonly locktime: number | null;
-  /** The class of items; tokens otherwise. */
   readonly item: string | undefined;
 }
 
@@ -67,7 +65,6 @@ export async function payFromDev(
   return printed(args, context, report, line);
 }
 
-/** Prints what the account of that number holds. */
 export async function balanceOfDev(name: string, args: ParsedArgs, context: CliContext): Promise<number> {
   const { address } = devAccount(name);
   const client = connectToMempool(args, context);

@@ -9,7 +9,6 @@ import { warnOfTemporaryPairs } from '../output.js';
 import { ASKING_NODE_EXITS, connect, NODE_FLAGS, YES_FLAG } from './connection.js';
 import { checkMayAsk, confirm } from './prompt.js';
 
-/** Readable by its owner only. */
 const FILE_MODE = 0o600;
 
 export const command: OwnCommand = {

@@ -14,7 +14,6 @@ const LONGEST_ASKED = 120_000;
 const PASSING: ReadonlySet<unknown> = new Set([429, 502, 503, 504]);
 
 export interface Patience {
-  /** Resolves after so many milliseconds; rejects when the command is interrupted. */
   readonly pause: (ms: number) => Promise<void>;
   /** Told of a failure before the pause after it. */
   readonly onWait?: ((error: Error) => void) | undefined;
@@ -23,7 +22,6 @@ export interface Patience {
 export class PatientReader {
   readonly #most: number;
   readonly #patience: Patience;
-  /** Number of items in one request. */
   #size: number;
 
   /** `most`: how many may be asked for at once. */

@@ -40,7 +40,6 @@ interface Order {
   /** Raw units, or items. */
   readonly amount: bigint;
   readonly locktime: number | null;
-  /** Class of the items to pay; undefined for tokens. */
   readonly item: string | undefined;
 }
 

@@ -9,13 +9,11 @@ export const INTERRUPTED = 130;
 /** Exit status when the answer to a question was no. */
 export const DECLINED = 4;
 
-/** Both, of commands that ask before they act. */
 export const ASKING_EXITS: Readonly<Record<number, string>> = {
   [DECLINED]: 'the answer to the question was no',
   [INTERRUPTED]: 'interrupted at a question',
 };
 
-/** Maximum length of an answer, in characters. */
 const MAX_TYPED = 4_096;
 
 const ENTER = ['\r', '\n'];
@@ -54,7 +52,6 @@ export async function confirm(question: string, context: Prompting): Promise<voi
   throw new ExitError(DECLINED, 'aborted', 'the answer was not yes: nothing was done');
 }
 
-/** Asks for a line, which is shown while it is typed. */
 export function ask(question: string, context: Prompting): Promise<string> {
   return readLine(question, context, false);
 }
@@ -111,7 +108,6 @@ function readLine(question: string, { stdin, stderr }: Prompting, secret: boolea
   });
 }
 
-/** Applies the typed keys to the line. */
 function edited(line: string, keys: readonly string[]): string {
   let typed = [...line];
   for (const key of keys) {

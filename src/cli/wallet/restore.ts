@@ -54,7 +54,6 @@ const READING_HISTORY: Work = {
   left: 'the wallet is made, without the unread blocks; run the command again to go on',
 };
 
-/** The wallet that is to be, and what seals it. */
 interface Wanted {
   readonly words: WalletWords;
   readonly passphrase: string;
@@ -168,7 +167,6 @@ function clientOf(flag: string, fallback: string, args: ParsedArgs, context: Cli
   return publicClient(checkUrl(args.value(flag) ?? fallback, flag), args, context);
 }
 
-/** The words of the wallet that is there. */
 async function existing(
   file: string,
   args: ParsedArgs,
@@ -191,7 +189,6 @@ async function existing(
   return { words, passphrase };
 }
 
-/** The content of the backup file that is named. */
 async function readBackup(args: ParsedArgs, context: CliContext, network: string): Promise<Backup | undefined> {
   const file = args.value('backup-file');
   if (file === undefined) return undefined;
@@ -203,7 +200,6 @@ async function readBackup(args: ParsedArgs, context: CliContext, network: string
   return { words: content.words, passphrase, content };
 }
 
-/** The words that are given, and the passphrase for a wallet of them. */
 async function wanted(args: ParsedArgs, context: CliContext, loaded: LoadedConfig): Promise<Wanted> {
   const given = args.value('words-file');
   if (given === undefined && !isInteractive(context)) {
@@ -217,7 +213,6 @@ async function wanted(args: ParsedArgs, context: CliContext, loaded: LoadedConfi
   return { words, passphrase: await newPassphrase(args, context, loaded) };
 }
 
-/** Asks for words until they are valid. */
 async function askWords(extra: string, context: CliContext): Promise<WalletWords> {
   for (;;) {
     const typed = await askSecret('The words, in their order (they are not shown): ', context);

@@ -18,15 +18,12 @@ import { askSecret, isInteractive } from './prompt.js';
 
 /** Maximum length in characters, as in the API. */
 const MAX_PASSPHRASE = 1_024;
-/** Attempts at typing a new passphrase twice. */
 const ATTEMPTS = 3;
 
-/** The flag, variable and question for a passphrase. */
 export interface SecretSource {
   readonly flag: string;
   readonly env: string;
   readonly question: string;
-  /** Passphrase in the configuration of the node. */
   readonly configured?: (args: ParsedArgs, context: CliContext) => string | undefined;
 }
 
@@ -78,7 +75,6 @@ function readSecretFile(file: string, { flag }: SecretSource): string {
   }
 }
 
-/** The passphrase of the wallet: given, or else typed. */
 export async function passphraseOf(args: ParsedArgs, context: CliContext): Promise<string> {
   return givenSecret(PASSPHRASE, args, context) ?? askSecret(PASSPHRASE.question, context);
 }
@@ -104,7 +100,6 @@ export async function askNewSecret(question: string, context: CliContext): Promi
   throw new UsageError('the two were never the same');
 }
 
-/** Source of the wallet's passphrase; undefined when no source gives it. */
 export function passphraseSource({ sources }: Pick<LoadedConfig, 'sources'>): string | undefined {
   const source = sources.get('wallet.passphrase');
   return source === 'default' ? undefined : source;

@@ -16,7 +16,6 @@ import { checkMayAsk, confirm } from './prompt.js';
 import { needsPassphrase, PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
 interface Swept {
-  /** Hashes of the transactions. */
   readonly made: readonly string[];
   /** Raw units that the words did not cover, and that they do not cover now. */
   readonly before: bigint;

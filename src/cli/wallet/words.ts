@@ -51,7 +51,6 @@ const PER_LINE = 4;
 /** Erases the screen and what was scrolled off it. */
 const CLEAR = '\u001b[2J\u001b[3J\u001b[H';
 
-/** The words with their numbers, four on a line. */
 export function wordTable(words: readonly string[]): string {
   const width = Math.max(...words.map((word) => word.length));
   const cells = words.map((word, i) => `${String(i + 1).padStart(2)} ${word.padEnd(width)}`);
@@ -91,7 +90,6 @@ async function knows(words: readonly string[], context: CliContext, random: Pick
   return true;
 }
 
-/** Some places, each once, in ascending order. */
 function places(count: number, random: Pick<Random, 'bytes'>): readonly number[] {
   const chosen = new Set<number>();
   while (chosen.size < ASKED) chosen.add((random.bytes(1)[0] ?? 0) % count);

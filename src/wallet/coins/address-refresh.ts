@@ -53,7 +53,6 @@ export class AddressRefresh {
     return this.#unproven;
   }
 
-  /** Takes in one page. */
   async add(utxos: readonly Utxo[]): Promise<void> {
     const { coins, history, writes, slices } = this.#modules;
     for (let at = 0; at < utxos.length; at += COINS_PER_STEP) {

@@ -34,7 +34,6 @@ export class AsideCoins {
     }
   }
 
-  /** The inputs of an own transaction that it has taken. */
   takenBy({ hash, transaction }: { readonly hash: string; readonly transaction: Transaction }): readonly Coin[] {
     return this.#modules.at(spentOutPoints(transaction)).filter(({ state, by }) => state === 'pending' && by === hash);
   }

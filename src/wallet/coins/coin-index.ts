@@ -44,7 +44,6 @@ export class CoinIndex {
   readonly #running = new Map<string, bigint>();
   readonly #available = new Map<string, bigint>();
   readonly #expected = new Map<string, bigint>();
-  /** Listed coins, in page order. */
   readonly #listed = SortedCoins.filling(compareCoins);
   #isFilling = true;
   #height: number;
@@ -67,7 +66,6 @@ export class CoinIndex {
     return this.#coins.get(outPointKey(outPoint));
   }
 
-  /** True while the coin is the current one for its outpoint. */
   holds(coin: Coin): boolean {
     return this.#coins.get(coin.key) === coin;
   }

@@ -11,7 +11,6 @@ export interface Selectable {
 /** Coins in ascending order of amount: an array, or what is kept in order otherwise. */
 export interface CoinList<T> {
   readonly length: number;
-  /** Coin by its place, from 0 on. */
   at(index: number): T | undefined;
   slice(from?: number, to?: number): T[];
   /** The sum of all, where it is known. */

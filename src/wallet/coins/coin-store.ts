@@ -28,7 +28,6 @@ import { CoinIndex, type CoinIndexOptions, type CoinTotals } from './coin-index.
 import type { CoinList } from './coin-selection.js';
 import { type IsForeign, keepCreation, type Made, type SpentCoin, type TakenTransaction } from './taken.js';
 
-/** Spent outpoints that are listed: the most recent ones. */
 const SPENT_SHOWN = 10_000;
 
 /** `known`: nothing to do; `gap`: blocks before it are missing, nothing was done; `applied` otherwise. */
@@ -45,7 +44,6 @@ export interface CoinStoreModules {
 export class CoinStore {
   readonly #modules: CoinStoreModules;
   readonly #options: CoinIndexOptions;
-  /** Coins that are kept for trades. */
   readonly aside = new AsideCoins({
     at: (outPoints) => this.#at(outPoints),
     move: (coin, state, by) => this.#move(coin, state, by),
@@ -68,7 +66,6 @@ export class CoinStore {
     return store;
   }
 
-  /** Last block taken in; -1 before the first. */
   get height(): number {
     return this.#modules.meta.current.block;
   }
@@ -151,7 +148,6 @@ export class CoinStore {
     for (const coin of coins) this.#index.move(coin, 'reserved', null);
   }
 
-  /** Gives reserved coins back. */
   cancel(coins: readonly Coin[]): void {
     for (const coin of coins) {
       if (!this.#isReserved(coin)) continue;
@@ -187,7 +183,6 @@ export class CoinStore {
     return { spent, made };
   }
 
-  /** Own transactions that spend outputs of this one. */
   spendersOf({ hash, transaction }: Made): readonly string[] {
     return this.#expectedOf({ hash, transaction }).flatMap(({ by, state }) => (state === 'pending' && by ? [by] : []));
   }
@@ -279,7 +274,6 @@ export class CoinStore {
     return 'applied';
   }
 
-  /** All addresses are up to date as of this block. */
   advanceTo(height: number): void {
     if (height <= this.height) return;
     this.#modules.meta.update({ block: height });

@@ -125,7 +125,6 @@ export function freed({ inChain, outPoint }: Coin): { readonly state: CoinState;
   return inChain ? { state: 'unspent', by: null } : { state: 'expected', by: outPoint.tHash };
 }
 
-/** The coin of an output. */
 export function newCoin(
   outPoint: OutPoint,
   txOut: TxOut,

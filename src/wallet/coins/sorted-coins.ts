@@ -56,7 +56,6 @@ export class SortedCoins implements CoinList<Coin> {
     return this.#length;
   }
 
-  /** The sum of their amounts. */
   get total(): bigint {
     return this.#total;
   }
@@ -79,7 +78,6 @@ export class SortedCoins implements CoinList<Coin> {
     this.#changed(at);
   }
 
-  /** Removes a coin that was added. */
   remove(coin: Coin): void {
     const at = this.#pieceOf(coin);
     const piece = this.#pieces[at];
@@ -92,7 +90,6 @@ export class SortedCoins implements CoinList<Coin> {
     this.#changed(at);
   }
 
-  /** Coin by its place, from 0 on. */
   at(index: number): Coin | undefined {
     if (index < 0 || index >= this.#length) return undefined;
     this.#count();

@@ -7,7 +7,6 @@ import { creationKey } from '../layout.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import type { Coin } from './coin.js';
 
-/** A coin of the wallet that a transaction spends. */
 export interface SpentCoin {
   readonly coin: Coin;
   /** The own transaction that had taken it, else null. */
@@ -51,7 +50,6 @@ export function displacedIn(
   return [...found.values()];
 }
 
-/** An own transaction by its hash. */
 export interface Made {
   readonly hash: string;
   readonly transaction: Transaction;

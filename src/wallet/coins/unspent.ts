@@ -15,7 +15,6 @@ const LIMITS = { maxInputs: 500, dust: 72_072n };
 export interface Unspent {
   readonly outPoint: OutPoint;
   readonly address: string;
-  /** Value with its genesis hash. */
   readonly value: Asset;
 }
 

@@ -52,7 +52,6 @@ interface Arrived {
 
 export interface BuildHistoryModules {
   readonly kv: Kv;
-  /** True for an address whose key the words of the wallet give. */
   readonly isCovered: (address: string) => boolean;
   readonly logger: Logger;
 }

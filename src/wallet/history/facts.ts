@@ -8,10 +8,8 @@ import { type Coin, TOKENS } from '../coins/coin.js';
 import type { MovementKind } from '../service.js';
 import type { Amounts, Movement, MovementFacts, MovementOutput } from './movement.js';
 
-/** Outputs of each side, and senders, that are written down. */
 const MAX_OUTPUTS = 16;
 const MAX_SENDERS = 4;
-/** Inputs that are looked at for senders. */
 const MAX_INPUTS = 64;
 
 /** A transaction and the part of it that is this wallet's. */

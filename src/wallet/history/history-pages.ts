@@ -21,7 +21,6 @@ export interface HistoryPagesModules {
   readonly labels: Labels;
   readonly outgoing: Outgoing;
   readonly idempotencyKeys: Pick<IdempotencyKeys, 'nameOf'>;
-  /** True for an address of the wallet. */
   readonly owns: (address: string) => boolean;
 }
 
@@ -39,7 +38,6 @@ export class HistoryPages {
     return shown.map(({ hash, transaction }) => [hash, transaction] as const);
   }
 
-  /** See `WalletService`. */
   async payments(limit?: number): Promise<readonly OwnPayment[]> {
     const list = await this.#modules.outgoing.latest(limit);
     const movements = await this.#modules.history.byHash(list.map(({ hash }) => hash));

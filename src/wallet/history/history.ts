@@ -43,7 +43,6 @@ export interface HistoryModules {
   readonly meta: MetaStore;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
-  /** True for an address of the wallet. */
   readonly owns: (address: string) => boolean;
   /** True for one whose key its words give: it was the wallet's from the beginning. */
   readonly isCovered: (address: string) => boolean;
@@ -56,7 +55,6 @@ export class History {
   readonly #modules: HistoryModules;
   /** Own transactions that are queued or sent, by hash. */
   readonly #open = new Map<string, Movement>();
-  /** Recent movements, by hash. */
   readonly #recent = new Map<string, Movement>();
   /** Imported addresses that no refresh has brought up to date yet. */
   readonly #imported = new Set<string>();
@@ -79,7 +77,6 @@ export class History {
     return history;
   }
 
-  /** The number that the next movement will have. */
   get end(): number {
     return this.#modules.meta.current.movements ?? 0;
   }
@@ -95,7 +92,6 @@ export class History {
     if (rejected.length > 0) await this.#modules.outgoing.loadRejected(new Set(rejected));
   }
 
-  /** The movements of transactions, by hash; those that there are. */
   async byHash(hashes: readonly string[]): Promise<ReadonlyMap<string, Movement>> {
     const found = await this.#readAll(hashes);
     for (const hash of hashes) {
@@ -210,7 +206,6 @@ export class History {
     }
   }
 
-  /** Coins that a refresh has brought. */
   takeArrivals(coins: readonly Coin[]): void {
     for (const [hash, group] of byTransaction(coins)) {
       const known = this.find(hash);

@@ -44,7 +44,6 @@ export interface Movement extends MovementFacts {
   readonly hash: string | null;
   /** Hash under which it is in the chain, when that is another one (docs/wallet.md#payments). */
   readonly copyHash: string | null;
-  /** Made by this wallet. */
   readonly isOwn: boolean;
   readonly state: PaymentState;
   /** Why it was rejected; else empty. */
@@ -84,7 +83,6 @@ export function ownNumbers({ outputs }: MovementFacts): ReadonlySet<number> {
   return new Set(outputs.flatMap(({ own, n }) => (own ? [n] : [])));
 }
 
-/** Adds up; the second may be taken off. */
 export function sumOf(a: Amounts, b: Amounts, sign: 1n | -1n = 1n): Map<string, bigint> {
   const sum = new Map(a);
   for (const [assetId, amount] of b) {
@@ -95,7 +93,6 @@ export function sumOf(a: Amounts, b: Amounts, sign: 1n | -1n = 1n): Map<string, 
   return sum;
 }
 
-/** Net change of the wallet by this movement. */
 export function netOf({ received, spent }: Pick<Movement, 'received' | 'spent'>): Amounts {
   return sumOf(received, spent, -1n);
 }

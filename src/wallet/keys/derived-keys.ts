@@ -18,7 +18,6 @@ export type Account = (typeof ACCOUNTS)[number];
 const ROOT = [44, 0x7465_7373] as const;
 const FINGERPRINT_LENGTH = 8;
 
-/** Place of a key in the tree of its words. */
 export interface KeyPlace {
   readonly account: Account;
   readonly index: number;
@@ -67,7 +66,6 @@ export class DerivedKeys {
     return seed;
   }
 
-  /** Wipes what the keys are derived from. */
   close(): void {
     for (const key of this.#accounts.values()) wipeKey(key);
   }

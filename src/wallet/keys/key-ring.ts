@@ -110,12 +110,10 @@ export class KeyRing {
     return this.#changes;
   }
 
-  /** True for every address of `watched`. */
   owns(address: string): boolean {
     return this.#addresses.has(address) || this.#lookahead.placeOf(address) !== undefined;
   }
 
-  /** True when the words give the key of this address. */
   isCovered(address: string): boolean {
     return this.#places.has(address) || this.#lookahead.placeOf(address) !== undefined;
   }
@@ -181,7 +179,6 @@ export class KeyRing {
     }
   }
 
-  /** Wipes what the keys are derived from. */
   close(): void {
     this.#derived.close();
   }

@@ -13,7 +13,6 @@ export function copyName(file: string, format: number, id: string): string {
   return `${prefixOf(file)}${format}-${id}.json`;
 }
 
-/** Paths of all copies in the folder of the keystore. */
 export async function keystoreCopies(file: string): Promise<readonly string[]> {
   const folder = dirname(file);
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);

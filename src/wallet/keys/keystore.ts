@@ -36,10 +36,8 @@ import { copyName, removeCopies } from './keystore-copies.js';
 import { PassphraseLimiter } from './passphrase-limiter.js';
 import { isEntropy, isSameWords, newWords, type WalletWords } from './words.js';
 
-/** Name of the keystore in the data directory of a node. */
 export const KEYSTORE_FILE = 'keystore.json';
 
-/** Version of the file. */
 const FILE_FORMAT = 2;
 const FORMAT_WITHOUT_WORDS = 1;
 /** Digits of the checksum in the name of a copy: copies of two wallets never take each other's place. */
@@ -66,7 +64,6 @@ const KeystoreFile = Type.Union([
 type KeystoreFile = Static<typeof KeystoreFile>;
 
 export interface KeystoreOptions {
-  /** Path of `keystore.json`. */
   readonly file: string;
   readonly passphrase: string;
   /** False when the store already has keys: a missing file is then `wallet_unreadable`. */

@@ -18,9 +18,7 @@ export interface WaitingKey {
 export class Lookahead {
   readonly #derived: DerivedKeys;
   readonly #ahead: number;
-  /** Waiting keys by account, then by index. */
   readonly #waiting = new Map<Account, Map<number, WaitingKey>>(ACCOUNTS.map((account) => [account, new Map()]));
-  /** Places by address. */
   readonly #places = new Map<string, KeyPlace>();
   /** Index past the highest one that was derived, by account. */
   readonly #derivedTo = new Map<Account, number>();
@@ -42,7 +40,6 @@ export class Lookahead {
     }
   }
 
-  /** Every address that waits. */
   addresses(): Iterable<string> {
     return this.#places.keys();
   }

@@ -20,11 +20,9 @@ const OWN_ACCOUNTS: readonly Account[] = ['change', 'items'] satisfies readonly 
 /** Amounts for which an address is tried; then it stays unpaid. */
 const MAX_AMOUNTS = 8;
 
-/** An address whose transaction was rejected. */
 interface Unpaid {
   readonly address: string;
   readonly index: number;
-  /** Amounts for which it was given. */
   readonly amounts: readonly bigint[];
 }
 

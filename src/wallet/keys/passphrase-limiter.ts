@@ -29,9 +29,7 @@ const NOBODY: PassphraseCaller = { key: '', address: '' };
 /** The failures of one caller, of all with one key, or of all. */
 class Share {
   failures = 0;
-  /** Attempts that wait. */
   waiting = 0;
-  /** True once it has been right. */
   isKnown = false;
   #due = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;

@@ -10,7 +10,6 @@ import { equalBytes, utf8Length } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
 
-/** Numbers of words that are allowed. */
 export const WORD_COUNTS = [12, 24] as const;
 export type WordCount = (typeof WORD_COUNTS)[number];
 
@@ -45,7 +44,6 @@ export function isSameWords(a: WalletWords, b: WalletWords): boolean {
   return equalBytes(a.entropy, b.entropy) && a.extraWord.normalize('NFKD') === b.extraWord.normalize('NFKD');
 }
 
-/** The words, with a space between two. */
 export function wordsText({ entropy }: WalletWords): string {
   return entropyToMnemonic(entropy, wordlist);
 }

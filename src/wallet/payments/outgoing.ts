@@ -42,7 +42,6 @@ export class Outgoing {
   readonly #kv: Kv;
   readonly #writes: WriteBuffer;
   readonly #meta: MetaStore;
-  /** Queued or sent, by hash. */
   readonly #inFlight = new Map<string, Entry>();
   /** Hashes of those that can be sent now, unless they spend an output of one that is not admitted. */
   readonly #queued = new Set<string>();
@@ -94,7 +93,6 @@ export class Outgoing {
     else this.#writes.put(paymentKey(entry.number), encodeEntry(before as Entry));
   }
 
-  /** Restores one whose end could not be written. */
   restore(before: OwnTransaction): void {
     const entry: Entry = { ...(before as Entry) };
     this.#inFlight.set(entry.hash, entry);
@@ -102,7 +100,6 @@ export class Outgoing {
     this.release(entry.hash);
   }
 
-  /** Number of those that are queued or sent. */
   get size(): number {
     return this.#inFlight.size;
   }
@@ -247,7 +244,6 @@ function isSettled(record: Uint8Array): boolean {
   return state === 'confirmed' || state === 'rejected';
 }
 
-/** A stored payment. Throws `wallet_unreadable`. */
 export function decodePayment(number: number, record: Uint8Array): Entry {
   return decodeRecord('payment', record, (from) => readEntry(number, from), 'wallet_unreadable');
 }

@@ -43,7 +43,6 @@ export interface SpentCoin {
   readonly address: string;
 }
 
-/** Keys by address. */
 export type AddressKeys = ReadonlyMap<string, SigningKey>;
 
 export interface PaymentPlan {
@@ -77,7 +76,6 @@ export function assetOf(assetId: string, amount: bigint): Asset {
   return assetId === TOKENS ? tokenAsset(amount) : itemAsset(amount, assetId);
 }
 
-/** A signed payment of tokens or items: the payment first, then the change. */
 export function buildPayment(plan: PaymentPlan, keys: AddressKeys): Transaction {
   return assembleSigned({ inputs: unsignedInputs(plan), outputs: paymentOutputs(plan) }, keysOfInputs(plan, keys));
 }

@@ -12,6 +12,7 @@ import { Mutex } from '../../lib/mutex.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import type { CoinStore } from '../coins/coin-store.js';
+import type { DonationLimits, DonationQuota } from '../donation-requests.js';
 import type { History } from '../history/history.js';
 import type { KeepKey } from '../idempotency-keys.js';
 import type { KeyRing } from '../keys/key-ring.js';
@@ -19,7 +20,6 @@ import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { MetaStore } from '../meta.js';
 import type { PaymentKind } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
-import type { DonationLimits, DonationQuota } from './donation-quota.js';
 import { Funds, type FundsOptions } from './funds.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
 import {
@@ -41,7 +41,6 @@ export interface PaymentOrder {
   readonly genesisHash?: string | undefined;
   readonly locktime: bigint;
   readonly kind?: PaymentKind;
-  /** Peer to tell, `host:port`. */
   readonly peer?: string;
   /** Keeps what asked for it, in the same batch. */
   readonly keep?: KeepKey | undefined;
@@ -52,7 +51,6 @@ export interface AsideOrder<T> {
   /** `TOKENS`, or a genesis hash. */
   readonly assetId: string;
   readonly amount: bigint;
-  /** Id of the trade. */
   readonly trade: string;
   /** Called with the coins that add up to the amount, before anything is staged; called again when they are lost meanwhile. */
   readonly prepare: (coins: readonly SpentCoin[]) => Promise<T>;
@@ -68,7 +66,6 @@ export interface ItemOrder {
   readonly keep?: KeepKey | undefined;
 }
 
-/** Purpose of an own transaction. */
 export interface Made {
   readonly kind: PaymentKind;
   readonly peer: string | null;
@@ -112,7 +109,6 @@ interface StagedAside {
 export class Payments {
   readonly #modules: PaymentModules;
   readonly #funds: Funds;
-  /** Gives coins to one transaction at a time. */
   readonly #building = new Mutex();
   #underWay = 0;
 

@@ -97,7 +97,6 @@ export class Settlement {
     return [...found.values()];
   }
 
-  /** The mempool has admitted it. */
   async markSent(hash: string): Promise<void> {
     if (this.#outgoing.mark(hash, 'sent')) await this.#writes.flush();
   }
@@ -172,7 +171,6 @@ export class Settlement {
     return { outcome, done: [...confirmed, ...displaced.flatMap((one) => this.#settleDisplaced(one))] };
   }
 
-  /** Makes the changes durable and tells of them. */
   async commit(done: readonly OwnTransaction[] = []): Promise<void> {
     await this.#writes.flush();
     for (const transaction of done) {

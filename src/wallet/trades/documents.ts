@@ -28,7 +28,6 @@ type Signed = {
 export type Offer = Signed & {
   readonly kind: 'tessera-trade-offer';
   readonly format: 1;
-  /** Name of the network. */
   readonly network: string;
   readonly give: TradedAsset;
   readonly want: TradedAsset;
@@ -36,7 +35,6 @@ export type Offer = Signed & {
   readonly to: string;
   /** Unix seconds. */
   readonly expires_at: number;
-  /** `host:port` of the maker's node, when it takes acceptances over a link. */
   readonly peer: string | null;
   /** Transaction that created the items that are given, in hex: it proves their metadata. */
   readonly creation: string | null;
@@ -47,7 +45,6 @@ export type Offer = Signed & {
 export type Acceptance = Signed & {
   readonly kind: 'tessera-trade-acceptance';
   readonly format: 1;
-  /** `offerId` of the offer. */
   readonly offer: string;
   /** Address where the taker wants to be paid. */
   readonly to: string;
@@ -136,7 +133,6 @@ const FORMS: Readonly<Record<TradeDocument['kind'], Form>> = {
   },
 };
 
-/** Document without `public_key` and `signature`. */
 type Unsigned<D extends TradeDocument> = Omit<D, 'public_key' | 'signature'>;
 
 /** Signs with the key of the address at which its maker wants to be paid. */

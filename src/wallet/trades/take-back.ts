@@ -1,17 +1,18 @@
 /** Takes back what a wallet has given in a trade that no block has: pays the inputs of the own half to the wallet itself. */
 
 import { spentOutPoints } from '../../chain/transaction.js';
+import type { Asset, Transaction } from '../../chain/types.js';
 import { TOKENS } from '../coins/coin.js';
 import type { CoinStore } from '../coins/coin-store.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { Outgoing } from '../payments/outgoing.js';
-import { assetOf } from '../payments/payment-builder.js';
+import { assetOf, buildPaymentInTurns, type SpentCoin } from '../payments/payment-builder.js';
 import type { Payments } from '../payments/payments.js';
 import type { Settlement } from '../payments/settlement.js';
 import type { WriteBuffer } from '../write-buffer.js';
+import { type Acceptance, type Confirmation, type Offer, signDocument, type TradeDocument } from './documents.js';
 import type { Trade } from './trade.js';
-import { signPayment } from './trade-keys.js';
 import { closed } from './trade-rules.js';
 
 export interface TakeBackModules {
@@ -55,4 +56,41 @@ export async function takeBack({ trade, reason, put }: TakeBack, modules: TakeBa
   put({ coins: kept, takeBack: staged.made.hash });
   await payments.release(staged);
   await settlement.commit([half]);
+}
+
+/** A payment without change. */
+interface WholePayment {
+  readonly inputs: readonly SpentCoin[];
+  readonly to: string;
+  readonly asset: Asset;
+}
+
+/** The same signatures each time: whoever was told the name of a half can rely on it. */
+export function signPayment(payment: WholePayment, keys: KeyRing): Promise<Transaction> {
+  const plan = { ...payment, locktime: 0n, change: null };
+  return keys.withKeys(
+    payment.inputs.map(({ address }) => address),
+    (signing) => buildPaymentInTurns(plan, signing, async () => undefined),
+  );
+}
+
+type Content<D extends TradeDocument> = Omit<D, 'kind' | 'format' | 'public_key' | 'signature'>;
+
+export function signOffer(content: Content<Offer>, keys: KeyRing): Promise<Offer> {
+  return keys.withKey(content.to, (key) =>
+    signDocument<Offer>({ kind: 'tessera-trade-offer', format: 1, ...content }, key),
+  );
+}
+
+export function signAcceptance(content: Content<Acceptance>, keys: KeyRing): Promise<Acceptance> {
+  return keys.withKey(content.to, (key) =>
+    signDocument<Acceptance>({ kind: 'tessera-trade-acceptance', format: 1, ...content }, key),
+  );
+}
+
+/** `to`: where the maker is paid, by whose key the offer is signed too. */
+export function signConfirmation(to: string, content: Content<Confirmation>, keys: KeyRing): Promise<Confirmation> {
+  return keys.withKey(to, (key) =>
+    signDocument<Confirmation>({ kind: 'tessera-trade-confirmation', format: 1, ...content }, key),
+  );
 }

@@ -18,7 +18,6 @@ const MAX_ENDED = 1_000;
 
 export class TradeBook {
   readonly #writes: WriteBuffer;
-  /** Trades by id. */
   readonly #all = new Map<string, Trade>();
 
   private constructor(writes: WriteBuffer) {
@@ -34,7 +33,6 @@ export class TradeBook {
     return book;
   }
 
-  /** Newest first. */
   list(): readonly Trade[] {
     return [...this.#all.values()].sort((a, b) => b.createdAt - a.createdAt);
   }
@@ -50,7 +48,6 @@ export class TradeBook {
     throw new TesseraError('trade_not_found', `this wallet has no trade ${id.slice(0, 64)}`);
   }
 
-  /** Throws `overloaded` when there is no room for one more of the owner. */
   checkRoom(): void {
     const open = this.list().filter((trade) => !hasEnded(trade) && trade.state !== 'received');
     if (open.length >= MAX_OPEN)

@@ -15,7 +15,6 @@ const MAX_LIFE = 30 * 86_400_000;
 const CLOCK_TOLERANCE = 3_600_000;
 
 export interface TradeRules {
-  /** Name of the network. */
   readonly network: string;
   /** Raw units that a token output has at least. */
   readonly minOutputAmount: bigint;

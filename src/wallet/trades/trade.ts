@@ -32,7 +32,6 @@ export interface Trade {
   readonly takeBack: string | null;
 }
 
-/** A trade at its first step. */
 export function newTrade(first: Pick<Trade, 'id' | 'side' | 'state' | 'offer' | 'createdAt'>): Trade {
   const nothing = { reason: '', peer: null, acceptance: null, confirmation: null, half: null, takeBack: null };
   return { ...first, ...nothing, coins: [] };
@@ -44,7 +43,6 @@ export function hasEnded({ state }: Pick<Trade, 'state'>): boolean {
   return ENDED.has(state);
 }
 
-/** Assets that this wallet gives and gets. */
 export function exchangeOf({ side, offer }: Pick<Trade, 'side' | 'offer'>): { give: TradedAsset; get: TradedAsset } {
   return side === 'maker' ? { give: offer.give, get: offer.want } : { give: offer.want, get: offer.give };
 }

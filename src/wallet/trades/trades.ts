@@ -31,10 +31,16 @@ import {
   refused,
   type TradedAsset,
 } from './documents.js';
-import { type TakeBackModules, takeBack } from './take-back.js';
+import {
+  signAcceptance,
+  signConfirmation,
+  signOffer,
+  signPayment,
+  type TakeBackModules,
+  takeBack,
+} from './take-back.js';
 import { assetOfTraded, exchangeOf, hasEnded, newTrade, ownAddress, type Trade } from './trade.js';
 import { TradeBook } from './trade-book.js';
-import { signAcceptance, signConfirmation, signOffer, signPayment } from './trade-keys.js';
 import { Arrivals, hasCoins, outcomeOf, settleAddress } from './trade-outcomes.js';
 import { assetIdOf, checkExchange, checkOffer, checkTime, closed, isOverdue, type TradeRules } from './trade-rules.js';
 
@@ -61,7 +67,6 @@ export class Trades {
   readonly #rules: TradeRules;
   readonly #modules: TradesModules;
   readonly #book: TradeBook;
-  /** One step of one trade at a time. */
   readonly #steps = new Mutex();
   readonly #arrivals = new Arrivals();
   readonly #changed: SignalSource<Trade>;
@@ -91,7 +96,6 @@ export class Trades {
     return this.#changed;
   }
 
-  /** Newest first. */
   list(): readonly Trade[] {
     return this.#book.list();
   }
@@ -176,7 +180,6 @@ export class Trades {
     }
   }
 
-  /** Resolves when no step is under way. */
   settled(): Promise<void> {
     return this.#steps.run(() => undefined);
   }
@@ -239,7 +242,6 @@ export class Trades {
     );
   }
 
-  /** The maker's half. */
   async #confirm(acceptance: Acceptance): Promise<Trade> {
     const { keys, clock } = this.#modules;
     const trade = this.get(acceptance.offer);
@@ -255,7 +257,6 @@ export class Trades {
     return this.#sendHalf({ ...trade, acceptance, confirmation }, half, acceptance.from);
   }
 
-  /** The taker's half. */
   async #finish(confirmation: Confirmation): Promise<Trade> {
     const trade = this.get(confirmation.offer);
     const { acceptance, offer } = trade;

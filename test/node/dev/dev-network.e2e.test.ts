@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chunksOf } from '../../../src/client/read-answer.js';
+import { chunksOf } from '../../../src/client/transport.js';
 import { devAccounts } from '../../../src/config/dev-accounts.js';
 import { readState } from '../../../src/node/dev/state-file.js';
 import { DevNetwork } from '../../../src/node/dev-network.js';

@@ -37,7 +37,6 @@ export const Next = Nullable(Type.String(), {
   examples: [EXAMPLE_CURSOR],
 });
 
-/** Place of a transaction. */
 export const PLACE = {
   tx_hash: TransactionHash(),
   block_num: Height('Number of its block.'),

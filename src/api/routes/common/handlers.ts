@@ -14,7 +14,6 @@ export interface CommonRoutes {
   readonly describe: (operations: readonly Operation[]) => { readonly text: string; readonly etag: string };
 }
 
-/** Age that the debug data may have, in ms. */
 const DEBUG_FRESH_MS = 100;
 
 /** The page of the docs has a plugin of its own. */

@@ -2,7 +2,6 @@
 
 import type { NodeRole } from '../../../lib/roles.js';
 
-/** Most blocks that one request makes. */
 export const MAX_BLOCKS_PER_REQUEST = 100;
 /** The end of the year 9999, in Unix seconds: as far as the clock goes. */
 export const MAX_TIME = 253_402_300_799;
@@ -40,7 +39,6 @@ export interface DevSnapshot {
 }
 
 export interface SavedState {
-  /** Path of the file. */
   readonly file: string;
   readonly bytes: number;
   readonly height: number;
@@ -59,7 +57,6 @@ export interface DevService {
   time(): number;
   /** Sets the clock, which goes on from there; never to before the last block, nor beyond `MAX_TIME` (`invalid_request`). */
   setTime(seconds: number): Promise<number>;
-  /** Oldest first. */
   snapshots(): readonly DevSnapshot[];
   /** Keeps the chain, the wallets and the clock as they are now. The nodes are away for a moment. */
   takeSnapshot(): Promise<DevSnapshot>;

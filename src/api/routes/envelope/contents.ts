@@ -106,7 +106,6 @@ function blockContent(hash: string, block: BlockJson) {
   };
 }
 
-/** Contents of blocks, made one by one as they are written. */
 export function blocksOf(entries: readonly StoredEntry[]) {
   return { blocks: LazyList.of(entries, blockOf) };
 }
@@ -121,7 +120,6 @@ export function originalLatest({ json }: LatestBlock): unknown {
   return (parseExactJson(json) as unknown as { block: unknown }).block;
 }
 
-/** The stored block as the contract shows it. */
 function blockOf(entry: StoredEntry) {
   return blockContent(entry.key, entryJson(entry).data.block);
 }
@@ -131,7 +129,6 @@ export function blockPair(entry: StoredEntry | undefined) {
   return entry === undefined ? ['', ''] : [entry.key, entryJson(entry).data];
 }
 
-/** One entry by a single key. */
 export function singleEntry(entry: StoredEntry) {
   const { data } = entryJson(entry);
   if (entry.kind === 'tx') return { type: 'transaction', tx_hash: entry.key, ...data, Transaction: data };

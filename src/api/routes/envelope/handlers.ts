@@ -43,7 +43,6 @@ import type { OlderOperation } from './wallet-operations.js';
 
 export interface EnvelopeRoutes {
   readonly options: EnvelopeOptions & { readonly batch: number };
-  /** Operations of the roles of the node. */
   readonly operations: readonly (EnvelopeOperation | OlderOperation)[];
   readonly modules: Pick<ApiModules, 'clock' | 'node' | 'keptAnswers'>;
 }
@@ -79,7 +78,6 @@ export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { opt
   done();
 };
 
-/** The name of a route in its envelopes. */
 function nameOf({ path }: Operation): string {
   return path.split('/')[1] ?? '';
 }

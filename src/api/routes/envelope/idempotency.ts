@@ -11,7 +11,6 @@ export interface IdempotencyOptions {
   readonly ttlSeconds: number;
 }
 
-/** The JSON of an answer. */
 type Answer = string | Buffer;
 
 interface Entry {

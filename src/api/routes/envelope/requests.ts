@@ -17,7 +17,6 @@ function refuse(message: string): never {
   throw new TesseraError('invalid_request', message);
 }
 
-/** A non-empty list of at most `limit` entries. */
 function listOf(value: unknown, limit: number, what: string): readonly unknown[] {
   if (!Array.isArray(value) || value.length === 0) return refuse(`the body must be a list of at least one ${what}.`);
   if (value.length > limit) return refuse(`the body must have at most ${limit} entries.`);

@@ -20,7 +20,6 @@ import { Any, envelope, Nothing } from './operations.js';
 const [getOutgoing, , getWallet, newAddress, keysOut, keysIn, passphrase, refresh, payment] = walletOperations;
 
 interface Differences<Twin extends Operation, Body extends TSchema> {
-  /** Reason of its envelopes, and the schema of their content. */
   readonly reason: string;
   readonly content?: TSchema;
   readonly status?: 'InProgress';
@@ -86,7 +85,6 @@ const info = {
   shows: ({ temporary_addresses: _, ...original }: Info) => original,
 };
 
-/** Operations of every role with a wallet. */
 export const walletEnvelopes = [
   older(getWallet, 'envelopeWalletInfo', 'GET /wallet_info', { ...info, asks: () => ({ query: {} }) }),
   older(getWallet, 'envelopeWalletInfoPart', 'GET /wallet_info/{part}', {

@@ -115,11 +115,9 @@ function emptyRings(kept: number | undefined): ReadonlyMap<Topic, Ring> {
   return new Map(TOPICS.map((topic) => [topic, new Ring(kept ?? KEPT[topic])]));
 }
 
-/** The last events of one topic. */
 class Ring {
   readonly #capacity: number;
   readonly #slots: NodeEvent[] = [];
-  /** Place of the oldest event. */
   #start = 0;
   #dropped = 0;
 

@@ -8,11 +8,9 @@ import type { Clock, Timer } from '../../../lib/clock.js';
 import type { Topic } from '../../../lib/roles.js';
 import type { EventHub } from './event-hub.js';
 
-/** Milliseconds between heartbeats. */
 const HEARTBEAT_MS = 15_000;
 /** Number of heartbeats that a connection may fail to take before it is cut off. */
 const MAX_STUCK_BEATS = 4;
-/** Maximum number of events written at once. */
 const BATCH = 256;
 /** Milliseconds after which a client should connect again. */
 const RETRY_MS = 1_000;

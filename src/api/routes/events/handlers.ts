@@ -17,7 +17,6 @@ import { eventOperations, streamEvents } from './operations.js';
 export interface EventRoutes {
   readonly roles: readonly NodeRole[];
   readonly modules: Pick<ApiModules, 'events' | 'clock'>;
-  /** Maximum number of streams; 256 by default. */
   readonly maxStreams?: number;
 }
 
@@ -105,7 +104,6 @@ class EventStreams {
     this.#streams.add(stream);
   }
 
-  /** Ends all streams, by force if they take too long. */
   async stop(): Promise<void> {
     this.#allEnded = createDeferred<void>();
     if (this.#streams.size === 0) return;

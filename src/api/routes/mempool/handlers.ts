@@ -142,7 +142,6 @@ export function balanceAnswer<T>(
   return mempool.countOutputs(addresses, MANY_OUTPUTS) < MANY_OUTPUTS ? make() : new PlannedAnswer(make);
 }
 
-/** Transactions read in one turn. */
 const READ_AT_ONCE = 32;
 
 /** All transactions, at once when they are few. Throws `malformed_transaction` with the place of the fault. */

@@ -125,7 +125,6 @@ export const createItem = mempool.post('createItem', '/v1/items', {
   ],
 });
 
-/** Operations of mempool nodes alone. */
 export const poolOperations = [
   mempool.get('getBalances', '/v1/balances', {
     summary: 'The balances of addresses',

@@ -84,7 +84,6 @@ function joined(entries: readonly (StoredEntry | undefined)[]): Buffer {
 /** Concurrent reads for one request: a few until it is known whether the answer is a long one. */
 const FIRST_READS = 4;
 const READS_AT_ONCE = 32;
-/** Maximum size of the entries in one answer, in bytes. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** An answer of this many bytes or more counts as a long one. */
 const LONG_BYTES = 256 * 1024;

@@ -7,7 +7,6 @@ import { Enum, Int64, Limit, Nullable, named } from '../../schemas/scalars.js';
 
 const payments = section('Payments');
 
-/** Number of requests that a wallet keeps. */
 const MAX_DONATION_REQUESTS = 1_000;
 export const DEFAULT_DONATION_REQUESTS = 100;
 

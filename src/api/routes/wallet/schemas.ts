@@ -168,7 +168,6 @@ export const OutgoingTxsResponse = named('OutgoingTxsResponse', 'Payments of the
   { transactions: [] },
 );
 
-/** Maximum number of payments in one answer. */
 const MAX_HISTORY = 10_000;
 
 export const OutgoingQuery = Type.Object({
