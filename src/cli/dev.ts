@@ -191,7 +191,8 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   if (kept !== undefined && state !== undefined)
     throw new UsageError('--data and --state both keep the chain: give one');
   const intervalMs = intervalFlag(args);
-  const port = portFlag(args);
+  const port: number | 'off' | undefined =
+    args.value('port') === 'off' ? 'off' : integerFlag(args, 'port', 0, MAX_PORT);
   const host = hostFlag(args, context);
   const common = {
     accounts: accountFlags(args),
@@ -301,10 +302,6 @@ function checked<T>(read: () => T): T {
 /** The log of --quiet, which --log-level and --set still change. */
 function quietFlag(args: ParsedArgs): readonly FlagValue[] {
   return args.has('quiet') ? [{ option: 'log.level', value: 'error', flag: '--quiet' }] : [];
-}
-
-function portFlag(args: ParsedArgs): number | 'off' | undefined {
-  return args.value('port') === 'off' ? 'off' : integerFlag(args, 'port', 0, MAX_PORT);
 }
 
 export const command: OwnCommand = {

@@ -16,7 +16,6 @@ import { writeNewFile } from './named-file.js';
 import { parseAmount, parseCount, showAmount } from './wallet/amounts.js';
 
 export type Trade = Result<typeof getTrade>;
-type Asset = Trade['give'];
 
 const FILE_MODE = 0o644;
 
@@ -92,7 +91,7 @@ export async function withOut(
   }
 }
 
-export function showAsset(asset: Asset): string {
+export function showAsset(asset: Trade['give']): string {
   if (asset.kind === 'token') return showAmount(BigInt(asset.amount));
   return `${asset.amount} item${BigInt(asset.amount) === 1n ? '' : 's'} ${printable(asset.genesis_hash ?? '')}`;
 }

@@ -107,17 +107,16 @@ const accept: OwnCommand = {
       const offer = TRADE_ID.test(named)
         ? (await client.call(getTrade, { params: { trade_id: named } })).offer
         : await readDocumentFile(named);
-      if (!args.has('yes')) await confirm(acceptQuestion(offer), context);
+      if (!args.has('yes'))
+        await confirm(
+          `Give ${printable(JSON.stringify(offer.want))} for ${printable(JSON.stringify(offer.give))}?`,
+          context,
+        );
       const passphrase = given ?? (await askSecret(PASSPHRASE.question, context));
       const trade = await client.call(acceptTrade, { body: { offer, passphrase } });
       return handOver(trade, trade.acceptance, trade.peer === null);
     }),
 };
-
-/** The node checks the offer itself. */
-function acceptQuestion({ give, want }: Record<string, unknown>): string {
-  return `Give ${printable(JSON.stringify(want))} for ${printable(JSON.stringify(give))}?`;
-}
 
 const complete: OwnCommand = {
   spec: {

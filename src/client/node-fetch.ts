@@ -1,7 +1,4 @@
-/**
- * `fetch` over the modules `http` and `https`: it always settles, where that of Node.js 20 can wait for ever, and takes other certificates.
- * No redirects, no packed answers.
- */
+/** `fetch` by `http` and `https`: that of Node.js 20 can wait for ever, and takes no other certificates. No redirects, no packed answers. */
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent, request as requestHttps } from 'node:https';
@@ -25,7 +22,12 @@ export function nodeFetch(trust?: Trust): Fetch {
       const { method = 'GET', signal, body, headers } = init;
       const fail = (cause: unknown): void =>
         reject(signal?.aborted ? signal.reason : new TypeError('fetch failed', { cause }));
-      const options = { ...trusting, method, headers: headersOf(headers), ...(signal ? { signal } : {}) };
+      const options = {
+        ...trusting,
+        method,
+        headers: Object.fromEntries(new Headers(headers)),
+        ...(signal ? { signal } : {}),
+      };
       const sent = (new URL(url).protocol === 'https:' ? requestHttps : requestHttp)(url, options);
       sent.on('socket', (socket) => {
         if (!socket.connecting) return;
@@ -73,10 +75,6 @@ function tlsOptions(trust: Trust) {
 function pemBody(pem: string): string {
   const [, body = ''] = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/.exec(pem) ?? [];
   return body.replace(/\s/g, '');
-}
-
-function headersOf(headers: RequestInit['headers']): Record<string, string> {
-  return Object.fromEntries(new Headers(headers));
 }
 
 /** Throws for a redirect, and for a status that no answer has. */

@@ -1,7 +1,4 @@
-/**
- * One request to a node and its answer, bounded in time and bytes, with the node's errors. It knows no operations and runs in browsers; the
- * commands' client and the library (sdk/client.ts) use it.
- */
+/** One request and its answer, bounded in time and bytes. Knows no operations, runs in browsers; used by commands and sdk/client.ts. */
 
 import { ERROR_CODES, type ErrorCode, errorMessage, TesseraError } from '../lib/errors.js';
 import { type JsonValue, parseExactJson } from '../lib/json.js';

@@ -14,8 +14,6 @@ import type { Config } from './schema.js';
 export const LOOPBACK_SECRET = 'loopback-only-test-secret';
 
 const DEV_PRODUCER_SEED = toHex(devProducer().seed);
-
-type SourceOf = (path: string) => string;
 type Report = (option: string, problem: string) => void;
 
 export interface CheckResult {
@@ -24,7 +22,7 @@ export interface CheckResult {
 }
 
 /** Checks the rules between options and reports every one that is broken. */
-export function checkConfig(config: Config, sourceOf: SourceOf): CheckResult {
+export function checkConfig(config: Config, sourceOf: (path: string) => string): CheckResult {
   const problems: ConfigProblem[] = [];
   const report: Report = (option, problem) => problems.push({ option, source: sourceOf(option), problem });
   checkApi(config, report);

@@ -53,10 +53,7 @@ export interface DevAccounts {
   readonly miner: DevAccount;
 }
 
-/**
- * The same keys at every call with the same options. Accounts own the first outputs, then the user's wallet, then the
- * miner's. Throws `invalid_request` for words that are no mnemonic, and for more than the chain can issue.
- */
+/** The same keys for the same options. Throws `invalid_request` for words that are no mnemonic, and for more than the chain can issue. */
 export function devAccounts({
   mnemonic,
   count = DEV_ACCOUNT_COUNT,

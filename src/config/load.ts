@@ -1,7 +1,4 @@
-/**
- * Loading the configuration. Sources, later ones win: defaults, the config file (`--config`, else TESSERA_CONFIG, else the
- * one that ships for the role), environment variables, flags. Everything that is wrong is reported in one error.
- */
+/** Loads the configuration: defaults, file (`--config`, TESSERA_CONFIG, or the role's), environment, flags. Reports all mistakes together. */
 
 import { resolve } from 'node:path';
 import type { TSchema } from '@sinclair/typebox';

@@ -24,7 +24,7 @@ export interface KeyPair {
 
 /** True for a signature (64 bytes) of `publicKey` (32 bytes) over `message` (texts as UTF-8). False for malformed input; never throws. */
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array | string, signature: Uint8Array): boolean {
-  if (!haveLengths(publicKey, signature)) return false;
+  if (!(publicKey.length === PUBLIC_KEY_LENGTH && signature.length === SIGNATURE_LENGTH)) return false;
   const bytes = messageBytes(message);
   if (isUnusualKey(publicKey)) return verifyByEquation(publicKey, bytes, signature);
   if (verifyBytes(publicKey, bytes, signature)) return true;
@@ -87,10 +87,6 @@ function checkedPair(seed: Uint8Array, publicKey: Uint8Array): KeyPair {
 function checkedSeed(seed: Uint8Array): Uint8Array {
   if (seed.length !== SEED_LENGTH) throw malformed(`an Ed25519 seed has ${SEED_LENGTH} bytes, not ${seed.length}`);
   return seed;
-}
-
-function haveLengths(publicKey: Uint8Array, signature: Uint8Array): boolean {
-  return publicKey.length === PUBLIC_KEY_LENGTH && signature.length === SIGNATURE_LENGTH;
 }
 
 function messageBytes(message: Uint8Array | string): Uint8Array {

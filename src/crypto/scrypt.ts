@@ -1,7 +1,4 @@
-/**
- * Derives keys from passphrases with scrypt (RFC 7914), always on libuv's thread pool, because one derivation takes a
- * quarter of a second. The parameters are stored with what the key seals, so that new wallets can use larger ones.
- */
+/** Derives keys from passphrases with scrypt (RFC 7914), on libuv's thread pool: one takes a quarter of a second. */
 
 import { scrypt } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';

@@ -55,10 +55,7 @@ const multipliers = new Map<string, Multiplier | undefined>();
 const COFACTOR = 8n;
 /** Bits of a window of the table of a key of full order: 1,408 points, half a mebibyte. There are about twenty such keys. */
 const TABLE_WINDOW = 6;
-/**
- * Verifications of other signatures that one under an unusual key takes as long as. Measured beside node:crypto: 2.2 for
- * keys of small order, 4.3 for the others; libsodium takes 0.57 of its time.
- */
+/** Cost in verifications of usual keys. Measured beside node:crypto: 2.2 for small order, 4.3 for others; libsodium takes 0.57. */
 const UNUSUAL_KEY_COST = 8;
 
 /** The same for an R of small order under an ordinary key, for which nothing is kept; measured: 27. */

@@ -1,6 +1,4 @@
-/**
- * The metrics of one node: a registry over the catalogue. Handles of a metric and its labels are cached: making one for each event is slow.
- */
+/** The metrics of one node: a registry over the catalogue, with cached handles, as making one for each event is slow. */
 
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';

@@ -38,10 +38,7 @@ export interface ProofOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> 
   readonly waitMs?: number | undefined;
 }
 
-/**
- * Resolves when each output (`spent` of a payment) is as said. Throws `malformed_transaction` if not, `entry_not_found` if nothing proves
- * it.
- */
+/** Resolves when each output is as said. Throws `malformed_transaction` if not, `entry_not_found` if nothing proves it. */
 export async function proveOutputs(
   client: ProvingClient,
   outputs: readonly UnspentOutput[],

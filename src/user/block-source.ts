@@ -1,7 +1,4 @@
-/**
- * Blocks for a wallet, from any storage node: each is proven by the certificate of a producer, its own or a later block's (`ProvenHashes`).
- * A node that sends what is not proven loses its link.
- */
+/** Blocks for a wallet, from any storage node: a producer's certificate proves each (`ProvenHashes`), or the node loses its link. */
 
 import { blockCertificateFault, isNamed, type Producers } from '../chain/certificate.js';
 import { decodeHeader } from '../chain/codec.js';

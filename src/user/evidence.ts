@@ -1,7 +1,4 @@
-/**
- * Finds the state of own transactions from statuses and unspent outputs of a mempool node. Spent inputs do not reject a payment: only a
- * block says what spent them (`BlockIntake.apply`).
- */
+/** Finds the state of own transactions at a mempool node. Spent inputs reject none: only a block says what spent them. */
 
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut, Utxo } from '../chain/types.js';
@@ -21,17 +18,12 @@ export type TransactionStatus = MessageBody<'statuses'>['statuses'][number];
  */
 export type Finding = 'confirmed' | 'copied' | 'admitted' | 'missing' | 'absent' | 'open';
 
-interface ExpectedChange {
-  readonly hash: string;
-  readonly txOut: TxOut;
-}
-
 export class Evidence {
   readonly #entries: readonly OwnTransaction[];
   readonly #wanted = new Set<string>();
   readonly #present = new Set<string>();
   /** Change by index and address: outputs to an address that no other payment has for the same amount (`keys/own-outputs.ts`). */
-  readonly #changes = new Map<string, ExpectedChange>();
+  readonly #changes = new Map<string, { readonly hash: string; readonly txOut: TxOut }>();
   readonly #copied = new Set<string>();
 
   /** Takes entries in the order in which they were made, each with all those in flight that it depends on. */

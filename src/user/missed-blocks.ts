@@ -1,7 +1,4 @@
-/**
- * Brings the wallet, block by block, to where a mempool node says the chain is, before its outputs are believed. Without a storage node, or
- * producers, there is nobody to read blocks from.
- */
+/** Brings the wallet block by block to where a mempool node says the chain is, before its outputs are believed. */
 
 import type { Producers } from '../chain/certificate.js';
 import type { Clock } from '../lib/clock.js';

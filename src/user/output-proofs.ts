@@ -1,7 +1,4 @@
-/**
- * Proves outputs that a mempool node names and the wallet has not seen in a block: it reads the chain from block 0 on. An output that is
- * disproved costs the node its link.
- */
+/** Proves outputs that a mempool node names, by the chain from block 0 on. One that is disproved costs the node its link. */
 
 import { withFixedHash } from '../chain/assets.js';
 import { transactionHash } from '../chain/hash.js';

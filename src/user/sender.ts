@@ -57,13 +57,6 @@ interface Verdict {
   readonly isUnreachable?: boolean;
 }
 
-interface Retry {
-  failures: number;
-  timer: Timer | undefined;
-  /** The next block may make it admissible. */
-  waitsForBlock: boolean;
-}
-
 export class Sender {
   readonly #modules: SenderModules;
   readonly #exposure: Exposure;
@@ -71,7 +64,7 @@ export class Sender {
   readonly #stopping = new AbortController();
   readonly #running = new Set<Promise<void>>();
   /** Payments whose last attempt failed, by hash. */
-  readonly #retries = new Map<string, Retry>();
+  readonly #retries = new Map<string, { failures: number; timer: Timer | undefined; waitsForBlock: boolean }>();
   /** The link that is sent over; its controller ends what has no answer when the wallet has gone over to another. */
   #route: { readonly link: Link; readonly leaving: AbortController } | undefined;
   #unsubscribe: (() => void) | undefined;

@@ -39,18 +39,12 @@ export interface TradeKeeperModules {
   readonly lookUp: (hash: string) => void;
 }
 
-interface Attempts {
-  failures: number;
-  /** Time before which it does nothing, by the monotonic clock. */
-  next: number;
-}
-
 export class TradeKeeper {
   readonly #modules: TradeKeeperModules;
   readonly #lines: FewLines;
   readonly #stopping = new AbortController();
   /** Acceptances that could not be brought to their maker, by id. */
-  readonly #attempts = new Map<string, Attempts>();
+  readonly #attempts = new Map<string, { failures: number; next: number }>();
   readonly #looking = new Mutex();
   #lookedUp = 0;
   #timer: Timer | undefined;

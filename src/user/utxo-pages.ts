@@ -1,7 +1,4 @@
-/**
- * Refreshes addresses from one mempool node, page by page, all as of the block of the first page. If the last output of a page was spent
- * meanwhile, its address starts over.
- */
+/** Refreshes addresses page by page, as of the block of the first. If the last output of a page is spent, its address starts over. */
 
 import { decodeUtxos } from '../chain/transaction-lists.js';
 import type { Utxo } from '../chain/types.js';
@@ -25,7 +22,6 @@ const MAX_PAGE_BYTES = 2 * 1024 * 1024;
 const MAX_OUTPUTS = 2_000_000;
 
 type Page = MessageBody<'utxos'>;
-type Cursor = MessageBody<'utxos.get'>['after'];
 
 export interface UtxoPagesModules {
   readonly wallet: Wallet;
@@ -110,7 +106,7 @@ class PageReader {
     this.#modules = modules;
   }
 
-  async read(after?: Cursor): Promise<PageOf> {
+  async read(after?: MessageBody<'utxos.get'>['after']): Promise<PageOf> {
     const body = { addresses: [...this.#addresses], ...(after === undefined ? {} : { after }) };
     const answer = await this.#ask(body);
     if (answer.type !== 'utxos') {

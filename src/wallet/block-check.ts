@@ -1,7 +1,4 @@
-/**
- * Checks what a wallet can prove of a block that a mempool node tells of: a producer's signature, proof of work, the block before, and own
- * transactions. It cannot prove others' transactions, nor that the target is the right one.
- */
+/** Checks what a wallet can prove of a block: a producer's signature, proof of work, the block before, own transactions; not others'. */
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
 import { encodeTransaction } from '../chain/codec.js';

@@ -149,10 +149,7 @@ export class BlockIntake {
     return new AddressRefresh({ addresses: own, height, isChecked }, this.#modules);
   }
 
-  /**
-   * Takes in outputs that blocks have and none has spent, as of the block of this height; false when that is not the last one
-   * any more. `hasMore`: whether more are to come at an address, which then come with its key, too.
-   */
+  /** Takes in unspent outputs as of this block; false when it is not the last one any more. `hasMore`: an address has more to come. */
   async takeProven(
     outputs: readonly ProvenOutput[],
     height: number,

@@ -1,7 +1,4 @@
-/**
- * Finds the transactions of a block that concern the wallet: a large block has thousands, and the wallet has to look at few
- * of them. Found in pieces; it holds for the coins and keys of that moment, and says when they have changed.
- */
+/** Finds a block's transactions that concern the wallet, in pieces; it says when coins or keys have changed since. */
 
 import { outPointKey } from '../chain/transaction.js';
 import type { FullBlock, Transaction } from '../chain/types.js';

@@ -61,18 +61,13 @@ interface PlacedKey extends KeptKey {
   readonly day: string;
 }
 
-interface Running {
-  readonly fingerprint: string;
-  readonly result: Promise<string>;
-}
-
 export class IdempotencyKeys {
   readonly #maxKept: number;
   readonly #modules: IdempotencyKeysModules;
   /** Number of keys by day; the days of before yesterday are on their way out. */
   readonly #days: Map<string, number>;
   /** Requests under way, by the digest of their key. */
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, { readonly fingerprint: string; readonly result: Promise<string> }>();
   #dropping: Promise<void> = Promise.resolve();
   #isClosed = false;
 

@@ -30,8 +30,6 @@ const MetaRecord = Type.Object({
 });
 
 export type Meta = Static<typeof MetaRecord>;
-/** Members to change; an undefined one is removed. */
-type MetaChange = { readonly [K in keyof Meta]?: Meta[K] | undefined };
 
 /** The number of a batch of coins (a block, a refresh, a payment); taken when the first coin of the batch arrives. */
 export type Arrival = () => number;
@@ -65,7 +63,7 @@ export class MetaStore {
     };
   }
 
-  update(change: MetaChange): void {
+  update(change: { readonly [K in keyof Meta]?: Meta[K] | undefined }): void {
     this.#current = { ...this.#current, ...change } as Meta;
     this.#writes.put(META_KEY, utf8(JSON.stringify(this.#current)));
   }

@@ -1,7 +1,4 @@
-/**
- * A wallet that forgets what the chain has told it, for a chain that has lost blocks: its keys stay, its coins are fetched again, and
- * payments of the last hours are queued again, as the same transactions.
- */
+/** A wallet that forgets the chain, for one that has lost blocks: keys stay, coins are fetched, payments of the last hours queued again. */
 
 import { outPointKey, spentOutPoints } from '../chain/transaction.js';
 import { prefixRange } from '../db/keys.js';

@@ -1,23 +1,14 @@
-/**
- * The wallet's way to its disk. Parts change their memory and stage records in one synchronous step; `flush` writes them as one synced
- * batch. So the disk always has a state of the memory, and parallel payments share one sync.
- */
+/** The wallet's way to its disk: parts change memory and stage records in one step; `flush` writes all as one synced batch. */
 
 import { endlessRoom, type Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
 import { toHex } from '../lib/bytes.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 
-interface StagedRecord {
-  readonly key: Uint8Array;
-  /** Null deletes. */
-  readonly value: Uint8Array | null;
-}
-
 export class WriteBuffer {
   readonly #kv: Kv;
   readonly #room: Room;
-  #staged = new Map<string, StagedRecord>();
+  #staged = new Map<string, { readonly key: Uint8Array; readonly value: Uint8Array | null }>();
   readonly #undos: (() => void)[] = [];
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;

@@ -89,9 +89,7 @@ function callerOf({ headers, method, socket }: FastifyRequest): Caller {
 const MAX_FAILURES = 20;
 const WINDOW_MS = 60_000;
 
-/**
- * Refuses an address after too many wrong keys, for a while. Over loopback a valid key is still accepted: clients behind a proxy share it.
- */
+/** Refuses an address after too many wrong keys, for a while. Loopback may still use a valid key: clients behind a proxy share it. */
 class KeyGuesses {
   readonly #failures: AddressTally;
 

@@ -41,10 +41,7 @@ export const arrival = fp<{ readonly log: RequestLog }>((app, { log }, done) => 
   done();
 });
 
-/**
- * Requests of a connection are worked on one after the other: a response without its connection would not tell that the client is gone, and
- * what it takes would never be given back (rule P6).
- */
+/** Works on one request of a connection at a time: one that waits would not learn that the client is gone (rule P6). */
 class WorkInTurn {
   readonly #ahead = new WeakMap<Socket, number>();
 

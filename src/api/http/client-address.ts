@@ -1,7 +1,4 @@
-/**
- * The client's address, for limits by address: the peer, or with `api.trusted_proxies` the last in X-Forwarded-For that is no trusted
- * proxy. Limits on connections, and what is open on loopback only, go by the peer.
- */
+/** The client's address, for limits: the peer, or with `api.trusted_proxies` the last in X-Forwarded-For that is no trusted proxy. */
 
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';

@@ -53,7 +53,8 @@ export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
   app.addContentTypeParser(ENCODED_MEDIA_TYPE, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (body.length === 0 || request.is404) return done(null, undefined);
     checkCoding(request.headers);
-    if (request.operation?.body?.encoded === undefined) throw notJson();
+    if (request.operation?.body?.encoded === undefined)
+      throw new TesseraError('unsupported_media_type', 'Send the body as application/json.');
     ready(request, body)
       .then(() => unlessGone(request, body, decode))
       .then((value) => done(null, value), done);
@@ -90,8 +91,4 @@ function checkCoding(headers: FastifyRequest['headers']): void {
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new TesseraError('unsupported_media_type', 'Send the body as application/json in UTF-8.');
   }
-}
-
-function notJson(): TesseraError {
-  return new TesseraError('unsupported_media_type', 'Send the body as application/json.');
 }

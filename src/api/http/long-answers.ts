@@ -1,7 +1,4 @@
-/**
- * Writes long answers in pieces, between which the event loop goes round. Their number is limited, and so are the bytes that slow readers
- * have not taken; beyond that, requests for long answers get 503.
- */
+/** Writes long answers in pieces, between which the event loop goes round; bounded in number and in bytes that readers have not taken. */
 
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../lib/clock.js';

@@ -241,9 +241,7 @@ const ORIGINAL_STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   no_blocks: 204,
 };
 
-/**
- * The status of a code on an envelope route: 400 for client errors and refused transactions, unless answers are those of the original node.
- */
+/** The status of a code on an envelope route: 400 for client errors and refused transactions, but with the original's answers. */
 export function envelopeStatusOf(code: ErrorCode, isOriginal = false): number {
   const original = ORIGINAL_STATUS[code];
   if (isOriginal && original !== undefined) return original;

@@ -1,7 +1,4 @@
-/**
- * Bounds the bytes of bodies: those at work, and those of an address that were refused. After too many refused bytes, the bodies of an
- * address are not read for a while; loopback is exempt, because clients behind a proxy share it.
- */
+/** Bounds bodies: the bytes at work, and those of an address that were refused. Loopback is exempt: clients behind a proxy share it. */
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
@@ -100,10 +97,7 @@ export class BodyBudget {
       new TesseraError('overloaded', 'The node is processing too many large bodies; try again in a moment.'),
   });
 
-  /**
-   * Undefined when a body of this size may be processed at once, else a promise that resolves when it may; it counts until its
-   * response is closed. Rejects with `overloaded` when too much is waiting already, `aborted` when the client disconnects.
-   */
+  /** Undefined when the body may be processed now, else a promise. Rejects with `overloaded`, or `aborted` when the client disconnects. */
   take(bytes: number, response: Pick<ServerResponse, 'once'>, address: string): Promise<void> | undefined {
     if (bytes < SMALL_BYTES) return undefined;
     const place = this.#line.enter(addressGroup(address), bytes, { isLimited: !isLoopback(address) });

@@ -1,7 +1,4 @@
-/**
- * Counts requests under way, and writes a log line and a measurement for each answer. A node that logs JSON passes a sink, which is faster:
- * lines are assembled here and written many at once. A kill may lose the last ones.
- */
+/** Counts requests, and writes a log line and a measurement for each answer; into a sink many at once, of which a kill may lose the last. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';

@@ -44,7 +44,7 @@ export class Validators {
     return ({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }): Validate => {
       const part = PARTS[httpPart ?? 'body'] ?? 'body';
       const forms = part === 'body' ? this.#bodies : this.#texts;
-      const check = forms.checkOf(forValidation(schema as TSchema, limits));
+      const check = forms.checkOf(rewrite(schema as TSchema, { batch: limits.batch, query: limits.queryValues }, true));
       return (value) =>
         check(value) || { error: new TesseraError('invalid_request', describe(check.errors?.[0], part)) };
     };
@@ -62,7 +62,7 @@ class CompiledForms {
   }
 
   checkOf(form: object): ValidateFunction {
-    const name = nameOf(form);
+    const name = JSON.stringify(form, (_word, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
     const known = this.#compiled.get(name);
     if (known !== undefined) return known;
     this.#ajv ??= createAjv(this.#isOfTexts);
@@ -74,11 +74,6 @@ class CompiledForms {
 
 /** Validators of all apps of a process, whose forms are the same. */
 export const sharedValidators = new Validators();
-
-/** The text of a schema: equal for equal ones. */
-function nameOf(schema: object): string {
-  return JSON.stringify(schema, (_word, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-}
 
 /** Fastify's names for the parts of a request, and ours, which clients see in errors. */
 const PARTS: Readonly<Record<string, RequestPart>> = { body: 'body', querystring: 'query', params: 'path' };
@@ -141,10 +136,6 @@ function isInteger64(value: unknown, rule: Int64Rule): boolean {
 
 function int64Message({ minimum, maximum, nullable }: Int64Rule): string {
   return `must be a whole number from ${minimum} to ${maximum}${nullable ? ' or null' : ''}`;
-}
-
-function forValidation(schema: TSchema, limits: ListLimits): object {
-  return rewrite(schema, { batch: limits.batch, query: limits.queryValues }, true);
 }
 
 type JsonSchema = { readonly [word: string]: unknown };

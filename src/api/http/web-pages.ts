@@ -1,6 +1,5 @@
 /**
- * Web pages that may use a node without API keys (`api.auth = "open"`). A browser sends simple requests for any page without a preflight,
- * also to a name that its owner has pointed at loopback (DNS rebinding).
+ * Web pages that may use a node without API keys (`api.auth = "open"`): browsers send simple requests for any page, also to rebound names.
  */
 
 import { isIP } from 'node:net';
@@ -29,20 +28,14 @@ export function needsPreflight(headers: Readonly<Record<string, string | readonl
   return ['application/json', 'application/octet-stream'].includes(type.trim().toLowerCase());
 }
 
-/**
- * True unless the request comes from a page that must not change anything here: one that has rebound its name, one of another
- * origin that `api.cors` does not allow, or one of another origin that has asked for no preflight.
- */
+/** False for a page with a rebound name, and for another origin that `api.cors` does not allow or that has asked for no preflight. */
 export function mayChange(page: PageFacts, allowed: AllowedOrigins): boolean {
   if (page.origin === undefined && page.fetchSite === undefined) return true;
   if (!isHostOfNode(page.host, allowed)) return false;
   return isSameOrigin(page) || (page.preflighted && isAllowed(page.origin, allowed));
 }
 
-/**
- * True for a name that its owner may have pointed at this machine; not for addresses, names in `api.cors`, and names that nobody can
- * register: of one word, or below `localhost` and `internal`.
- */
+/** True for a name that a stranger may point at this machine: no address, not in `api.cors`, and one that can be registered. */
 export function isStrangeHost(host: string | undefined, allowed: AllowedOrigins): boolean {
   if (host === undefined || allowed === 'all' || isHostOfNode(host, allowed)) return false;
   const name = hostname(`http://${host}`).replace(/\.$/, '');

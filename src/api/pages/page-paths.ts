@@ -1,7 +1,4 @@
-/**
- * Paths of pages, by site, in the form of Fastify: a list and not a fallback, so other paths stay what they are without pages. The router
- * in the browser (`web/`) uses it too.
- */
+/** Paths of pages, by site, in the form of Fastify; also for the router in the browser (`web/`). Other paths are no pages. */
 
 /** The explorer shows the chain, the wallet that of the node, and the docs its API; those are served with the API itself. */
 export type Site = 'explorer' | 'wallet' | 'docs';

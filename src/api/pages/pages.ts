@@ -106,12 +106,7 @@ function acceptedEncodings(header: string | string[] | undefined): ReadonlySet<s
   return new Set(accepted);
 }
 
-interface DocsRoutes {
-  /** The built pages; without them the page says so. */
-  readonly files: PageFiles | undefined;
-}
-
-export const docsRoutes: FastifyPluginCallback<DocsRoutes> = (app, { files }, done) => {
+export const docsRoutes: FastifyPluginCallback<{ readonly files: PageFiles | undefined }> = (app, { files }, done) => {
   const { url, config = {} } = routeOf(getDocs);
   const handle = documentOf(files?.document('docs'));
   app.route({ method: 'GET', url, config, handler: handle });

@@ -1,6 +1,6 @@
 /** The table of commands as completion sees it: which words, flags and values may follow. */
 
-import type { ArgumentSpec, CommandEntry, CommandSpec, Completion, FlagSpec } from '../command.js';
+import type { ArgumentSpec, CommandEntry, Completion, FlagSpec } from '../command.js';
 import { PROGRAM } from '../help.js';
 
 const MAX_DESCRIPTION = 70;
@@ -58,19 +58,15 @@ async function commandsBelow(entries: readonly CommandEntry[], group: string): P
   for (const entry of entries) {
     const { spec, commands = [] } = await entry.load();
     const words = `${group}${entry.name}`;
-    found.push(completedCommand(words, spec, commands));
+    found.push({
+      words,
+      commands,
+      flags: [...spec.flags, HELP].map(completedFlag),
+      arguments: (spec.arguments ?? []).map(completedArgument),
+    });
     found.push(...(await commandsBelow(commands, `${words} `)));
   }
   return found;
-}
-
-function completedCommand(words: string, spec: CommandSpec, commands: readonly CommandEntry[]): CompletedCommand {
-  return {
-    words,
-    commands,
-    flags: [...spec.flags, HELP].map(completedFlag),
-    arguments: (spec.arguments ?? []).map(completedArgument),
-  };
 }
 
 function completedFlag(flag: FlagSpec): CompletedFlag {

@@ -1,7 +1,4 @@
-/**
- * The transactions that made what a transaction spends, from a storage node. It need not be trusted: their hashes are the names
- * of the outputs.
- */
+/** Proofs of inputs: the transactions that made them. A storage node is not trusted: their hashes are in the names of the outputs. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryBlockchainEntries } from '../../api/routes/storage/operations.js';
@@ -50,10 +47,7 @@ const STORAGE_NODE = {
   refusal: (role: string) => `it is a ${role} node`,
 } as const;
 
-/**
- * The transaction with those that made its inputs. Throws `malformed_transaction` when an input holds something else than was said,
- * and `node_unreachable` when something is not proven.
- */
+/** The draft with its proofs. Throws `malformed_transaction` for an input that holds something else, `node_unreachable` without a proof. */
 export async function withProofs(draft: Draft, args: ParsedArgs, context: CliContext): Promise<Draft> {
   const open = await unprovenInputs(draft, args, context);
   if (open.length === 0) return draft;

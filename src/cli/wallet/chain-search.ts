@@ -208,10 +208,7 @@ interface ChainBlocksModules extends Patience {
   readonly signal: AbortSignal;
 }
 
-/**
- * Reads blocks, from the first that the wallet has not seen up to `end`. The blocks of one request are durable before the next, so a run
- * that was cut off goes on there. Throws what the node answers, and `protocol_violation` when its blocks are not a chain.
- */
+/** Reads the blocks that the wallet has not seen, up to `end`. Throws what the node answers, `protocol_violation` for no chain. */
 export async function takeBlocks(wallet: Wallet, end: number, modules: ChainBlocksModules): Promise<void> {
   const first = wallet.chain.height + 1;
   const reader = { blocks: new PatientReader(BLOCKS, modules), transactions: new PatientReader(TRANSACTIONS, modules) };
@@ -226,14 +223,9 @@ export async function takeBlocks(wallet: Wallet, end: number, modules: ChainBloc
   }
 }
 
-interface Readers {
-  readonly blocks: PatientReader;
-  readonly transactions: PatientReader;
-}
-
 async function readBlocks(
   numbers: readonly number[],
-  readers: Readers,
+  readers: { readonly blocks: PatientReader; readonly transactions: PatientReader },
   { storage, signal }: ChainBlocksModules,
 ): Promise<readonly FullBlock[]> {
   const blocks: Block[] = [];

@@ -42,9 +42,7 @@ export function checkMayAsk(args: ParsedArgs | undefined, context: Pick<CliConte
   throw new UsageError(`this command asks before it ${what}, and there is no terminal to ask on: add --yes`);
 }
 
-/**
- * Asks before something that cannot be undone. Throws `ExitError` with status 4 unless the answer is yes, `UsageError` without a terminal.
- */
+/** Asks before something that cannot be undone. Throws `ExitError` (status 4) unless the answer is yes, `UsageError` without a terminal. */
 export async function confirm(question: string, context: Prompting): Promise<void> {
   checkMayAsk(undefined, context, 'acts');
   const answer = await readLine(`${question} [y/N] `, context, false);

@@ -145,7 +145,9 @@ export const command: OwnCommand = {
       if (!args.has('anyway')) await checkReady(Object.values(clients));
       const derived = await DerivedKeys.of(words);
       const search = new AddressSearch(derived, gap, backup?.content.handedOut);
-      const found = await find(search, clients, context).finally(() => derived.close());
+      const found = await atWork(READING_CHAIN, context, (modules) =>
+        searchChain(search, { ...clients, ...modules }),
+      ).finally(() => derived.close());
       if (isNew && search.found.length === 0 && !args.has('yes')) await confirmEmpty(found, context);
       const uncovered = await withWallet({ passphrase, words }, async (wallet) => {
         if (backup !== undefined) await wallet.coverage.adopt(backup.content);
@@ -235,14 +237,6 @@ async function checkReady(nodes: readonly NodeClient[]): Promise<void> {
   );
 }
 
-function find(
-  search: AddressSearch,
-  clients: { readonly storage: NodeClient; readonly mempool: NodeClient },
-  context: CliContext,
-): Promise<ChainSearchResult> {
-  return atWork(READING_CHAIN, context, (modules) => searchChain(search, { ...clients, ...modules }));
-}
-
 /** Shows how far the work is, waits for nodes that are busy, and ends it at a signal. */
 async function atWork<T>(
   { title, left }: Work,
@@ -270,11 +264,7 @@ async function confirmEmpty({ height }: ChainSearchResult, context: CliContext):
   if (!isInteractive(context)) {
     throw new TesseraError('invalid_request', `${what}; no wallet was made (--yes makes it)`);
   }
-  await confirm(`${capitalized(what)}. Make it all the same?`, context);
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  await confirm(`${what.charAt(0).toUpperCase() + what.slice(1)}. Make it all the same?`, context);
 }
 
 function otherWords(file: string): TesseraError {

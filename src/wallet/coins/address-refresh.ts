@@ -1,7 +1,4 @@
-/**
- * Brings addresses of the wallet to the state of the chain, page by page (decision V13): after the last page, what no page had is spent.
- * Each page is durable before the next, so an address may have any number of outputs.
- */
+/** Brings addresses to the state of the chain, page by page (decision V13), each durable: after the last, what no page had is spent. */
 
 import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';

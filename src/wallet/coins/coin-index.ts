@@ -1,7 +1,4 @@
-/**
- * The coins of the wallet in memory: by outpoint and by address, their sums, the pages in which they are listed, and which
- * of them can be spent. It answers without reading a record; it knows no disk and no blocks but their height.
- */
+/** The coins of the wallet in memory: by outpoint and address, sums, pages, and what can be spent. Knows no disk, of blocks their height. */
 
 import { shownTotal } from '../../chain/assets.js';
 import { outPointKey } from '../../chain/transaction.js';

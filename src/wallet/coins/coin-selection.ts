@@ -1,7 +1,4 @@
-/**
- * Choice of outpoints that pay an amount: branch and bound for a sum without change, then the smallest single coin with sound change, then
- * largest first. There are no fees by size, so no change, no dust and few inputs count.
- */
+/** Chooses coins: an exact sum by branch and bound, then the smallest single coin with sound change, then largest first. */
 
 export interface Selectable {
   /** Raw units, or items. */

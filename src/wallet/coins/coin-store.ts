@@ -1,6 +1,5 @@
 /**
- * Every outpoint paid to the wallet, with its state. The records are the truth; `CoinIndex` answers without reading them. Changes are
- * synchronous steps that stage records; the caller flushes. Spent coins are on disk only.
+ * Every outpoint of the wallet, with its state. Changes are synchronous and stage records; the caller flushes. Spent ones are on disk only.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -44,12 +44,6 @@ interface Payment {
   readonly own: Set<number>;
 }
 
-/** A coin that no own payment has made: by its number among the spent ones, or its outpoint. */
-interface Arrived {
-  readonly arrival: number;
-  readonly at: number | string;
-}
-
 export interface BuildHistoryModules {
   readonly kv: Kv;
   readonly isCovered: (address: string) => boolean;
@@ -67,7 +61,7 @@ class HistoryBuilder {
   readonly #logger: Logger;
   /** Payments by hash, oldest first. */
   readonly #payments = new Map<string, Payment>();
-  readonly #arrived: Arrived[] = [];
+  readonly #arrived: { readonly arrival: number; readonly at: number | string }[] = [];
   /** Numbers of spent coins of which nobody knows what has spent them. */
   readonly #vanished: number[] = [];
   /** Hashes of transactions in the batch. */

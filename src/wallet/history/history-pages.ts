@@ -1,7 +1,4 @@
-/**
- * The history as its owner reads it: own transactions, and movements in filtered pages. A cursor is the number of a movement, so a page
- * never changes. A request reads a bounded number of records: with a strict filter pages are short.
- */
+/** The history as its owner reads it, in filtered pages. A request reads a bounded number of records: pages may be short. */
 
 import type { Transaction } from '../../chain/types.js';
 import { TOKENS } from '../coins/coin.js';

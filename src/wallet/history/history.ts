@@ -303,10 +303,7 @@ export class History {
     if (arrived.length > 0) this.#takeMore(moved, arrived, { height, time });
   }
 
-  /**
-   * A copy of an own transaction is in the chain, whose outputs are the ones that were expected: what a refresh has brought of
-   * it was no movement of its own. `brought` are those that come now; what is left never came, for something has spent it.
-   */
+  /** A copy of an own transaction is in the chain: what a refresh brought of it was no movement. `brought` come now; the others are spent. */
   #joinCopy(own: Movement, copyHash: string, brought: ReadonlySet<number>): void {
     const copy = this.find(copyHash);
     const counted = copy === undefined || copy.number === own.number ? new Set<number>() : ownNumbers(copy);

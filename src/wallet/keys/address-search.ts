@@ -1,15 +1,9 @@
-/**
- * Finds which keys of some words are in use: an account ends after `gap` unpaid addresses in a row. Each find makes the search look
- * further, so the chain is shown to it until it finds nothing new.
- */
+/** Finds which keys of some words are in use: an account ends after `gap` unpaid addresses. The chain is shown until nothing is new. */
 
 import type { DerivedKeys, KeyPlace } from './derived-keys.js';
 import { Lookahead } from './lookahead.js';
 
-/**
- * How far `tessera wallet restore` looks ahead by default: a wallet gives unpaid addresses again (`own-outputs.ts`), so only its owner can
- * leave as many behind.
- */
+/** How far `tessera wallet restore` looks ahead: unpaid addresses are given again, so only an owner can leave as many behind. */
 export const SEARCH_GAP = 200;
 
 export class AddressSearch {

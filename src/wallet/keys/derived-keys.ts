@@ -1,6 +1,6 @@
 /**
- * The keys of a wallet's words: `m/44'/COIN'/ACCOUNT'/INDEX'` by SLIP-0010, an account for each use (docs/wallet.md#the-words-and-their-
- * keys). The paths are for ever: old words must give the same addresses in every later version.
+ * The keys of a wallet's words: `m/44'/COIN'/ACCOUNT'/INDEX'` by SLIP-0010, an account for each use
+ * (docs/wallet.md#the-words-and-their-keys). The paths are for ever: old words must give the same addresses in every later version.
  */
 
 import { addressOf } from '../../chain/address.js';

@@ -1,7 +1,4 @@
-/**
- * The words of a wallet (BIP39, English list): 12 or 24 of them, and an optional BIP39 passphrase, from which every key of
- * the wallet is derived. An error names a word by its place, never by itself: messages end up in logs.
- */
+/** The words of a wallet (BIP39, English): 12 or 24, and an optional BIP39 passphrase. Errors name a word by its place only. */
 
 import { entropyToMnemonic, mnemonicToEntropy } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';

@@ -1,7 +1,4 @@
-/**
- * The coins for a payment: what the chain has first, then own change that no block has yet, the least deep first
- * (docs/adr/0023-own-change.md), and the reason when they do not suffice. It takes nothing; the caller reserves what was chosen before anything else runs.
- */
+/** The coins for a payment: the chain's first, then own change, the least deep first (docs/adr/0023-own-change.md). It takes nothing. */
 
 import { TesseraError } from '../../lib/errors.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
@@ -34,9 +31,7 @@ export class Funds {
     this.#coins = coins;
   }
 
-  /**
-   * Throws `payment_refused` for less than an output may have, `insufficient_funds` for more than the wallet has, reserved coins included.
-   */
+  /** Throws `payment_refused` for less than an output may have, `insufficient_funds` for more than the wallet has. */
   check(assetId: string, amount: bigint): void {
     const least = this.#least(assetId);
     if (amount < least) {

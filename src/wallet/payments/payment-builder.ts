@@ -1,7 +1,4 @@
-/**
- * Builds signed transactions from chosen coins: payments, merges, item creations, halves of trades. Each input is signed with the address
- * version of its key (decision V14). The caller decides what is spent and where change goes.
- */
+/** Builds signed transactions from chosen coins; each input by the address version of its key (decision V14). The caller decides the rest. */
 
 import { isPayableAddress } from '../../chain/address.js';
 import { itemAsset, tokenAsset } from '../../chain/assets.js';

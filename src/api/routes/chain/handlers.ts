@@ -21,7 +21,7 @@ const BLOCK_NUMBER = /^\d{1,15}$/;
 export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>> = (app, options, done) => {
   const { services } = app;
   /** A block that is named by its hash is the same for ever, where it cannot be taken back. */
-  const isForEver = (name: string, hash: string): boolean => options.isRevertible !== true && isHash(name, hash);
+  const isForEver = (name: string, hash: string): boolean => options.isRevertible !== true && name === hash;
 
   addRoutes(app, chainOperations, {
     async getChainIndex() {
@@ -58,7 +58,7 @@ export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>
       const part = { firstInput: safe(query.first_input) ?? 0, firstOutput: safe(query.first_output) ?? 0 };
       return answerNow(reply, services.chainIndex, async (chain) => {
         const found = await chain.transaction(params.tx_hash, part);
-        if (found === undefined) throw noTransaction();
+        if (found === undefined) throw new TesseraError('entry_not_found', 'No transaction is stored under this hash.');
         return views.transactionView(found);
       });
     },
@@ -130,19 +130,10 @@ export const holdingRoutes = routesOf(holdingOperations, ({ services }) => ({
   },
 }));
 
-/** True for a name that is a hash. A number of a block never changes its meaning either, unless another chain is stored one day. */
-function isHash(name: string, hash: string): boolean {
-  return name === hash;
-}
-
 async function blockNamed(chain: ChainView, name: string) {
   const block = await chain.block(BLOCK_NUMBER.test(name) ? Number(name) : name);
   if (block === undefined) throw new TesseraError('block_not_found', 'No block is stored with this number or hash.');
   return block;
-}
-
-function noTransaction(): TesseraError {
-  return new TesseraError('entry_not_found', 'No transaction is stored under this hash.');
 }
 
 /** The ETag of answers about an empty chain. */

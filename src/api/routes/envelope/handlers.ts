@@ -1,7 +1,4 @@
-/**
- * The older routes at the root of a node. Every answer, errors included, is in an envelope, and answers are kept by
- * `x-cache-id`. A node mounts the routes of its roles, and always `debug_data` (decision E8).
- */
+/** The older routes at the root of a node: answers in envelopes, kept by `x-cache-id`, and always `debug_data` (decision E8). */
 
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import type { Transaction } from '../../../chain/types.js';

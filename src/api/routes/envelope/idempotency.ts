@@ -1,7 +1,4 @@
-/**
- * Keeps answers by `x-cache-id` (decision E3), so that a repetition does not run the handler, even while the first request is in progress.
- * Errors are not kept. Limited in number, size and age.
- */
+/** Keeps answers by `x-cache-id` (decision E3), also while the first request is in progress. Errors are not kept. */
 
 import type { Clock } from '../../../lib/clock.js';
 import { TesseraError } from '../../../lib/errors.js';

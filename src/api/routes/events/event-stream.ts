@@ -1,7 +1,4 @@
-/**
- * One reader of events over HTTP. It continues from its own position in the hub, so a slow reader costs no memory: one that falls too far
- * behind is told so and its stream ends; one that takes nothing is cut off.
- */
+/** One reader of events over HTTP, with its own position in the hub. One that falls too far behind is told so, and its stream ends. */
 
 import type { ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../../lib/clock.js';
