@@ -30,6 +30,11 @@ export interface BlockRules extends BlockLimits {
   /** Longest time between the beginnings of two rounds, in milliseconds; null where each mempool node's configuration says. */
   readonly intervalMs: number | null;
   readonly start: (typeof STARTS)[number];
+  /**
+   * Blocks as original nodes make them: DRUID sets, then single transactions by their hashes, none of which spends an output of another in
+   * the block; nonces of 4 bytes.
+   */
+  readonly originalOrder?: true;
 }
 
 /** Rules of the existing networks. */
@@ -44,12 +49,13 @@ export const DEFAULT_BLOCK_RULES: BlockRules = {
 /** Reads the member `block_rules` of a genesis file; each of its members is optional, and others are refused. */
 export function readBlockRules(value: unknown, place: Place): BlockRules {
   if (value === undefined) return DEFAULT_BLOCK_RULES;
-  const { max_transactions, max_bytes, max_signature_operations, interval_ms, start, ...others } = readObject(
-    value,
-    place,
-  );
+  const object = readObject(value, place);
+  const { max_transactions, max_bytes, max_signature_operations, interval_ms, start, original_order, ...others } =
+    object;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) fail(place, unknown, 'is no rule of blocks');
+  const isOrdered = original_order === true;
+  if (!isOrdered && (original_order ?? false) !== false) fail(place, 'original_order', 'must be true or false');
   const within = (one: unknown, key: string, least: number, most: number, otherwise: number): number => {
     if (one === undefined) return otherwise;
     const number = readU64(one, place, key);
@@ -71,12 +77,16 @@ export function readBlockRules(value: unknown, place: Place): BlockRules {
     ),
     intervalMs: interval_ms === undefined ? null : within(interval_ms, 'interval_ms', 0, MOST_INTERVAL_MS, 0),
     start: readStart(start, at(place, 'start')),
+    ...(isOrdered && { originalOrder: true as const }),
   };
 }
 
 /** True for a network that keeps to the rules of the existing ones. */
 export function isDefault(rules: BlockRules): boolean {
-  return Object.entries(DEFAULT_BLOCK_RULES).every(([name, value]) => rules[name as keyof BlockRules] === value);
+  const isSame = Object.entries(DEFAULT_BLOCK_RULES).every(
+    ([name, value]) => rules[name as keyof BlockRules] === value,
+  );
+  return isSame && rules.originalOrder === undefined;
 }
 
 function readStart(value: unknown, place: Place): BlockRules['start'] {

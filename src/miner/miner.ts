@@ -30,6 +30,8 @@ export interface MinerOptions {
   readonly threads?: number;
   /** Keys that must have signed the previous block; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
+  /** Bytes of a nonce, where it is not our own. */
+  readonly nonceLength?: number | undefined;
 }
 
 export interface MinerModules {
@@ -96,12 +98,12 @@ export class Miner implements MinerService, Service {
 
   /** Registers its message handlers at once; nothing else happens before `start`. */
   constructor(options: MinerOptions, modules: MinerModules) {
-    const { threads = Math.max(1, availableParallelism() - 1), producers } = options;
+    const { threads = Math.max(1, availableParallelism() - 1), producers, nonceLength } = options;
     const { network, metrics, logger } = modules;
     this.#modules = modules;
     this.#producers = producers;
     this.#doubleSigning = new DoubleSigning({ logger, metrics });
-    this.#pool = new PowPool({ threads }, modules);
+    this.#pool = new PowPool({ threads, nonceLength }, modules);
     this.proofAccepted = new SignalSource((error) => {
       logger.error({ err: error }, 'a listener of accepted proofs failed');
     });

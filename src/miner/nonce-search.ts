@@ -11,17 +11,19 @@ import { TesseraError } from '../lib/errors.js';
 
 /** Bytes of a nonce: 2 for the range, 6 for the counter. The chain accepts 1 to 32. */
 export const NONCE_LENGTH = 8;
+/** Bytes of a nonce as original nodes have them: 1 for the range, 3 for the counter. */
+export const ORIGINAL_NONCE_LENGTH = 4;
 /** Number of ranges. */
 export const MAX_RANGES = 0x1_0000;
-const RANGE_LENGTH = 2;
 /** Hashes between two checks of the stop flag: half a millisecond. */
 const HASHES_PER_CHECK = 1_024;
 
 /** A search, in a form that can be sent to a thread. */
 export interface SearchJob {
-  /** Bytes of the header, the coinbase in it, and `NONCE_LENGTH` bytes for the nonce. */
+  /** Bytes of the header, the coinbase in it, and `nonceLength` bytes for the nonce. */
   readonly header: Uint8Array;
   readonly nonceOffset: number;
+  readonly nonceLength: number;
   /** The largest valid hash, 32 bytes, big-endian. */
   readonly target: Uint8Array;
 }
@@ -33,15 +35,15 @@ export interface SearchResult {
 }
 
 /** The job for a header whose coinbase is set. Throws `invalid_request` when its difficulty is malformed. */
-export function searchJobOf(header: BlockHeader): SearchJob {
+export function searchJobOf(header: BlockHeader, nonceLength = NONCE_LENGTH): SearchJob {
   const target = targetBytes(header.difficulty);
   if (target === undefined) {
     throw new TesseraError('invalid_request', `a difficulty has 0 or 4 bytes, not ${header.difficulty.length}`);
   }
-  const bytes = encodeHashedHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH) });
+  const bytes = encodeHashedHeader({ ...header, nonce: new Uint8Array(nonceLength) });
   // The nonce is where another nonce changes the first byte. So only the codec knows the layout.
-  const other = encodeHashedHeader({ ...header, nonce: new Uint8Array(NONCE_LENGTH).fill(0xff) });
-  return { header: bytes, nonceOffset: bytes.findIndex((byte, i) => byte !== other[i]), target };
+  const other = encodeHashedHeader({ ...header, nonce: new Uint8Array(nonceLength).fill(0xff) });
+  return { header: bytes, nonceOffset: bytes.findIndex((byte, i) => byte !== other[i]), nonceLength, target };
 }
 
 /** Searches in one range, one search at a time. */
@@ -60,9 +62,10 @@ export class NonceSearcher {
   search(job: SearchJob, range: number, isStopped: (hashes: number) => boolean): SearchResult {
     const sha3 = this.#sha3;
     const header = Uint8Array.from(job.header);
-    const nonce = header.subarray(job.nonceOffset, job.nonceOffset + NONCE_LENGTH);
-    nonce[0] = range & 0xff;
-    nonce[1] = range >>> 8;
+    const nonce = header.subarray(job.nonceOffset, job.nonceOffset + job.nonceLength);
+    // A quarter of the bytes.
+    const rangeLength = nonce.length / 4;
+    for (let i = 0; i < rangeLength; i++) nonce[i] = range >>> (8 * i);
     const { target } = job;
     let hashes = 0;
     while (!isStopped(hashes)) {
@@ -70,7 +73,7 @@ export class NonceSearcher {
         sha3.init();
         sha3.update(header);
         if (isAtMost(sha3.digest('binary'), target)) return { nonce: nonce.slice(), hashes: hashes + i + 1 };
-        count(nonce);
+        count(nonce, rangeLength);
       }
       hashes += HASHES_PER_CHECK;
     }
@@ -88,8 +91,8 @@ function isAtMost(hash: Uint8Array, target: Uint8Array): boolean {
 }
 
 /** Counts up to the next nonce of the range: the counter is little-endian, after the bytes of the range. */
-function count(nonce: Uint8Array): void {
-  for (let i = RANGE_LENGTH; i < NONCE_LENGTH; i++) {
+function count(nonce: Uint8Array, rangeLength: number): void {
+  for (let i = rangeLength; i < nonce.length; i++) {
     const next = ((nonce[i] ?? 0) + 1) & 0xff;
     nonce[i] = next;
     if (next !== 0) return;

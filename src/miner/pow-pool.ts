@@ -21,9 +21,16 @@ export interface PowPoolModules {
   readonly logger: Logger;
 }
 
+export interface PowPoolOptions {
+  readonly threads: number;
+  /** Bytes of a nonce, where it is not our own. */
+  readonly nonceLength?: number | undefined;
+}
+
 export class PowPool {
   readonly #modules: PowPoolModules;
   readonly #count: number;
+  readonly #nonceLength: number | undefined;
   readonly #currentJob = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   readonly #flag = new Int32Array(this.#currentJob);
   readonly #hashes = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
@@ -35,9 +42,10 @@ export class PowPool {
   #lastJob = 0;
   #stopped = false;
 
-  constructor({ threads }: { readonly threads: number }, modules: PowPoolModules) {
+  constructor({ threads, nonceLength }: PowPoolOptions, modules: PowPoolModules) {
     this.#modules = modules;
     this.#count = Math.min(threads, MAX_RANGES);
+    this.#nonceLength = nonceLength;
   }
 
   /** Number of running threads. */
@@ -66,7 +74,7 @@ export class PowPool {
    */
   async search(header: BlockHeader): Promise<Uint8Array | null> {
     if (this.#stopped) return null;
-    const search = searchJobOf(header);
+    const search = searchJobOf(header, this.#nonceLength);
     this.#finish(null);
     this.#lastJob += 1;
     this.#task = { job: this.#lastJob, search };

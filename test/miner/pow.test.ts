@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { decodeHeader } from '../../src/chain/codec.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { NONCE_LENGTH, NonceSearcher, searchJobOf } from '../../src/miner/nonce-search.js';
+import { NONCE_LENGTH, NonceSearcher, ORIGINAL_NONCE_LENGTH, searchJobOf } from '../../src/miner/nonce-search.js';
 import { PowPool } from '../../src/miner/pow-pool.js';
 import { SettlingClock, settle } from '../support/manual-clock.js';
 import { IMPOSSIBLE, TWO_BYTES, templateHeader } from '../support/miner.js';
@@ -31,6 +31,19 @@ describe('the nonce search', () => {
     for (const range of [0, 1, 258]) {
       const { nonce } = searcher.search(searchJobOf(HEADER), range, () => false);
       expect([...(nonce ?? [])].slice(0, 2)).toEqual([range & 0xff, range >> 8]);
+    }
+  });
+
+  it('has 4 bytes where original nodes are in the network, and ranges of their own there', async () => {
+    const searcher = await NonceSearcher.create();
+    for (const range of [0, 7]) {
+      const { nonce = new Uint8Array(0) } = searcher.search(
+        searchJobOf(HEADER, ORIGINAL_NONCE_LENGTH),
+        range,
+        () => false,
+      );
+      expect([nonce.length, nonce[0]]).toEqual([4, range]);
+      expect(proofOfWorkFault({ ...HEADER, nonce })).toBeNull();
     }
   });
 

@@ -171,7 +171,7 @@ function blockRule(text: string): [string, unknown] {
   const match = /^([a-z_]+)=([a-z0-9_]+)$/.exec(text);
   if (match === null) throw new UsageError(`--block-rule ${text}: write NAME=VALUE, such as max_transactions=20000`);
   const [, name = '', value = ''] = match;
-  return [name, /^[0-9]{1,15}$/.test(value) ? Number(value) : value];
+  return [name, /^(?:[0-9]{1,15}|true|false)$/.test(value) ? JSON.parse(value) : value];
 }
 
 function messageOf(args: ParsedArgs): string {

@@ -46,7 +46,7 @@ export function checkGenesisText(text: string): Genesis {
 }
 
 function factsOf(file: string, genesis: Genesis) {
-  const { transactions, bytes, signatureOperations, intervalMs, start } = genesis.blockRules;
+  const { transactions, bytes, signatureOperations, intervalMs, start, originalOrder } = genesis.blockRules;
   const outputs = [...genesis.transactions.values()].flatMap((transaction) => transaction.outputs);
   return {
     file,
@@ -60,6 +60,7 @@ function factsOf(file: string, genesis: Genesis) {
       max_signature_operations: signatureOperations,
       interval_ms: intervalMs,
       start,
+      ...(originalOrder && { original_order: true }),
     },
     eras: genesis.eras.map(eraView),
     has_wallet_keys: genesis.walletSeeds.length > 0,

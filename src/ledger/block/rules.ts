@@ -6,10 +6,12 @@ import type { Era } from '../../chain/eras.js';
 import type { Genesis } from '../../chain/genesis.js';
 import { merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../../chain/pow.js';
+import { outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { type Fault, fault } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
+import type { VerifiedTransaction } from './verified-block.js';
 
 /** Rules of the chain from the network's configuration. */
 export interface ChainRules {
@@ -106,6 +108,22 @@ export function* listsFault({ block, transactions }: FullBlock): Pieces<BlockFau
   if (names.length === transactions.length) return null;
   const message = `the block names ${names.length} transactions and brings ${transactions.length}`;
   return blockFault('transactions', message);
+}
+
+/** Fault of a block that is not in the order of original nodes (`block_rules.original_order`), its issuances left out. */
+export function orderFault(listed: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[]): BlockFault | null {
+  const druids = new Map(listed.map(({ hash, transaction }) => [hash, transaction.druidInfo?.druid]));
+  let last = '';
+  for (const { hash, transaction } of listed) {
+    const { druidInfo } = transaction;
+    const isOrdered = druidInfo === null ? hash > last : last === '';
+    if (!isOrdered) return blockFault('list', `transaction ${hash} is not in the order of original nodes`);
+    if (druidInfo === null) last = hash;
+    const inner = spentOutPoints(transaction).find(({ tHash }) => druids.has(tHash));
+    if (inner === undefined || (druidInfo !== null && druids.get(inner.tHash) === druidInfo.druid)) continue;
+    return blockFault('inputs', `transaction ${hash} spends an output of the same block, ${outPointKey(inner)}`);
+  }
+  return null;
 }
 
 /** The target has its form and the proof of work meets it. */

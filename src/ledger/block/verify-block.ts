@@ -28,6 +28,7 @@ import {
   type ChainTip,
   layoutFault,
   listsFault,
+  orderFault,
   placeFault,
   workFault,
 } from './rules.js';
@@ -133,6 +134,8 @@ export class BlockVerifier {
   /** Issuances are those that the genesis file sets for this block, and spend nothing. */
   async #spendingFault(listed: readonly VerifiedTransaction[], height: number, era: Era): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
+    const { originalOrder } = this.#rules.genesis.blockRules;
+    if (originalOrder && !era.isOriginal) assertRule(orderFault(spending));
     const modules = {
       ledger: this.#ledger,
       scripts: this.#scripts,

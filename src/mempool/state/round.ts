@@ -11,7 +11,8 @@ import { NETWORK_VERSION } from '../../chain/constants.js';
 import { type Era, eraAt } from '../../chain/eras.js';
 import { blockHash, merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { proofOfWorkFault } from '../../chain/pow.js';
-import type { Block, BlockHeader } from '../../chain/types.js';
+import { spentOutPoints } from '../../chain/transaction.js';
+import type { Block, BlockHeader, OutPoint } from '../../chain/types.js';
 import {
   drawBasis,
   drawOne,
@@ -138,11 +139,12 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
 
 /**
  * The oldest single transactions and whole sets, until the next one does not fit: nothing is passed over, so that whatever a
- * transaction spends is in an earlier block, or before it in this one. `setsFirst`: as earlier versions did.
+ * transaction spends is in an earlier block, or before it in this one. `setsFirst`: as earlier versions did. In the order of original
+ * nodes, whatever spends what waits is passed over, and goes into a later block.
  */
 function* chooseTransactions(
   pool: Pool,
-  { transactions, bytes: mostBytes, signatureOperations }: BlockRules,
+  { transactions, bytes: mostBytes, signatureOperations, originalOrder }: BlockRules,
   setsFirst: boolean,
 ): Pieces<RoundTx[]> {
   const chosen: RoundTx[] = [];
@@ -162,6 +164,7 @@ function* chooseTransactions(
   const takeAll = function* (units: Iterable<readonly PooledTx[]>): Pieces<void> {
     for (const unit of units) {
       if (++looked % PIECE_UNITS === 0) yield;
+      if (originalOrder && waitsForOthers(pool, unit)) continue;
       // A set of one goes on its own, and costs as much as one that is none.
       const isSingle = setsFirst ? unit[0]?.unit === 0 : unit.length === 1;
       if ((isSingle && singles === transactions) || !take(unit)) break;
@@ -171,7 +174,22 @@ function* chooseTransactions(
   if (!setsFirst) yield* takeAll(pool.units());
   else
     for (const isSet of [true, false]) yield* takeAll([...pool.units()].filter(([tx]) => (tx?.unit !== 0) === isSet));
-  return chosen;
+  return originalOrder ? inOriginalOrder(chosen) : chosen;
+}
+
+/** True if a member spends an output of a transaction that waits and is not of the same set. */
+function waitsForOthers(pool: Pool, unit: readonly PooledTx[]): boolean {
+  const isOther = ({ tHash }: OutPoint): boolean =>
+    pool.get(tHash) !== undefined && unit.every(({ hash }) => hash !== tHash);
+  return unit.some(({ bytes }) => spentOutPoints(decodeTransaction(bytes)).some(isOther));
+}
+
+/** Sets as they came, with their members by hash, then single transactions by hash. */
+function inOriginalOrder(chosen: readonly PooledTx[]): PooledTx[] {
+  const byHash = (a: PooledTx, b: PooledTx): number => a.unit - b.unit || (a.hash < b.hash ? -1 : 1);
+  const isSet = ({ bytes }: PooledTx): boolean => decodeTransaction(bytes).druidInfo !== null;
+  const [sets, singles] = [chosen.filter(isSet), chosen.filter((tx) => !isSet(tx))];
+  return [...sets.sort(byHash), ...singles.sort((a, b) => (a.hash < b.hash ? -1 : 1))];
 }
 
 /** The round that miners work on. */

@@ -1,6 +1,7 @@
 /** The role miner: a wallet, and mining (decision V22). */
 
 import { fixedRewardAddress, Miner } from '../../miner/miner.js';
+import { ORIGINAL_NONCE_LENGTH } from '../../miner/nonce-search.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import type { RoleContext, RoleDefinition } from './role.js';
 import { ofWallets, WalletRole } from './wallet.js';
@@ -18,5 +19,6 @@ function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | 
     wallet &&
     (() => ({ height: wallet.chain.height, hash: wallet.chain.tipHash, isCertified: wallet.chain.isTipCertified }));
   const modules = { ...context, rewards, tip, logger: context.logger('miner') };
-  return new Miner({ threads: mining.threads, producers: context.producers }, modules);
+  const nonceLength = context.genesis.blockRules.originalOrder && ORIGINAL_NONCE_LENGTH;
+  return new Miner({ threads: mining.threads, producers: context.producers, nonceLength }, modules);
 }
