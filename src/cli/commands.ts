@@ -21,6 +21,7 @@ export const COMMANDS: readonly CommandEntry[] = commandList([
   ['doctor', 'Finds problems of a node and says what to do about them', () => import('./doctor.js')],
   ['rebuild', 'Rebuilds the data of a node from the chain', () => import('./rebuild.js')],
   ['import', 'Brings a chain of original nodes into a storage node', () => import('./import.js')],
+  ['takeover', 'Lets nodes go on with an imported chain', () => import('./takeover.js')],
   ['openapi', 'Writes the OpenAPI documents of the API', () => import('./openapi.js')],
   [
     'completion',

@@ -36,8 +36,18 @@ export async function readGenesis(file: string, { withUnknown = false } = {}): P
 }
 
 /** Puts other eras into the file, and leaves the rest as it says. */
-export async function writeEras(file: string, eras: readonly Era[]): Promise<void> {
-  const content = parseJsonFile(readBounded(file, MAX_DOCUMENT_FILE));
-  const text = `${prettyExact({ ...Object(content), eras: eras.map(eraView) })}\n`;
-  await writeFileDurable(file, utf8(text), statSync(file).mode & MODE_BITS);
+export function writeEras(file: string, eras: readonly Era[]): Promise<void> {
+  return writeGenesisText(file, genesisWith(file, eras));
+}
+
+/** The text of the file with other eras, and another interval between blocks where one is named. */
+export function genesisWith(file: string, eras: readonly Era[], intervalMs?: number): string {
+  const content = Object(parseJsonFile(readBounded(file, MAX_DOCUMENT_FILE)));
+  const rules = intervalMs !== undefined && { block_rules: { ...content.block_rules, interval_ms: intervalMs } };
+  return `${prettyExact({ ...content, ...rules, eras: eras.map(eraView) })}\n`;
+}
+
+/** Replaces the file, which keeps its permissions. */
+export function writeGenesisText(file: string, text: string): Promise<void> {
+  return writeFileDurable(file, utf8(text), statSync(file).mode & MODE_BITS);
 }

@@ -121,7 +121,7 @@ interface NewOwner {
 }
 
 /** Writes a new secret key; the public one, in hex. */
-async function makeProducer(file: string): Promise<string> {
+export async function makeProducer(file: string): Promise<string> {
   const { seed, publicKey } = generateKeyPair(systemRandom);
   await writeNewFile(file, `${toHex(seed)}\n`, KEYS_MODE);
   return toHex(publicKey);

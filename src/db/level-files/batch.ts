@@ -9,6 +9,8 @@ const HEADER_LENGTH = 12;
 const COUNT_OFFSET = 8;
 const DELETION = 0;
 const PUT = 1;
+/** What RocksDB adds to the kind of a write to a named column, whose number comes next. */
+const COLUMN = 4;
 
 export interface BatchWrite {
   readonly key: Uint8Array;
@@ -16,14 +18,18 @@ export interface BatchWrite {
   readonly value: Uint8Array | undefined;
 }
 
-/** The writes of a batch in their order. A `RangeError` says that the bytes are not a batch. */
-export function readBatch(record: Uint8Array): BatchWrite[] {
+/** The writes of a batch in their order; with `columns` as RocksDB has them. A `RangeError` says that the bytes are not a batch. */
+export function readBatch(record: Uint8Array, { columns = false } = {}): BatchWrite[] {
   if (record.length < HEADER_LENGTH) throw new RangeError('cut');
   const count = Buffer.from(record.buffer, record.byteOffset, record.byteLength).readUInt32LE(COUNT_OFFSET);
   const reader = new VarintReader(record, HEADER_LENGTH);
   const writes: BatchWrite[] = [];
   while (!reader.isAtEnd) {
-    const kind = reader.byte();
+    let kind = reader.byte();
+    if (columns && kind >= COLUMN) {
+      kind -= COLUMN;
+      reader.varint();
+    }
     if (kind !== PUT && kind !== DELETION) throw new RangeError('unknown operation');
     const key = reader.slice();
     writes.push({ key, value: kind === PUT ? reader.slice() : undefined });

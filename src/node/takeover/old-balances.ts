@@ -1,0 +1,105 @@
+/**
+ * The balances of an old network, as the `fetch_balance` of its mempool node gives them: from the node, or from a file with its answer.
+ * They are compared with the unspent outputs of a chain, output by output.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { nodeFetch } from '../../client/node-fetch.js';
+import { exchange, MAX_ANSWER_BYTES, TIMEOUT_MS } from '../../client/transport.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { type JsonValue, parseExactJson, stringifyExact } from '../../lib/json.js';
+import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
+import { memberOf } from '../import/source.js';
+
+/** Addresses of one question. */
+const AT_ONCE = 200;
+
+/** What is in the outputs of each address, in words, by the names of the outputs. */
+export type Holdings = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+export interface OldBalances {
+  /** Addresses that it names unasked. */
+  addresses(): Promise<readonly string[]>;
+  /** What it has at these addresses, or at more. */
+  at(addresses: readonly string[]): Promise<Holdings>;
+}
+
+/** `source` is the URL of a mempool node, or a file. */
+export function oldBalances(source: string, signal: AbortSignal): OldBalances {
+  if (statSync(source, { throwIfNoEntry: false })?.isFile()) {
+    const held = holdingsIn(parseExactJson(readBounded(source, MAX_DOCUMENT_FILE), { anyName: true }), source);
+    return { addresses: async () => [...held.keys()], at: async () => held };
+  }
+  const fetch = nodeFetch();
+  /** Null for a route that it does not have, or refuses. */
+  const ask = async (path: string, content?: unknown): Promise<JsonValue> => {
+    const [method, body] = content === undefined ? ['GET', undefined] : ['POST', stringifyExact(content)];
+    const url = new URL(path, source.endsWith('/') ? source : `${source}/`);
+    // Some releases want a name for each question, and answer the same one alike for an hour.
+    const outgoing = { method, url, headers: { 'x-cache-id': randomUUID().replaceAll('-', '') }, body };
+    const limits = { timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES };
+    try {
+      return (await exchange(outgoing, { fetch, signal, ...limits }, () => false)).answer ?? null;
+    } catch (error) {
+      if (isTesseraError(error) && error.details.status !== undefined) return null;
+      throw error;
+    }
+  };
+  return {
+    addresses: async () => {
+      const named = memberOf(await ask('utxo_addresses'), 'content');
+      return Array.isArray(named) ? named.map(String) : [];
+    },
+    at: async (addresses) => {
+      const answer = (await ask('fetch_balance', addresses)) ?? (await ask('v1/balances/query', { addresses }));
+      return holdingsIn(answer, source);
+    },
+  };
+}
+
+/** How many addresses were compared, and in a line for each what differs. Throws the fault of the source. */
+export async function compare(old: OldBalances, held: Holdings, onProgress: (done: number, total: number) => void) {
+  const addresses = [...new Set([...held.keys(), ...(await old.addresses())])];
+  const differences: string[] = [];
+  for (let from = 0; from < addresses.length; from += AT_ONCE) {
+    const asked = addresses.slice(from, from + AT_ONCE);
+    const theirs = await old.at(asked);
+    for (const address of asked) {
+      const [here, there] = [held.get(address), theirs.get(address)];
+      const names = [...new Set([...(here?.keys() ?? []), ...(there?.keys() ?? [])])];
+      const parts = names
+        .filter((name) => here?.get(name) !== there?.get(name))
+        .map((name) => `output ${name}: ${there?.get(name) ?? 'nothing'} there, ${here?.get(name) ?? 'nothing'} here`);
+      if (parts.length > 0) differences.push(`${address} has ${parts.join('; ')}`);
+    }
+    onProgress(from + asked.length, addresses.length);
+  }
+  return { addresses: addresses.length, differences };
+}
+
+/** An item that was made by the output itself has the hash of the transaction as its name. */
+export function contentText(asset: JsonValue | undefined, hash: string): string | undefined {
+  const [item, tokens] = [memberOf(asset, 'Item'), memberOf(asset, 'Token')];
+  if (item === undefined) return tokens === undefined ? undefined : `${tokens} raw units`;
+  return `${memberOf(item, 'amount')} of item ${memberOf(item, 'genesis_hash') ?? hash}`;
+}
+
+/** The answer is an envelope, that of `/v1`, or what they have in them. Throws `other_chain`. */
+function holdingsIn(answer: JsonValue | undefined, source: string): Holdings {
+  const inner = memberOf(answer, 'content') ?? memberOf(answer, 'balance');
+  if (inner !== undefined) return holdingsIn(inner, source);
+  const listed: [string, JsonValue][] = Object.entries(memberOf(answer, 'address_list') ?? { '': null });
+  return new Map(
+    listed.map(([address, outputs]) => {
+      const named = (Array.isArray(outputs) ? outputs : [null]).map((output: JsonValue): [string, string] => {
+        const place = memberOf(output, 'out_point');
+        const hash = String(memberOf(place, 't_hash'));
+        const content = contentText(memberOf(output, 'value'), hash);
+        if (content !== undefined) return [`${memberOf(place, 'n')}-${hash}`, content];
+        throw new TesseraError('other_chain', `${source} gives no list of outputs where it was asked for balances`);
+      });
+      return [address, new Map(named)];
+    }),
+  );
+}

@@ -1,0 +1,135 @@
+/**
+ * `tessera takeover`: what lets our nodes go on with an imported chain. The genesis file says that our rules begin at a height; the
+ * last block of the original nodes gets the certificate of a producer, which proves all blocks before it.
+ */
+
+import { certifyBlock, chainName } from '../../chain/certificate.js';
+import { decodeTxOut } from '../../chain/codec.js';
+import { eraAt, OUR_ERA } from '../../chain/eras.js';
+import { type Genesis, parseGenesis } from '../../chain/genesis.js';
+import { assetView } from '../../chain/json.js';
+import { isCreate, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import type { Transaction } from '../../chain/types.js';
+import { formFault, planCreateValidation } from '../../chain/validation.js';
+import type { Config } from '../../config/schema.js';
+import type { KeyPair } from '../../crypto/ed25519.js';
+import { DataDir } from '../../db/data-dir.js';
+import type { Kv } from '../../db/kv.js';
+import { TesseraError } from '../../lib/errors.js';
+import { parseExactJson, stringifyExact } from '../../lib/json.js';
+import { Archive } from '../../storage/archive/archive.js';
+import { Certificates } from '../../storage/archive/certificates.js';
+import { outPointOfKey, UNSPENT, unspentKey } from '../../storage/archive/layout.js';
+import { openArchiveFiles } from '../archive-files.js';
+import { genesisWith, readGenesis, writeGenesisText } from '../genesis-file.js';
+import { genesisFingerprint } from '../network-rules.js';
+import { compare, contentText, type Holdings, type OldBalances } from './old-balances.js';
+
+export interface TakeoverOptions {
+  /** Of the storage node that has the chain. */
+  readonly config: Config;
+  /** The first block by our rules. */
+  readonly at: number;
+  readonly isRehearsal: boolean;
+  readonly producer: KeyPair | undefined;
+  /** Milliseconds between two blocks; undefined leaves it to the configuration. */
+  readonly intervalMs: number | undefined;
+  readonly balances: OldBalances | undefined;
+  /** What was in the old pool, by hash. */
+  readonly pool: ReadonlyMap<string, Transaction>;
+  readonly signal: AbortSignal;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+export interface Takeover {
+  /** The last block of the original nodes. */
+  readonly lastHash: string;
+  /** The genesis file that every node needs. */
+  readonly genesis: Genesis;
+  /** Addresses that were compared; undefined without balances. */
+  readonly addresses: number | undefined;
+  readonly differences: readonly string[];
+  /** What waited and can be posted. */
+  readonly waiting: readonly Transaction[];
+  /** What waited and cannot, with the reason. */
+  readonly refused: readonly (readonly [hash: string, reason: string])[];
+}
+
+/** Throws `invalid_config` for another height than that of the next block, and `other_chain` when balances differ. */
+export async function takeOver(options: TakeoverOptions): Promise<Takeover> {
+  const { config, at, signal, isRehearsal, balances, producer } = options;
+  const directory = await DataDir.open(config.node.dataDir, { role: 'storage', networkName: config.network.name });
+  try {
+    const genesis = await readGenesis(config.network.genesisFile);
+    const files = await openArchiveFiles(directory, config.storage.segmentBytes);
+    const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
+    const archive = await Archive.open({ rules, cacheBytes: 0 }, files);
+    await archive.load(undefined, signal);
+    const lastHash = lastOfOriginal(archive, genesis, at);
+    const eras = [...genesis.eras.filter(({ from }) => from < at), { ...OUR_ERA, from: at }];
+    const text = genesisWith(config.network.genesisFile, eras, options.intervalMs);
+    const next = parseGenesis(parseExactJson(text, { anyName: true }));
+    const compared = balances && (await compare(balances, await heldIn(files.kv), options.onProgress));
+    const differences = compared?.differences ?? [];
+    const pool = await sorted(archive, files.kv, options.pool);
+    if (!isRehearsal) {
+      if (differences.length > 0) {
+        const some = differences.slice(0, 5).join(' | ');
+        const message = `nothing was written: ${differences.length} addresses have other balances than in the old network (all with --dry-run): ${some}`;
+        throw new TesseraError('other_chain', message);
+      }
+      await writeGenesisText(config.network.genesisFile, text);
+      const chain = chainName(config.network.name, genesisFingerprint(next));
+      const batch = files.kv.batch();
+      const certificates = await Certificates.open(files.kv, undefined, at - 1);
+      if (producer !== undefined)
+        certificates.put(at - 1, certifyBlock(producer, chain, { height: at - 1, hash: lastHash }), batch);
+      await files.kv.write(batch, { sync: true });
+    }
+    return { lastHash, genesis: next, addresses: compared?.addresses, differences, ...pool };
+  } finally {
+    await directory.close();
+  }
+}
+
+/** The hash of the last block, which original nodes must have made. */
+function lastOfOriginal({ nextHeight, tip: { hash } }: Archive, { eras }: Genesis, at: number): string {
+  const isTheirs = eraAt(eras, nextHeight - 1).isOriginal;
+  if (hash !== null && isTheirs && at === nextHeight) return hash;
+  const whose = isTheirs ? 'original nodes' : 'our nodes already';
+  const advice = at > nextHeight ? 'import the rest first' : `the next block is ${nextHeight}`;
+  const message = `the folder has ${nextHeight} blocks, the last by ${whose}, and block ${at} is to be the next one: ${advice}`;
+  throw new TesseraError('invalid_config', message);
+}
+
+async function heldIn(kv: Kv): Promise<Holdings> {
+  const held = new Map<string, Map<string, string>>();
+  for await (const [key, record] of kv.entries(UNSPENT)) {
+    const { scriptPublicKey: address, value } = decodeTxOut(record);
+    if (address === null) continue;
+    const { n, tHash } = outPointOfKey(key);
+    const content = contentText(parseExactJson(stringifyExact(assetView(value))), tHash) ?? '';
+    held.set(address, (held.get(address) ?? new Map<string, string>()).set(`${n}-${tHash}`, content));
+  }
+  return held;
+}
+
+/** What is in no block, and why a part of it cannot be posted. */
+async function sorted({ lookups }: Archive, kv: Kv, pool: TakeoverOptions['pool']) {
+  const waiting: Transaction[] = [];
+  const refused: [hash: string, reason: string][] = [];
+  const taken = new Set<string>();
+  for (const [hash, transaction] of pool) {
+    const [stored] = await lookups.transactions([hash]);
+    if (stored !== undefined) continue;
+    const spent = spentOutPoints(transaction);
+    const records = await kv.getMany(spent.map(unspentKey));
+    const wrong = isCreate(transaction) ? planCreateValidation(transaction).fault : formFault(transaction);
+    const isFree = !records.includes(undefined) && !spent.some((outPoint) => taken.has(outPointKey(outPoint)));
+    const reason = wrong?.message ?? (isFree ? undefined : 'what it spends is not there, or another one spends it');
+    if (reason !== undefined) refused.push([hash, reason]);
+    else waiting.push(transaction);
+    for (const outPoint of reason === undefined ? spent : []) taken.add(outPointKey(outPoint));
+  }
+  return { waiting, refused };
+}

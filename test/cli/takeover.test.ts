@@ -1,0 +1,224 @@
+/** `tessera takeover`: what it compares, what it lists of the old pool, and what it writes. */
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { tokenAsset } from '../../src/chain/assets.js';
+import { BincodeWriter } from '../../src/chain/bincode.js';
+import { txOut } from '../../src/chain/builders.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import type { Transaction } from '../../src/chain/types.js';
+import { runCli } from '../../src/cli/run.js';
+import { encodeRecord } from '../../src/db/level-files/log.js';
+import { encodeSlice } from '../../src/db/level-files/varints.js';
+import { type JsonValue, parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import { atOnce } from '../../src/lib/pieces.js';
+import { createContext } from '../support/cli-context.js';
+import { createOriginalChain, originalGenesis, originalGenesisFile, payment } from '../support/original-chain.js';
+import { originalNode } from '../support/original-node.js';
+import { ADDRESS, MINER } from '../support/storage/test-chain.js';
+
+const ERAS = [{ from: 0, made_by: 'original' }];
+const HEIGHT = 3;
+/** Columns of the database of the original node have numbers; kind 5 puts into one of them. */
+const PUT_INTO_COLUMN = 5;
+
+let folder: string;
+let genesisFile: string;
+let waiting: string;
+let about: readonly string[];
+
+/** A chain of three blocks, imported. */
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tessera-takeover-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  genesisFile = join(folder, 'genesis.json');
+  waiting = join(folder, 'waiting.json');
+  writeFileSync(genesisFile, stringifyExact(originalGenesisFile(ERAS)));
+  const chain = createOriginalChain(originalGenesis(ERAS));
+  for (let i = 0; i < HEIGHT; i++) chain.add(i === 0 ? [] : [payment(i)]);
+  const { url } = await originalNode('envelope', chain.answers());
+  const sets = [`network.genesis_file=${genesisFile}`, 'storage.verify_threads=0', 'network.producer_keys='].flatMap(
+    (one) => ['--set', one],
+  );
+  about = ['--data', join(folder, 'storage'), ...sets, '--json'];
+  expect(await run('import', '--from', url)).toMatchObject({ status: 0 });
+});
+
+async function run(...args: readonly string[]) {
+  const context = createContext();
+  const status = await runCli([...args, ...about], context);
+  const err = context.err().replaceAll(/^(import|takeover).*\n/gm, '');
+  return { status, report: context.out() === '' ? undefined : JSON.parse(context.out()), err };
+}
+
+const takeover = (...args: readonly string[]) => run('takeover', '--at', String(HEIGHT), ...args);
+const erasNow = () => JSON.parse(readFileSync(genesisFile, 'utf8')).eras;
+
+/** What the old mempool node has, with `change` in its outputs. */
+function oldBalances(change: (listed: Record<string, { value: unknown }[]>) => void = () => undefined) {
+  const chain = createOriginalChain(originalGenesis(ERAS));
+  const outputs = new Map<string, { address: string; output: { out_point: object; value: { Token: bigint } } }>();
+  for (let i = 0; i < HEIGHT; i++) {
+    const { block, transactions, miningTransaction } = chain.add(i === 0 ? [] : [payment(i)]);
+    for (const [at, tx] of [...transactions, miningTransaction].entries()) {
+      const hash = block.transactions[at] ?? block.header.miningTxHash;
+      for (const { previousOut } of tx.inputs) outputs.delete(`${previousOut?.n}-${previousOut?.tHash}`);
+      for (const [n, { value, scriptPublicKey }] of tx.outputs.entries()) {
+        const output = { out_point: { t_hash: hash, n }, value: { Token: value.amount } };
+        outputs.set(`${n}-${hash}`, { address: String(scriptPublicKey), output });
+      }
+    }
+  }
+  const listed: Record<string, { value: unknown }[]> = { [ADDRESS]: [], [MINER]: [] };
+  for (const { address, output } of outputs.values()) listed[address]?.push(output);
+  change(listed);
+  return { total: {}, address_list: parseExactJson(stringifyExact(listed)) } as Record<string, JsonValue>;
+}
+
+function fileOf(content: unknown): string {
+  const file = join(folder, 'balances.json');
+  writeFileSync(file, stringifyExact(content));
+  return file;
+}
+
+describe('balances', () => {
+  it.each([
+    ['the content', (content: unknown) => content],
+    ['an envelope', (content: unknown) => ({ status: 'Success', reason: '', content })],
+    ['an answer of /v1', (content: unknown) => ({ balance: content })],
+  ])('are compared with a file that has %s', async (_what, wrap) => {
+    const { status, report } = await takeover('--balances', fileOf(wrap(oldBalances())));
+    expect({ status, report }).toMatchObject({ status: 0, report: { compared_addresses: 2, differences: [] } });
+    expect(erasNow()).toEqual([expect.objectContaining({ from: 0 }), { from: HEIGHT }]);
+  });
+
+  it('are asked of a node that has /v1 alone', async () => {
+    const node = await originalNode('v1', createOriginalChain(originalGenesis(ERAS)).answers());
+    node.instead = (path) => (path === '/v1/balances/query' ? stringifyExact({ balance: oldBalances() }) : undefined);
+    expect(await takeover('--balances', node.url)).toMatchObject({ status: 0, report: { compared_addresses: 2 } });
+  });
+
+  it.each([
+    ['another amount', (listed: object) => Object.values(listed)[0].splice(0, 1), 'nothing there, 1000 raw units here'],
+    [
+      'more addresses',
+      (listed: object) => Object.assign(listed, { new: [{ out_point: { t_hash: 'g', n: 1 }, value: { Token: 5 } }] }),
+      'new has output 1-g: 5 raw units there, nothing here',
+    ],
+    [
+      'an item',
+      (listed: object) =>
+        Object.assign(Object.values(listed)[0][0], { value: { Item: { amount: 2, genesis_hash: null } } }),
+      '2 of item 000000 there',
+    ],
+  ])('that differ by %s are named, and stop it', async (_what, change, named) => {
+    const before = readFileSync(genesisFile, 'utf8');
+    const file = fileOf(oldBalances(change));
+    const { status, err } = await takeover('--balances', file);
+    expect(status).toBe(1);
+    expect(JSON.parse(err)).toMatchObject({ code: 'other_chain', detail: expect.stringContaining(named) });
+    const rehearsed = await takeover('--balances', file, '--dry-run');
+    expect(rehearsed).toMatchObject({ status: 1, report: { differences: [expect.stringContaining(named)] } });
+    expect(readFileSync(genesisFile, 'utf8')).toBe(before);
+  });
+
+  it('are no list: it ends by name', async () => {
+    const { err } = await takeover('--balances', fileOf({ content: { address_list: [7] } }));
+    expect(JSON.parse(err)).toMatchObject({ code: 'other_chain' });
+    const node = await originalNode('envelope', { blocks: [], transactions: [] });
+    expect(JSON.parse((await takeover('--balances', node.url)).err)).toMatchObject({ code: 'other_chain' });
+  });
+});
+
+describe('the height', () => {
+  it.each([
+    [HEIGHT - 1, 'the next block is 3'],
+    [HEIGHT + 1, 'import the rest first'],
+  ])('%s is not the next one', async (height, says) => {
+    const { status, err } = await run('takeover', '--at', String(height));
+    expect(status).toBe(1);
+    expect(JSON.parse(err)).toMatchObject({ code: 'invalid_config', detail: expect.stringContaining(says) });
+    expect(erasNow()).toHaveLength(1);
+  });
+
+  it('is written once, however often it is run, with the interval', async () => {
+    const flags = ['--producer-key', join(folder, 'producer.key'), '--interval-ms', '700'];
+    const rehearsed = await takeover(...flags, '--dry-run');
+    expect(rehearsed.report).toMatchObject({ producer_key: null });
+    const first = await takeover(...flags);
+    expect(first).toMatchObject({ status: 0, report: { fingerprint: rehearsed.report.fingerprint, interval_ms: 700 } });
+    expect(first.report.producer_key).toMatch(/^[0-9a-f]{64}$/);
+    expect(await takeover(...flags)).toEqual(first);
+    expect(erasNow()).toHaveLength(2);
+  });
+
+  it('needs a key in a network that names producers', async () => {
+    about = about.map((one) => (one === 'network.producer_keys=' ? `${one}${'ab'.repeat(32)}` : one));
+    const { status, err } = await takeover();
+    expect({ status, err }).toMatchObject({ status: 2, err: expect.stringContaining('--producer-key') });
+  });
+});
+
+describe('the old pool', () => {
+  /** A database whose log puts these into columns. */
+  function database(values: readonly (readonly [string, Uint8Array])[]): string {
+    const header = Buffer.alloc(12);
+    header.writeUInt32LE(values.length, 8);
+    const writes = values.flatMap(([key, value]) => [
+      Uint8Array.of(PUT_INTO_COLUMN, 2, ...encodeSlice(Buffer.from(key))),
+      Uint8Array.from(encodeSlice(value)),
+    ]);
+    const path = join(folder, 'mempool');
+    mkdirSync(path);
+    writeFileSync(join(path, '000004.log'), atOnce(encodeRecord(Buffer.concat([header, ...writes]), 0)));
+    return path;
+  }
+
+  const snapshotOf = (transactions: readonly Transaction[]): Uint8Array => {
+    const writer = new BincodeWriter();
+    writer.string('some other state');
+    writer.length64(transactions.length);
+    const parts = transactions.map((tx) => {
+      const name = new BincodeWriter();
+      name.string(transactionHash(tx));
+      return Buffer.concat([name.toBytes(), encodeTransaction(tx)]);
+    });
+    return Buffer.concat([writer.toBytes(), ...parts, Buffer.from('and more')]);
+  };
+
+  it('is listed as it can be posted, and what cannot be is named', async () => {
+    const local = payment(10);
+    const committed = [payment(11), payment(12)];
+    const stored = payment(1);
+    const rivals = [payment(13), payment(13, { fees: [txOut(tokenAsset(1n), ADDRESS)] })];
+    const gone = { ...payment(2), version: 7n };
+    const pool = database([
+      [transactionHash(local), encodeTransaction(local)],
+      ['SnaphotDataKey', snapshotOf([...committed, stored, gone, ...rivals])],
+      ['g0000000000000000000000000000000', encodeTransaction(local)],
+    ]);
+    const { status, report } = await takeover('--pool', pool, '--waiting', waiting);
+    expect(status).toBe(0);
+    const hashes = (list: readonly Transaction[]) => list.map((tx) => transactionHash(tx)).sort();
+    const [first = '', second = ''] = hashes(rivals);
+    expect(report.waiting).toEqual([...hashes([local, ...committed]), first].sort());
+    const reason = 'what it spends is not there, or another one spends it';
+    expect(report.refused).toHaveLength(2);
+    expect(report.refused).toContainEqual([transactionHash(gone), reason]);
+    expect(report.refused).toContainEqual([second, reason]);
+    const { transactions } = JSON.parse(readFileSync(waiting, 'utf8'));
+    expect(transactions).toHaveLength(4);
+    expect(transactions[0]).toMatchObject({ inputs: [expect.anything()], outputs: expect.anything() });
+  });
+
+  it('writes no list in a rehearsal, and none over a file', async () => {
+    const pool = database([['a key', Uint8Array.of(1)]]);
+    expect(await takeover('--pool', pool, '--waiting', genesisFile)).toMatchObject({ status: 2 });
+    expect(await takeover('--pool', pool)).toMatchObject({ status: 2 });
+    expect(await takeover('--pool', pool, '--waiting', waiting, '--dry-run')).toMatchObject({ status: 0 });
+    expect(() => readFileSync(waiting)).toThrow();
+  });
+});
