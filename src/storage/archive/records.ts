@@ -11,9 +11,17 @@
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { decodeBlock, decodeStrings, decodeTransaction, encodeStringsPieces, inBlock } from '../../chain/codec.js';
-import { blockHash, transactionHashOfBytes, txsHash } from '../../chain/hash.js';
+import {
+  decodeBlock,
+  decodeStrings,
+  decodeTransaction,
+  encodeHeader,
+  encodeStringsPieces,
+  inBlock,
+} from '../../chain/codec.js';
+import { blockHash, transactionHashOfBytes } from '../../chain/hash.js';
 import type { Block, Transaction } from '../../chain/types.js';
+import { sha3Hex } from '../../crypto/sha3.js';
 import { encodeU64, readU64 } from '../../db/keys.js';
 import { asBuffer, concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -68,7 +76,9 @@ export function readBlock(name: number | string, issued: bigint, bytes: Uint8Arr
     const block = decodeBlock(bytes);
     const hash = blockHash(block.header);
     const isNamed = typeof name === 'string' ? hash === name : block.header.bNum === BigInt(name);
-    if (!isNamed || txsHash(block.transactions) !== block.header.txsHash) return undefined;
+    // The list is there as it is hashed, behind the header.
+    const list = bytes.subarray(encodeHeader(block.header).length);
+    if (!isNamed || sha3Hex(list) !== block.header.txsHash) return undefined;
     return { hash, height: Number(block.header.bNum), issued, bytes, block };
   });
 }

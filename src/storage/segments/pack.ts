@@ -48,16 +48,14 @@ export function pack(bytes: Uint8Array): Buffer {
   return packed.subarray(0, to);
 }
 
-/** Throws a `RangeError` for what no `pack` gives. */
+/** Throws a `RangeError` for what no `pack` gives. Most parts are so short that a call for each would take most of the time. */
 export function unpack(packed: Uint8Array): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(unpackedLength(packed));
+  const bytes = Buffer.from(new ArrayBuffer(unpackedLength(packed)));
   let to = 0;
   for (let at = 0; at < packed.length; ) {
     const kind = packed[at++] ?? 0;
     if (kind < HEX) {
-      bytes.set(packed.subarray(at, at + kind + 1), to);
-      at += kind + 1;
-      to += kind + 1;
+      for (const end = at + kind + 1; at < end; at++) bytes[to++] = packed[at] ?? 0;
     } else if (kind < ZEROS) {
       for (const end = at + kind - HEX + MIN_PAIRS; at < end; at++) {
         const pair = packed[at] ?? 0;
@@ -65,9 +63,7 @@ export function unpack(packed: Uint8Array): Buffer {
         bytes[to++] = DIGITS[pair & 15] ?? 0;
       }
     } else {
-      const end = to + kind - ZEROS + MIN_ZEROS;
-      bytes.fill(0, to, end);
-      to = end;
+      to += kind - ZEROS + MIN_ZEROS;
     }
   }
   return bytes;

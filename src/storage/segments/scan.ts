@@ -68,14 +68,9 @@ export async function* scan(read: ReadSegment, range: ScanRange, footer?: Footer
       next += 1;
       continue;
     }
-    const known = footer?.offsets[next + 1 - footer.first];
-    const found =
-      footer === undefined
-        ? await findHead(read, { height: next, at: at + 1, end, last })
-        : known === undefined
-          ? undefined
-          : { offset: known, height: next + 1 };
-    const [to, until] = found === undefined ? [last, end] : [found.height - 1, found.offset];
+    // A record that was not written to its end is the last one.
+    const found = head?.height === next ? undefined : await behind(read, { height: next, at, end, last }, footer);
+    const [to, until] = found === undefined ? [last, end] : [found.height - 1, found.at];
     yield { height: next, to, offset: at, length: until - at, record: undefined };
     if (found === undefined) return;
     at = until;
@@ -139,30 +134,42 @@ function windowOf(read: ReadSegment, end: number): BytesAt {
   };
 }
 
+type Place = Pick<ScanRange, 'height' | 'at'>;
+
+/** Where records go on behind a damaged one; undefined when they do not. */
+async function behind(read: ReadSegment, range: ScanRange, footer: Footer | undefined): Promise<Place | undefined> {
+  const height = range.height + 1;
+  const at = footer?.offsets[height - footer.first];
+  if (footer !== undefined) return at === undefined ? undefined : { height, at };
+  const found = await findHead(read, range, false);
+  // What a killed process has appended may end anywhere.
+  return found ?? (range.last === Number.POSITIVE_INFINITY ? findHead(read, range, true) : undefined);
+}
+
 /** The next head behind the block of this height from which records follow each other. */
-async function findHead(
-  read: ReadSegment,
-  { height, at: from, end, last }: ScanRange,
-): Promise<{ readonly offset: number; readonly height: number } | undefined> {
-  for (let at = from; ; at += WINDOW_BYTES) {
+async function findHead(read: ReadSegment, range: ScanRange, mayBeTorn: boolean): Promise<Place | undefined> {
+  const { height, end, last } = range;
+  for (let from = range.at + 1; ; from += WINDOW_BYTES) {
     // The head of one that begins at the end of the window is in it too.
-    const bytes = await read(at, Math.max(Math.min(WINDOW_BYTES + HEAD_LENGTH, end - at), 0));
+    const bytes = await read(from, Math.max(Math.min(WINDOW_BYTES + HEAD_LENGTH, end - from), 0));
     if (bytes.length === 0) return undefined;
     for (let found = findMagic(bytes, 0); found >= 0; found = findMagic(bytes, found + 1)) {
       const head = readHead(bytes.subarray(found));
       if (head === undefined || head.height <= height || head.height > last) continue;
-      const candidate = { height: head.height, at: at + found, end, last };
-      if (await isFollowed(read, candidate)) return { offset: candidate.at, height: head.height };
+      const place = { height: head.height, at: from + found };
+      if (await isFollowed(read, { ...place, end, last }, mayBeTorn)) return place;
     }
   }
 }
 
 /** True when each record of the range has a head. */
-async function isFollowed(read: ReadSegment, { height, at, end, last }: ScanRange): Promise<boolean> {
-  for (let next = height; next <= last && at < end; next++) {
+async function isFollowed(read: ReadSegment, range: ScanRange, mayBeTorn: boolean): Promise<boolean> {
+  const { end, last } = range;
+  let at = range.at;
+  for (let next = range.height; next <= last && at < end; next++) {
     const head = readHead(await read(at, HEAD_LENGTH));
-    if (head?.height !== next) return false;
+    if (head?.height !== next) return mayBeTorn && end - at < HEAD_LENGTH;
     at += head.length;
   }
-  return at === end || end === Number.POSITIVE_INFINITY;
+  return at === end || end === Number.POSITIVE_INFINITY || (mayBeTorn && at > end);
 }

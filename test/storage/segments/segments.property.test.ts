@@ -275,6 +275,25 @@ describe('segments', () => {
     await again.close();
   });
 
+  it.each([10, 250])(
+    'keep what is between a damaged block and one that was cut %i bytes before its end',
+    async (cut) => {
+      const blocks = forging(4, 1);
+      const { segments, places } = await fill(blocks);
+      await segments.close();
+      const [file = ''] = await readdir(path);
+      const bytes = await readFile(join(path, file));
+      const spot = (places[1]?.offset ?? 0) + 10;
+      bytes[spot] = (bytes[spot] ?? 0) ^ 64;
+      await writeFile(join(path, file), bytes.subarray(0, -cut));
+      const again = await open();
+      await again.settle(undefined);
+      expect(again.next).toBe(3);
+      expect(await heights(again)).toEqual([0, '1-1', 2]);
+      await again.close();
+    },
+  );
+
   it('are opened by whoever owns them when the process ended while one was closed', async () => {
     const { segments, places } = await fill(forging(2, 1));
     await segments.close();
