@@ -310,15 +310,15 @@ describe('segments', () => {
     const { segments } = await fill(blocks);
     await segments.close();
     const names = await readdir(path);
+    const expected = await Promise.all(names.map((name) => readFile(join(path, name))));
     for (const name of names) {
       if (name.endsWith('.open')) await writeFile(join(path, name), Buffer.alloc(10_000, 9));
       else await rm(join(path, name));
     }
     const again = await open();
     await again.settle(undefined);
-    for (const block of [...blocks, ...forging(16, 1).slice(12)]) await again.append(block, slices);
-    expect((await readdir(path)).length).toBeGreaterThan(names.length);
-    expect(await heights(again)).toEqual(Array.from({ length: 16 }, (_, i) => i));
+    for (const block of blocks) await again.append(block, slices);
+    expect(await Promise.all(names.map((name) => readFile(join(path, name))))).toEqual(expected);
     await again.verify(new AbortController().signal);
     await again.close();
   });
