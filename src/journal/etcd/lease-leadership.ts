@@ -44,9 +44,7 @@ export interface LeaseLeadershipModules {
 
 export class LeaseLeadership implements Leadership, Service {
   readonly changed = new SignalSource<void>();
-  readonly #lease: LeaderLease;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #modules: LeaseLeadershipModules;
   readonly #failure = new Failure();
   /** The lease was taken, and etcd has not said that it is lost. */
   #isTaken = false;
@@ -66,15 +64,14 @@ export class LeaseLeadership implements Leadership, Service {
   #stopped = false;
   #wake = (): void => undefined;
 
-  constructor({ lease, clock, logger }: LeaseLeadershipModules) {
-    this.#lease = lease;
-    this.#clock = clock;
-    this.#logger = logger;
+  constructor(modules: LeaseLeadershipModules) {
+    const { lease } = modules;
+    this.#modules = modules;
     lease.changed.on(() => this.#wake());
   }
 
   get leads(): boolean {
-    return !this.#stopped && this.#clock.monotonic() < this.#until;
+    return !this.#stopped && this.#modules.clock.monotonic() < this.#until;
   }
 
   get problem(): string | null {
@@ -98,12 +95,12 @@ export class LeaseLeadership implements Leadership, Service {
     this.#tell();
     this.#expiry?.cancel();
     await this.#running;
-    await this.#lease.giveBack().catch((error: unknown) => this.#note(error));
-    this.#lease.close();
+    await this.#modules.lease.giveBack().catch((error: unknown) => this.#note(error));
+    this.#modules.lease.close();
   }
 
   resign(): void {
-    this.#restsUntil = this.#clock.monotonic() + REST_MS;
+    this.#restsUntil = this.#modules.clock.monotonic() + REST_MS;
     this.#wake();
   }
 
@@ -113,7 +110,7 @@ export class LeaseLeadership implements Leadership, Service {
 
   /** Takes or renews the lease; gives the milliseconds until the next step. */
   async #step(): Promise<number> {
-    const asked = this.#clock.monotonic();
+    const asked = this.#modules.clock.monotonic();
     try {
       // Kept for longer, it would stay with a node that is heard, hears nothing, and leads nobody.
       const isDeaf = asked >= this.#until && asked >= this.#answered + this.#ms;
@@ -123,7 +120,7 @@ export class LeaseLeadership implements Leadership, Service {
         void this.#renew(asked).catch(this.#failure.report);
         return this.#ms / RENEWALS;
       }
-      this.#take(await this.#lease.take(), asked);
+      this.#take(await this.#modules.lease.take(), asked);
       // What is left of it may be little.
       return this.#isTaken ? 0 : LOOK_MS;
     } catch (error) {
@@ -137,7 +134,7 @@ export class LeaseLeadership implements Leadership, Service {
   async #renew(asked: number): Promise<void> {
     const term = this.#term;
     try {
-      const ms = await this.#lease.renew();
+      const ms = await this.#modules.lease.renew();
       if (term === this.#term) this.#take(ms, asked);
     } catch (error) {
       // Later ones may have been answered.
@@ -149,7 +146,7 @@ export class LeaseLeadership implements Leadership, Service {
   #take(ms: number | undefined, asked: number): void {
     this.#problem = null;
     this.#heard = Math.max(this.#heard, asked);
-    this.#answered = this.#clock.monotonic();
+    this.#answered = this.#modules.clock.monotonic();
     if (ms === undefined) this.#term++;
     this.#isTaken = ms !== undefined;
     this.#ms = ms ?? 0;
@@ -162,17 +159,18 @@ export class LeaseLeadership implements Leadership, Service {
     this.#isTaken = false;
     this.#until = Number.NEGATIVE_INFINITY;
     this.#tell();
-    await this.#lease.giveBack();
+    await this.#modules.lease.giveBack();
   }
 
   /** Says when `leads` has changed, now and at the end of the time. */
   #tell(): void {
     this.#expiry?.cancel();
     const { leads } = this;
-    if (leads) this.#expiry = this.#clock.after(this.#until - this.#clock.monotonic(), () => this.#tell());
+    if (leads)
+      this.#expiry = this.#modules.clock.after(this.#until - this.#modules.clock.monotonic(), () => this.#tell());
     if (leads === this.#wasLeading) return;
     this.#wasLeading = leads;
-    this.#logger.info({}, leads ? 'this node makes the blocks now' : 'this node makes no blocks any more');
+    this.#modules.logger.info({}, leads ? 'this node makes the blocks now' : 'this node makes no blocks any more');
     this.changed.emit();
   }
 
@@ -180,14 +178,14 @@ export class LeaseLeadership implements Leadership, Service {
   #note(error: unknown): void {
     if (!(error instanceof EtcdError)) throw error;
     const problem = errorMessage(error);
-    if (this.#problem === null) this.#logger.warn({ problem }, `who makes the blocks is not known: ${problem}`);
+    if (this.#problem === null) this.#modules.logger.warn({ problem }, `who makes the blocks is not known: ${problem}`);
     this.#problem = problem;
   }
 
   async #pause(ms: number): Promise<void> {
     if (this.#stopped) return;
     const over = createDeferred<void>();
-    const timer = this.#clock.after(ms, over.resolve);
+    const timer = this.#modules.clock.after(ms, over.resolve);
     this.#wake = over.resolve;
     await over.promise;
     timer.cancel();

@@ -33,9 +33,7 @@ export class PeerClocks {
   /** What `mayCut` says has changed. */
   readonly changed = new SignalSource<void>();
   readonly #maxSkew: number;
-  readonly #network: PeerClocksModules['network'];
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #modules: PeerClocksModules;
   /** Undefined: the node does not say its time, as those of earlier versions. */
   readonly #heard = new Map<Link, Heard | undefined>();
   readonly #asking = new Set<Link>();
@@ -46,19 +44,18 @@ export class PeerClocks {
   #isOff = false;
 
   /** `maxSkew`: milliseconds by which clocks may differ. */
-  constructor(maxSkew = DEFAULT_MAX_SKEW_MS, { network, clock, logger, metrics }: PeerClocksModules) {
+  constructor(maxSkew = DEFAULT_MAX_SKEW_MS, modules: PeerClocksModules) {
+    const { metrics } = modules;
+    this.#modules = modules;
     this.#maxSkew = maxSkew;
-    this.#network = network;
-    this.#clock = clock;
-    this.#logger = logger;
     const gauge = metrics.gauge('tessera_mempool_clock_skew_seconds');
     this.#listeners.push(metrics.beforeScrape(() => gauge.set(Math.trunc(this.#skew) / MS_PER_SECOND)));
   }
 
   start(): void {
     this.#listeners.push(
-      this.#network.linkUp.on((link) => this.#ask(link)),
-      this.#network.linkDown.on(({ link }) => {
+      this.#modules.network.linkUp.on((link) => this.#ask(link)),
+      this.#modules.network.linkDown.on(({ link }) => {
         this.#heard.delete(link);
         this.#tell();
       }),
@@ -94,7 +91,7 @@ export class PeerClocks {
    * they take, however many others are with it, counts too: what is closed then could be stored by nobody.
    */
   get #skew(): number {
-    const own = this.#clock.now() - this.#clock.monotonic();
+    const own = this.#modules.clock.now() - this.#modules.clock.monotonic();
     const gaps: number[] = [];
     let ofStorage = Number.POSITIVE_INFINITY;
     for (const [{ role }, heard] of this.#heard) {
@@ -114,8 +111,8 @@ export class PeerClocks {
     const { problem } = this;
     const isOff = problem !== null;
     if (isOff !== this.#isOff) {
-      if (isOff) this.#logger.warn({}, problem);
-      else this.#logger.info({}, 'the clock of this node is that of the others again');
+      if (isOff) this.#modules.logger.warn({}, problem);
+      else this.#modules.logger.info({}, 'the clock of this node is that of the others again');
     }
     this.#isOff = isOff;
     return !isOff && [...this.#asking].every((link) => this.#heard.has(link));
@@ -128,14 +125,14 @@ export class PeerClocks {
   }
 
   #askLater(): void {
-    this.#timer = this.#clock.after(ASK_MS, () => {
+    this.#timer = this.#modules.clock.after(ASK_MS, () => {
       this.#askAll();
       this.#askLater();
     });
   }
 
   #askAll(): void {
-    for (const link of this.#network.links) this.#ask(link);
+    for (const link of this.#modules.network.links) this.#ask(link);
   }
 
   #ask(link: Link): void {
@@ -145,17 +142,17 @@ export class PeerClocks {
   }
 
   async #hear(link: Link): Promise<void> {
-    const asked = this.#clock.monotonic();
+    const asked = this.#modules.clock.monotonic();
     let heard = this.#heard.get(link);
     try {
       const answer = await link.request('chain.tip.get', {}, { signal: this.#stopping.signal });
       const { time } = answer.type === 'chain.tip' ? (answer as Message<'chain.tip'>).body : {};
-      heard = time === undefined ? undefined : { least: time - this.#clock.monotonic(), most: time - asked };
+      heard = time === undefined ? undefined : { least: time - this.#modules.clock.monotonic(), most: time - asked };
     } catch {
       // What was heard of it holds for longer.
     }
     this.#asking.delete(link);
-    if (this.#network.links.has(link)) this.#heard.set(link, heard);
+    if (this.#modules.network.links.has(link)) this.#heard.set(link, heard);
     this.#tell();
   }
 }

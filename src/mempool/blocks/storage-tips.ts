@@ -54,30 +54,26 @@ export interface StorageTipsModules {
 
 export class StorageTips {
   readonly changed = new SignalSource<void>();
-  readonly #network: PeerNetwork;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #modules: StorageTipsModules;
   readonly #tips = new Map<Link, StorageTip>();
   readonly #retries = new Map<Link, Timer>();
   readonly #stopping = new AbortController();
   readonly #listeners: (() => void)[] = [];
 
-  constructor({ network, clock, logger }: StorageTipsModules) {
-    this.#network = network;
-    this.#clock = clock;
-    this.#logger = logger;
+  constructor(modules: StorageTipsModules) {
+    this.#modules = modules;
     // Every request under way listens to it.
     setMaxListeners(0, this.#stopping.signal);
   }
 
   start(): void {
-    this.#network.handle('chain.tip', (link, { body }) => {
+    this.#modules.network.handle('chain.tip', (link, { body }) => {
       this.note(link, body);
       return undefined;
     });
     this.#listeners.push(
-      this.#network.linkUp.on((link) => this.ask(link)),
-      this.#network.linkDown.on(({ link }) => this.#forget(link)),
+      this.#modules.network.linkUp.on((link) => this.ask(link)),
+      this.#modules.network.linkDown.on(({ link }) => this.#forget(link)),
     );
     this.askAll();
   }
@@ -95,7 +91,7 @@ export class StorageTips {
 
   /** True while a linked storage node has not yet said how far it is. */
   get isAsking(): boolean {
-    return [...this.#network.links].some((link) => isTrustedStorage(link) && !this.#tips.has(link));
+    return [...this.#modules.network.links].some((link) => isTrustedStorage(link) && !this.#tips.has(link));
   }
 
   /** Why no storage node can take a block; null when one can, or none is linked. */
@@ -106,14 +102,14 @@ export class StorageTips {
 
   /** Takes in what a storage node says or shows. */
   note(link: Link, { next, hash, problem }: StorageTip): void {
-    if (!isTrustedStorage(link) || !this.#network.links.has(link)) return;
+    if (!isTrustedStorage(link) || !this.#modules.network.links.has(link)) return;
     this.#tips.set(link, { next, hash, problem });
     this.changed.emit();
   }
 
   /** Asks every linked storage node again. */
   askAll(): void {
-    for (const link of this.#network.links) this.ask(link);
+    for (const link of this.#modules.network.links) this.ask(link);
   }
 
   /** Forgets what is known, which may be old, and asks again. */
@@ -125,7 +121,7 @@ export class StorageTips {
 
   /** Tells whether a storage node answers within so many milliseconds. */
   answers(timeoutMs: number, tell: (isHeard: boolean) => void): void {
-    const asked = [...this.#network.links].filter(isTrustedStorage).map(async (link) => {
+    const asked = [...this.#modules.network.links].filter(isTrustedStorage).map(async (link) => {
       const answer = await link.request('chain.tip.get', {}, { timeoutMs, signal: this.#stopping.signal });
       if (answer.type === 'chain.tip') this.note(link, (answer as Message<'chain.tip'>).body);
     });
@@ -147,12 +143,12 @@ export class StorageTips {
   }
 
   #askAgain(link: Link, reason: string): void {
-    if (this.#stopping.signal.aborted || !this.#network.links.has(link)) return;
-    this.#logger.warn({ storage: link.address, reason }, 'a storage node does not say how far it is');
+    if (this.#stopping.signal.aborted || !this.#modules.network.links.has(link)) return;
+    this.#modules.logger.warn({ storage: link.address, reason }, 'a storage node does not say how far it is');
     this.#retries.get(link)?.cancel();
     this.#retries.set(
       link,
-      this.#clock.after(RETRY_MS, () => this.ask(link)),
+      this.#modules.clock.after(RETRY_MS, () => this.ask(link)),
     );
   }
 

@@ -87,13 +87,8 @@ export class Applier implements Service {
   readonly confirmed = new SignalSource<Round>();
   /** Each block of storage that this node has taken in instead of making it, in order. */
   readonly adopted = new SignalSource<AdoptedBlock>();
-  readonly #journal: Journal;
-  readonly #store: StateStore;
-  readonly #state: MempoolState;
-  readonly #unicorn: ApplierModules['unicorn'];
-  readonly #clock: Clock;
+  readonly #modules: ApplierModules;
   readonly #logger: Logger;
-  readonly #progress: MempoolProgress | undefined;
   readonly #blockApplySeconds: HistogramHandle;
   readonly #room: Pick<Room, 'isLow' | 'ranLow'>;
   readonly #retention: Retention;
@@ -101,7 +96,6 @@ export class Applier implements Service {
   readonly #oldest: OldestWaiting;
   /** The other nodes at the journal. */
   readonly #shared: SharedJournal;
-  readonly #image: ApplierModules['image'];
   /** Commands are applied, or the journal is cut. */
   readonly #working = new Mutex();
   #stopListening: (() => void) | undefined;
@@ -117,36 +111,19 @@ export class Applier implements Service {
   /** Why nothing is applied any more. */
   #ended: TesseraError | undefined;
 
-  constructor({
-    journal,
-    store,
-    state,
-    unicorn,
-    clock,
-    metrics,
-    logger = silentLogger,
-    progress,
-    room = endlessRoom,
-    digests,
-    image,
-  }: ApplierModules) {
-    this.#journal = journal;
-    this.#store = store;
-    this.#state = state;
+  constructor(modules: ApplierModules) {
+    const { journal, store, state, clock, metrics, digests, logger = silentLogger, room = endlessRoom } = modules;
+    this.#modules = modules;
     this.#overlap = new OverlapFailpoints(state);
-    this.#unicorn = unicorn;
-    this.#clock = clock;
     this.#logger = logger;
     const slices = new TimeSlices(clock);
     this.#turn = () => slices.turn();
     this.#acceptance = new AcceptInTurns(state, this.#turn);
-    this.#progress = progress;
     this.#room = room;
     this.#retention = new Retention(state.seq, clock);
     this.#adoptedRetention = new AdoptedRetention(clock);
     this.#oldest = new OldestWaiting(state.seq, { ...state.waitingSince, height: undefined });
     this.#shared = new SharedJournal({ journal, store, state, clock, digests });
-    this.#image = image;
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
     store.resumed.on(() => this.applied.emit());
@@ -159,15 +136,15 @@ export class Applier implements Service {
 
   /** Applies everything that is durable already; resolves when the state stands at the journal's head. */
   async start(): Promise<void> {
-    const { seq } = this.#state;
-    const { head } = this.#journal;
+    const { seq } = this.#modules.state;
+    const { head } = this.#modules.journal;
     await this.#shared.load(this.#turn);
     this.#oldest.noteApplied(seq, this.#shared.standing);
     if (this.#ended !== undefined) throw this.#ended;
     const done = createDeferred<void>();
     if (head === seq) done.resolve();
     else this.#replay = { from: seq, to: head, done };
-    this.#subscription = this.#journal.subscribe(
+    this.#subscription = this.#modules.journal.subscribe(
       seq + 1,
       (entries) => this.#working.run(() => this.#deliver(entries)),
       (error) => this.#fail(error),
@@ -180,22 +157,22 @@ export class Applier implements Service {
   async stop(): Promise<void> {
     this.#stopListening?.();
     this.#cutAgain?.cancel();
-    this.#store.stop();
+    this.#modules.store.stop();
     await this.#subscription?.stop();
-    await this.#working.run(() => this.#store.flush()).catch(() => undefined);
+    await this.#working.run(() => this.#modules.store.flush()).catch(() => undefined);
     this.#end(new TesseraError('shutting_down', 'the node is stopping'));
   }
 
   /** Runs while no command is applied: the state is that after one of them, and written. */
   readonly betweenCommands = <T>(work: () => Promise<T>): Promise<T> =>
     this.#working.run(async () => {
-      await this.#store.flush();
+      await this.#modules.store.flush();
       return work();
     });
 
   /** Why no command is taken for now; null when they are. */
   get problem(): string | null {
-    return this.#store.problem;
+    return this.#modules.store.problem;
   }
 
   /** Appends and applies a command. `groups` spares decoding what the caller has decoded. */
@@ -204,7 +181,7 @@ export class Applier implements Service {
     groups?: Groups,
   ): Promise<CommandOutcome<K>> {
     if (this.#ended !== undefined) throw this.#ended;
-    if (this.#store.problem !== null) throw new TesseraError('write_failed', this.#store.problem);
+    if (this.#modules.store.problem !== null) throw new TesseraError('write_failed', this.#modules.store.problem);
     const { id, durable } = this.#append(encodeCommand(command));
     const outcome = createDeferred<unknown>();
     // When the write fails nobody waits for the outcome.
@@ -227,7 +204,7 @@ export class Applier implements Service {
   /** A damaged journal takes nothing more: without it nothing can be promised, so the node must stop. */
   #append(payload: Uint8Array): Appended {
     try {
-      return this.#journal.append(payload);
+      return this.#modules.journal.append(payload);
     } catch (error) {
       if (isTesseraError(error, 'overloaded') || isTesseraError(error, 'shutting_down')) throw error;
       this.#fail(error);
@@ -236,8 +213,8 @@ export class Applier implements Service {
   }
 
   async #deliver(entries: readonly JournalEntry[]): Promise<void> {
-    const state = this.#state;
-    let batch = this.#store.batch();
+    const state = this.#modules.state;
+    let batch = this.#modules.store.batch();
     const outcomes: [id: EntryId, outcome: unknown][] = [];
     const stored: Round[] = [];
     const adopted: AdoptedBlock[] = [];
@@ -249,7 +226,7 @@ export class Applier implements Service {
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
       // What commands look up in the store must be there before the next one is applied.
       await this.#write(batch, entry);
-      batch = this.#store.batch();
+      batch = this.#modules.store.batch();
       if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
     }
     const last = entries.at(-1);
@@ -264,22 +241,22 @@ export class Applier implements Service {
     this.#oldest.noteApplied(last.seq, this.#shared.standing);
     const due = this.#retention.due();
     if (due > 0) await this.#compact(due);
-    if (stored.some(isDue)) await this.#compact(this.#journal.before(state.seq, KEEP_COMMANDS));
+    if (stored.some(isDue)) await this.#compact(this.#modules.journal.before(state.seq, KEEP_COMMANDS));
     if (adopted.some(isDue))
       await this.#compact(
-        Math.min(this.#journal.before(state.seq, KEEP_ADOPTED), this.#adoptedRetention.noteAdopted(state.seq)),
+        Math.min(this.#modules.journal.before(state.seq, KEEP_ADOPTED), this.#adoptedRetention.noteAdopted(state.seq)),
       );
   }
 
   async #apply(command: Command, { id, seq }: JournalEntry, batch: KvBatch, adopted: AdoptedBlock[]): Promise<unknown> {
-    const state = this.#state;
+    const state = this.#modules.state;
     state.begin(seq, batch);
     switch (command.kind) {
       case 'transactions': {
         const all = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
         const groups = await this.#shared.withoutIncluded(all, { isOwn: this.#submitted.has(id) });
         const { time, unchained } = command;
-        const isKnownCreate = await knownCreates(this.#store, groups);
+        const isKnownCreate = await knownCreates(this.#modules.store, groups);
         const context = { time, isKnownCreate, isUnchained: unchained === true };
         const outcomes = await this.#acceptance.accept(groups, context, batch);
         const entered = groups.filter((_, i) => outcomes[i] === null).flat();
@@ -295,7 +272,7 @@ export class Applier implements Service {
         const order = { setsFirst: command.keepsAll === true || command.setsFirst === true };
         const plan = await inPieces(state.planCut(order), this.#turn);
         if (plan === null) return null;
-        const unicorn = await this.#unicorn(plan.seed);
+        const unicorn = await this.#modules.unicorn(plan.seed);
         return inPieces(state.cutBlock(command, plan, unicorn, batch), this.#turn);
       }
       case 'proof':
@@ -307,7 +284,7 @@ export class Applier implements Service {
         return closed;
       }
       case 'block-stored': {
-        const stopTimer = startTimer(this.#blockApplySeconds, this.#clock);
+        const stopTimer = startTimer(this.#blockApplySeconds, this.#modules.clock);
         const round = await inPieces(state.blockStored(command, batch), this.#turn);
         stopTimer();
         await this.#shared.passBlock(command.height, null, batch);
@@ -333,28 +310,35 @@ export class Applier implements Service {
    * During a replay there is room for one batch only.
    */
   async #write(batch: KvBatch, { seq, id }: JournalEntry): Promise<void> {
-    await keepConfirmed(this.#state.statuses, this.#store, batch);
-    await inPieces(this.#state.statuses.list(batch), this.#turn);
-    if (this.#image !== undefined) await inPieces(this.#image.note(batch, seq), this.#turn);
-    this.#state.seal(seq, batch, { id: String(id), cluster: this.#journal.cluster });
-    const isShared = this.#journal.cluster !== undefined;
-    const isTaken = await (isShared ? this.#store.write(batch, { sync: false }) : this.#store.writeSoon(batch));
+    await keepConfirmed(this.#modules.state.statuses, this.#modules.store, batch);
+    await inPieces(this.#modules.state.statuses.list(batch), this.#turn);
+    if (this.#modules.image !== undefined) await inPieces(this.#modules.image.note(batch, seq), this.#turn);
+    this.#modules.state.seal(seq, batch, { id: String(id), cluster: this.#modules.journal.cluster });
+    const isShared = this.#modules.journal.cluster !== undefined;
+    const isTaken = await (isShared
+      ? this.#modules.store.write(batch, { sync: false })
+      : this.#modules.store.writeSoon(batch));
     // Nothing new is taken until what is held is written.
-    if (!isTaken && this.#replay !== undefined) await this.#store.drained();
-    this.#state.written();
+    if (!isTaken && this.#replay !== undefined) await this.#modules.store.drained();
+    this.#modules.state.written();
     this.#overlap.written();
   }
 
   /** Makes the state durable by itself and lets the journal forget the commands up to `seq`. */
   async #compact(seq: number, { isUrgent = false } = {}): Promise<void> {
-    const batch = this.#store.batch();
-    this.#state.seal(this.#state.seq, batch);
-    const isOnDisk = await this.#store.write(batch, { sync: true });
+    const batch = this.#modules.store.batch();
+    this.#modules.state.seal(this.#modules.state.seq, batch);
+    const isOnDisk = await this.#modules.store.write(batch, { sync: true });
     if (seq <= 0 || !isOnDisk) return;
     try {
-      const waiting = this.#oldest.before(this.#state.waitingSince.oldest());
+      const waiting = this.#oldest.before(this.#modules.state.waitingSince.oldest());
       const { storedBefore } = this.#oldest;
-      await this.#journal.compact(seq, { isUrgent, waiting, blocks: this.#state.head.height + 1, storedBefore });
+      await this.#modules.journal.compact(seq, {
+        isUrgent,
+        waiting,
+        blocks: this.#modules.state.head.height + 1,
+        storedBefore,
+      });
     } catch (error) {
       // What it could not drop now, it drops the next time.
       if (!isTesseraError(error, 'database_failed')) throw error;
@@ -372,7 +356,7 @@ export class Applier implements Service {
         if (!isTesseraError(error, 'shutting_down')) this.#fail(error);
       });
     // What is too young now.
-    this.#cutAgain = this.#clock.after(KEEP_MS, () => {
+    this.#cutAgain = this.#modules.clock.after(KEEP_MS, () => {
       if (this.#room.isLow) this.#makeRoom();
     });
   }
@@ -388,7 +372,7 @@ export class Applier implements Service {
       this.admitted.emit([...this.#entered]);
       this.#entered = new Set();
     }
-    for (const rejected of this.#state.statuses.takeRejected()) this.rejected.emit(rejected);
+    for (const rejected of this.#modules.state.statuses.takeRejected()) this.rejected.emit(rejected);
     for (const round of stored) this.confirmed.emit(round);
     for (const block of adopted) this.adopted.emit(block);
     this.applied.emit();
@@ -398,7 +382,7 @@ export class Applier implements Service {
     if (this.#replay === undefined) return;
     const { from, to, done } = this.#replay;
     if (last < to) {
-      this.#progress?.replaying(last - from, to - from);
+      this.#modules.progress?.replaying(last - from, to - from);
       return;
     }
     done.resolve();

@@ -42,10 +42,7 @@ export interface StatusesModules {
 
 export class Statuses {
   readonly #options: StatusesOptions;
-  readonly #store: StateStore;
-  readonly #state: StatusesModules['state'];
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #modules: StatusesModules;
   readonly #isClockOff: () => boolean;
   /** Refusals that are not on disk yet. */
   readonly #refusals = new Map<string, TxStatus>();
@@ -57,12 +54,10 @@ export class Statuses {
   #purging: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(options: StatusesOptions, { store, state, clock, logger, isClockOff = () => false }: StatusesModules) {
+  constructor(options: StatusesOptions, modules: StatusesModules) {
+    const { clock, isClockOff = () => false } = modules;
+    this.#modules = modules;
     this.#options = options;
-    this.#store = store;
-    this.#state = state;
-    this.#clock = clock;
-    this.#logger = logger;
     this.#isClockOff = isClockOff;
     this.#hourStart = clock.monotonic();
     this.#purgeLater();
@@ -74,11 +69,11 @@ export class Statuses {
     const inMemory = wanted.map((hash) => this.#inMemory(hash));
     // A half of a trade that came once more, behind its block, waits or was refused just now, and stays confirmed.
     const unsure = (hash: string, status: TxStatus | undefined): boolean =>
-      status === undefined || status.status === 'Rejected' || this.#state.waits(hash);
+      status === undefined || status.status === 'Rejected' || this.#modules.state.waits(hash);
     // Taken before the disk is read: what is written in the meantime is gone from here afterwards.
     const refusals = wanted.map((hash) => this.#refusals.get(hash));
     const unread = wanted.filter((hash, i) => unsure(hash, inMemory[i]));
-    const records = await this.#store.getMany(unread.map(keys.status));
+    const records = await this.#modules.store.getMany(unread.map(keys.status));
     const onDisk = new Map(unread.map((hash, i) => [hash, records[i]]));
     const found = new Map<string, TxStatus>();
     for (const [i, hash] of wanted.entries()) {
@@ -99,7 +94,7 @@ export class Statuses {
   /** True when the transaction was admitted before: it waits, or it is in a block (decision V4). */
   async isAdmitted(hash: string): Promise<boolean> {
     if (this.isAdmittedInMemory(hash)) return true;
-    const record = await this.#store.get(keys.status(hash));
+    const record = await this.#modules.store.get(keys.status(hash));
     return record !== undefined && decodeStatus(record).status === 'Confirmed';
   }
 
@@ -108,14 +103,14 @@ export class Statuses {
    * soon.
    */
   refuse(hash: string, rule: string): void {
-    if (this.#clock.monotonic() - this.#hourStart > HOUR_MS) {
-      this.#hourStart = this.#clock.monotonic();
+    if (this.#modules.clock.monotonic() - this.#hourStart > HOUR_MS) {
+      this.#hourStart = this.#modules.clock.monotonic();
       this.#writtenThisHour = 0;
     }
     const noted = this.#writtenThisHour + this.#refusals.size;
     if (this.#stopped || noted >= MAX_REFUSALS_PER_HOUR || this.#refusals.size >= MAX_WAITING_REFUSALS) return;
     if (this.#refusals.has(hash) || this.#inMemory(hash) !== undefined) return;
-    this.#refusals.set(hash, { status: 'Rejected', timestamp: unixSeconds(this.#clock), additionalInfo: rule });
+    this.#refusals.set(hash, { status: 'Rejected', timestamp: unixSeconds(this.#modules.clock), additionalInfo: rule });
     this.#writing ??= this.#writeRefusals();
   }
 
@@ -125,11 +120,11 @@ export class Statuses {
    */
   async purge(): Promise<number> {
     if (this.#isClockOff()) return 0;
-    const before = Math.max(0, unixSeconds(this.#clock) - this.#options.lifetime);
+    const before = Math.max(0, unixSeconds(this.#modules.clock) - this.#options.lifetime);
     let forgotten = 0;
     for (let groups = PURGE_GROUPS; groups === PURGE_GROUPS && !this.#stopped; ) {
-      await this.#store.update(async (batch) => {
-        const expired = await this.#store.list({ ...ranges.expiryBefore(before), limit: PURGE_GROUPS });
+      await this.#modules.store.update(async (batch) => {
+        const expired = await this.#modules.store.list({ ...ranges.expiryBefore(before), limit: PURGE_GROUPS });
         groups = expired.length;
         for (const [key, value] of expired) {
           batch.del(key);
@@ -148,8 +143,8 @@ export class Statuses {
   }
 
   #inMemory(hash: string): TxStatus | undefined {
-    const pending = this.#state.pending(hash);
-    if (pending === undefined) return this.#state.statuses.unwritten(hash);
+    const pending = this.#modules.state.pending(hash);
+    if (pending === undefined) return this.#modules.state.statuses.unwritten(hash);
     return { status: 'Pending', timestamp: pending.time, additionalInfo: pending.info };
   }
 
@@ -157,7 +152,7 @@ export class Statuses {
     try {
       while (this.#refusals.size > 0) {
         const group = [...this.#refusals].slice(0, MAX_REFUSALS_PER_WRITE);
-        await this.#store.update((batch) => this.#putRefusals(group, batch));
+        await this.#modules.store.update((batch) => this.#putRefusals(group, batch));
         for (const [hash] of group) this.#refusals.delete(hash);
       }
     } catch (error) {
@@ -171,7 +166,7 @@ export class Statuses {
 
   /** Notes refusals. What was admitted in the meantime, or already has another status, keeps that. */
   async #putRefusals(group: readonly (readonly [string, TxStatus])[], batch: KvBatch): Promise<void> {
-    const records = await this.#store.getMany(group.map(([hash]) => keys.status(hash)));
+    const records = await this.#modules.store.getMany(group.map(([hash]) => keys.status(hash)));
     const noted = group.filter(([hash], i) => records[i] === undefined && this.#inMemory(hash) === undefined);
     if (noted.length === 0) return;
     for (const [hash, status] of noted) batch.put(keys.status(hash), encodeStatus(status));
@@ -184,7 +179,7 @@ export class Statuses {
   /** Forgets the statuses of one group, but not those that a later decision has replaced: they expire with their own. */
   async #forget(key: Uint8Array, hashes: readonly string[], batch: KvBatch): Promise<number> {
     const { time, ofRefusals } = expiryOfKey(key);
-    const records = await this.#store.getMany(hashes.map(keys.status));
+    const records = await this.#modules.store.getMany(hashes.map(keys.status));
     let forgotten = 0;
     for (const [i, hash] of hashes.entries()) {
       const record = records[i];
@@ -198,10 +193,12 @@ export class Statuses {
   }
 
   #purgeLater(): void {
-    this.#timer = this.#clock.after(HOUR_MS, () => {
+    this.#timer = this.#modules.clock.after(HOUR_MS, () => {
       this.#purging = this.purge()
         .then(() => undefined)
-        .catch((error: unknown) => this.#logger.warn({ err: error }, 'old transaction statuses could not be forgotten'))
+        .catch((error: unknown) =>
+          this.#modules.logger.warn({ err: error }, 'old transaction statuses could not be forgotten'),
+        )
         .finally(() => {
           if (!this.#stopped) this.#purgeLater();
         });
