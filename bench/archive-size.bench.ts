@@ -10,13 +10,12 @@ import { compactToBytes, MAX_COMPACT_TARGET } from '../src/chain/pow.js';
 import type { Block, Transaction } from '../src/chain/types.js';
 import { sha3Hex } from '../src/crypto/sha3.js';
 import { DataDir } from '../src/db/data-dir.js';
-import { endlessRoom } from '../src/db/disk-room.js';
-import { folderSize } from '../src/db/folder-size.js';
+import { endlessRoom, folderSize } from '../src/db/disk-room.js';
 import { encodeU64 } from '../src/db/keys.js';
 import type { Kv, KvBatch } from '../src/db/kv.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
-import { indexDatabase } from '../src/node/index-database.js';
+import { indexDatabase } from '../src/node/rebuild/rebuild-index.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import {

@@ -25,7 +25,7 @@ import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
 import { inPieces } from '../src/lib/pieces.js';
 import { TimeSlices } from '../src/lib/time-slices.js';
-import { readAdoptedBlock } from '../src/mempool/state/adopted-block.js';
+import { readAdoptedBlock } from '../src/mempool/state/adoption.js';
 import { Applier } from '../src/mempool/state/applier.js';
 import { closedBlockBytes, closedHash } from '../src/mempool/state/round.js';
 import { MempoolState, type StateRules } from '../src/mempool/state/state.js';

@@ -19,9 +19,9 @@ import { fromHex } from '../src/lib/bytes.js';
 import { systemClock } from '../src/lib/clock.js';
 import { isTesseraError } from '../src/lib/errors.js';
 import { TimeSlices } from '../src/lib/time-slices.js';
-import { joinBlocks, splitBlocks } from '../src/peers/block-list.js';
 import { decodeMessage, readingCost, workCost } from '../src/peers/link/frames.js';
 import {
+  joinBlocks,
   MAX_BLOCKS_PER_ANSWER,
   MAX_HEADERS_PER_ANSWER,
   MAX_LIST,
@@ -29,6 +29,7 @@ import {
   MESSAGES,
   type MessageType,
   SNAPSHOT_PART_BYTES,
+  splitBlocks,
 } from '../src/peers/messages.js';
 import { PERMISSIONS, type Permission } from '../src/peers/permissions.js';
 import { benchPayments } from './payments.js';

@@ -1,7 +1,4 @@
-/**
- * Addresses (docs/chain.md#addresses): three ways from a public key, one from a script. An address has no checksum; the
- * rules of the chain only look at its length.
- */
+/** Addresses (docs/chain.md#addresses): three ways from a public key, one from a script. They have no checksum. */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
 import { concatBytes, fromHex, toBase64, toHex, utf8Length } from '../lib/bytes.js';
@@ -19,10 +16,7 @@ import type { AddressVersion, Script } from './types.js';
 // The key as bincode writes a slice: its length in 8 bytes, little-endian, then the bytes.
 const V0_KEY_PREFIX = fromHex('2000000000000000');
 
-/**
- * Addresses that can belong to a key or script. The chain accepts any text of 32 or 64 bytes as an address
- * (docs/chain.md#addresses), so a typing error would burn the money: code that makes payments is stricter than the chain.
- */
+/** Addresses of keys and scripts. The chain takes any text (docs/chain.md#addresses); a typing error would burn money. */
 const PAYABLE_ADDRESS = /^(?:[0-9a-f]{64}|[0-9a-f]{32}|H[0-9a-f]{63})$/;
 
 /** The script that nobody can satisfy. */

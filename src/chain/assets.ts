@@ -1,7 +1,4 @@
-/**
- * Arithmetic of assets (docs/chain.md#assets). The reference lets token sums saturate and item sums wrap; here a running
- * total that would pass 2^64-1 is marked as overflowed and equals nothing (decision B4).
- */
+/** Arithmetic of assets (docs/chain.md#assets). A total beyond 2^64-1 overflows and equals nothing (decision B4). */
 
 import { compareUtf8 } from '../lib/bytes.js';
 import { DEFAULT_GENESIS_HASH, U64_MAX } from './constants.js';
@@ -32,10 +29,7 @@ export class AssetSum {
     return this.#overflowed;
   }
 
-  /**
-   * Adds an asset. An item without genesis hash is not counted, as in the reference; zero of an item leaves an entry of
-   * zero, which is not the same as no entry.
-   */
+  /** Adds an asset. An item without genesis hash is not counted; zero of an item leaves an entry of zero, which is not no entry. */
   add(asset: Asset): void {
     if (asset.kind === 'token') {
       this.#tokens = this.#bounded(this.#tokens + asset.amount);
@@ -93,10 +87,7 @@ export function genesisHashOf(spec: GenesisHashSpec): string | null {
 /** Largest total that is shown: clients decode totals as int64. */
 const MAX_SHOWN_TOTAL = 0x7fff_ffff_ffff_ffffn;
 
-/**
- * A total as it is shown, at most 2^63-1. Anyone may create items, in any number and for any address, so their sum can be
- * larger than clients can read. Sums that decide anything are exact.
- */
+/** A total as it is shown, at most 2^63-1: anyone may create any number of items. Sums that decide anything are exact. */
 export function shownTotal(sum: bigint): bigint {
   return sum > MAX_SHOWN_TOTAL ? MAX_SHOWN_TOTAL : sum;
 }

@@ -1,7 +1,6 @@
 /**
- * The binary encoding of the chain: bincode 1.x with its default settings (docs/chain.md#encoding). Little-endian
- * fixed-width integers, lengths as u64, one tag byte per option, enum variants as u32. The reader checks every length
- * against the bytes that are left before it allocates anything.
+ * The binary encoding of the chain: bincode 1.x (docs/chain.md#encoding): little-endian integers, lengths as u64, one
+ * tag byte per option, variants as u32. The reader checks lengths before it allocates.
  */
 
 import { readable, readUtf8, writeUtf8 } from '../lib/bytes.js';

@@ -1,7 +1,4 @@
-/**
- * Limits of a block, and the start of a round: rules of the network in its genesis file (docs/chain.md#genesis), the same on
- * every node for the whole life of the chain.
- */
+/** Limits of a block, and the start of a round, from the genesis file (docs/chain.md#genesis). */
 
 import { BLOCK_SIZE_IN_TX, MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_BLOCK_TX_BYTES } from './constants.js';
 import { at, fail, type Place, readObject, readU64 } from './json-fields.js';

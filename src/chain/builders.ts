@@ -1,7 +1,4 @@
-/**
- * Builds transactions as the library of the reference does (docs/chain.md#builders). No builder looks anything up or makes
- * change: the caller gives inputs and outputs, and validation refuses what does not balance.
- */
+/** Builds transactions as the reference's library does (docs/chain.md#builders): nothing is looked up, no change made. */
 
 import { sign } from '../crypto/ed25519.js';
 import { addressOf } from './address.js';

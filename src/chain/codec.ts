@@ -353,10 +353,7 @@ function* writeStringsPieces(to: BincodeWriter, texts: readonly string[]): Piece
   }
 }
 
-/**
- * The encoding of a `FullBlock`, made from encoded parts. The framing is our own, between nodes: the block, the number of
- * its transactions, the transactions in order, the coinbase.
- */
+/** A `FullBlock` from encoded parts, our own framing: block, number of transactions, transactions in order, coinbase. */
 export function joinFullBlock(
   block: Uint8Array,
   transactions: readonly Uint8Array[],

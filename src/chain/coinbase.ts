@@ -1,7 +1,4 @@
-/**
- * The rule for the coinbase of a block (decision B9, docs/chain.md#coinbase), the transaction that creates its reward. The
- * API and the header call it the mining transaction.
- */
+/** The rule for the coinbase of a block (decision B9, docs/chain.md#coinbase), which the API calls the mining transaction. */
 
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { hasValidAddressLength } from './address.js';
@@ -10,10 +7,7 @@ import { type Era, OUR_ERA } from './eras.js';
 import { isCoinbase } from './transaction.js';
 import type { Transaction } from './types.js';
 
-/**
- * Fault of the coinbase of block `bNum`, which must pay `reward` raw units. The reference checks shape and amount only. The
- * mempool applies this rule to the proofs of miners, storage to the blocks that it receives.
- */
+/** Fault of the coinbase of block `bNum`, which must pay `reward` raw units. The reference checks shape and amount only. */
 export function coinbaseFault(tx: Transaction, bNum: bigint, reward: bigint, era = OUR_ERA): Verdict {
   const [input] = tx.inputs;
   const [output] = tx.outputs;

@@ -1,8 +1,7 @@
 /**
- * The JSON form of the transactions that clients submit, serialize and get back (docs/clients.md#submitted-transactions),
- * in both directions. It is the chain's own JSON, except that a script may be given as `Pay2PkH`, and that spellings of
- * existing clients are accepted. It cannot express creations and coinbases. Errors are `malformed_transaction` with the
- * place of the fault.
+ * The JSON of transactions that clients submit and get back (docs/clients.md#submitted-transactions): the chain's own,
+ * except that a script may be `Pay2PkH`, and spellings of existing clients. No creations, no coinbases. Errors are
+ * `malformed_transaction` with the place.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
@@ -44,10 +43,7 @@ type CreateEntryView =
   | { Num: bigint }
   | { Bytes: string };
 
-/**
- * The transaction of a submitted body. `where` names it in errors, such as `transactions[0]`. Integers beyond 2^53 must
- * have been read as bigints.
- */
+/** The transaction of a submitted body; `where` names it in errors. Integers beyond 2^53 must be bigints. */
 export function parseCreateTransaction(value: unknown, where = ''): Transaction {
   const place = rootPlace(where);
   const object = readObject(value, place);
@@ -60,10 +56,7 @@ export function parseCreateTransaction(value: unknown, where = ''): Transaction 
   };
 }
 
-/**
- * The body that would submit this transaction (decision V17): `Pay2PkH` for every script of that shape whose address is
- * its key's, `fees` null when there are none, `druid_info` null when absent.
- */
+/** The body that would submit this transaction (decision V17): `Pay2PkH` for scripts of that shape whose address is its key's. */
 export function transactionToCreateJson(tx: Transaction) {
   return {
     inputs: tx.inputs.map(createTxInView),
@@ -138,10 +131,7 @@ function parseFees(value: unknown, place: Place): TxOut[] {
   return value === undefined || value === null ? [] : readArray(value, place, parseTxOut);
 }
 
-/**
- * Some clients send an object with empty members when there is no DRUID info. With anything in it, it is a trade and must
- * have a DRUID: without one it would become a payment that happens at once, whatever the others do.
- */
+/** Some clients send empty members for no DRUID info. Anything in it is a trade and needs a DRUID. */
 function parseCreateDruidInfo(value: unknown, place: Place): DruidInfo | null {
   if (value === undefined || value === null || (isObject(value) && isEmpty(value))) return null;
   const info = parseDruidInfo(value, place);

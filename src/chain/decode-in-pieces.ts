@@ -1,7 +1,6 @@
 /**
- * Decoding of what may be large, blocks and lists of transactions, in pieces: between two of them the caller's `turn` lets
- * other work run. Gives what the decoders of `codec.ts` give and refuses what they refuse; besides, a transaction that is
- * longer than the chain allows is not read to its end.
+ * Decodes blocks and lists in pieces, between which the caller's `turn` lets other work run. As `codec.ts`; besides, a
+ * transaction that is longer than the chain allows is not read to its end.
  */
 
 import { BincodeReader } from './bincode.js';

@@ -1,7 +1,4 @@
-/**
- * Trades: transactions that happen together or not at all, because each states what another must do
- * (docs/chain.md#druid-sets). One output satisfies any number of equal expectations.
- */
+/** Trades: transactions that happen together, each stating what another must do (docs/chain.md#druid-sets). */
 
 import { fault, type Verdict } from '../lib/fault.js';
 import { assetJson } from './json.js';
@@ -34,10 +31,7 @@ export function expectationsAreMet(druid: string, transactions: Iterable<Transac
   return expectations.every(({ from, to, asset }) => done.has(claimKey(from, to, asset)));
 }
 
-/**
- * Fault of a complete set: every member must state as many participants as there are members, and the expectations must be
- * met (docs/chain.md#druid-sets).
- */
+/** Fault of a complete set: the number of participants, and the expectations (docs/chain.md#druid-sets). */
 export function druidSetFault(druid: string, transactions: readonly Transaction[]): Verdict {
   const participants = BigInt(transactions.length);
   const agreed = transactions.every((tx) => tx.druidInfo?.participants === participants);

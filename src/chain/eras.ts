@@ -1,7 +1,4 @@
-/**
- * Rules by height: a chain that original nodes made is checked by those that it was made by, and the blocks after it by ours
- * (docs/chain.md#eras). The genesis file lists the eras; without a list every block is ours.
- */
+/** Rules by height: blocks of original nodes follow the rules that made them (docs/chain.md#eras). */
 
 import { at, fail, type Place, readArray, readObject, readText, readU64 } from './json-fields.js';
 import type { HeaderLayout } from './types.js';
@@ -28,10 +25,7 @@ export interface EraUnicorn {
 export interface Era {
   /** The first block. */
   readonly from: number;
-  /**
-   * True for blocks of original nodes: fee `i` takes the place of output `i`, an item may be created for an address of any length,
-   * transactions and blocks have no limits of their own, of a coinbase only form and amount count.
-   */
+  /** Blocks of original nodes: fee `i` in place of output `i`, items for any address, no limits. */
   readonly isOriginal: boolean;
   readonly header: HeaderLayout;
   /** What the signature of an input covers: the outputs and its outpoint, or the outpoint alone. */

@@ -1,7 +1,4 @@
-/**
- * The hashes of the chain (docs/chain.md#hashes): transaction hash, block hash, hash of a list of transactions, Merkle
- * root. A transaction hash covers everything in it; block and list hashes cover transaction hashes, not transactions.
- */
+/** The hashes of the chain (docs/chain.md#hashes). Block and list hashes cover transaction hashes, not transactions. */
 
 import { sha3Bytes, sha3Hex, sha3Into } from '../crypto/sha3.js';
 import { readable, toHex } from '../lib/bytes.js';

@@ -7,9 +7,7 @@ import { parseHex } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { U64_MAX } from './constants.js';
 
-/**
- * A place in a JSON value, as a list from the leaf upwards: cheap to extend, and turned into text only for an error.
- */
+/** A place in a JSON value, as a list from the leaf upwards: text only for an error. */
 export interface Place {
   readonly up: Place | null;
   readonly key: string | number;

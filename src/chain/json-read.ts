@@ -1,7 +1,6 @@
 /**
- * Makes structures from parsed JSON in the reference's own form (docs/chain.md#structures); `json.ts` is the other way.
- * Unknown members are ignored, absent options are null, nothing is coerced. Large integers must be bigints. A value that
- * does not fit throws `malformed_transaction` with its place.
+ * Structures from parsed JSON in the reference's form (docs/chain.md#structures). Unknown members are ignored, absent
+ * options are null, large integers are bigints. A misfit throws `malformed_transaction` with its place.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';

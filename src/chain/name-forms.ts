@@ -1,9 +1,6 @@
 /** A name as people type it, which may be in capitals. */
 
-/**
- * The names that a text may be: itself, for the chain takes any text for an address, and with small letters, as hashes and addresses have
- * them. Only the `H` of an address of 63 digits is a capital.
- */
+/** The names that a text may be: itself, and in small letters, but for the `H` of an address of 63 digits. */
 export function nameForms(text: string): readonly string[] {
   const small = text.toLowerCase();
   return [...new Set([text, /^[bgh]?[0-9a-f]+$/.test(small) ? small.replace(/^h/, 'H') : text])];

@@ -1,7 +1,4 @@
-/**
- * Data that signatures cover, and the name of a party of a trade (docs/chain.md#signables). Every signable is the lower-case
- * hex text of a SHA3-256; the signature is over its 64 ASCII characters, not over the 32 bytes.
- */
+/** What signatures cover, and names of parties of a trade (docs/chain.md#signables): 64 hex characters in ASCII. */
 
 import { sha3Hex, sha3HexAfter } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
@@ -12,9 +9,7 @@ import type { Asset, OutPoint, StackEntry, TxIn, TxOut } from './types.js';
 /** Number of characters of outputs from which on copying the state of a hash is cheaper than hashing them again. */
 const HASHED_ONCE_FROM = 2_048;
 
-/**
- * The outputs' part of a signable: the same for every input of a transaction, so compute it once (docs/chain.md#signables).
- */
+/** The outputs' part of a signable: the same for every input, so compute it once (docs/chain.md#signables). */
 export function outputsPreimage(outputs: readonly TxOut[]): string {
   let preimage = '';
   for (const output of outputs) preimage += txOutJson(output);
@@ -26,10 +21,7 @@ export function signableOf(preimageOfOutputs: string, previousOut: OutPoint | nu
   return sha3Hex(preimageOfOutputs + outPointJson(previousOut));
 }
 
-/**
- * The signables of the inputs of a transaction with these outputs. Many outputs are hashed once, not once for each input;
- * otherwise the work would be quadratic in the size of the transaction.
- */
+/** The signables of the inputs of a transaction with these outputs. Many outputs are hashed once: no quadratic work. */
 export function signablesFor(outputs: readonly TxOut[]): (previousOut: OutPoint | null) => string {
   const preimage = outputsPreimage(outputs);
   if (preimage.length < HASHED_ONCE_FROM) return (previousOut) => signableOf(preimage, previousOut);

@@ -1,7 +1,4 @@
-/**
- * The cost of verifying a transaction, counted in signature verifications without running anything. The count is never too
- * low, whatever a script does with its stack. Its limits are rules of the network.
- */
+/** The cost of verifying a transaction, in signature verifications, never too low. A rule of the network. */
 
 import { fault, type Verdict } from '../lib/fault.js';
 import { MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_PUB_KEYS_PER_MULTISIG, MAX_TX_SIGNATURE_OPERATIONS } from './constants.js';
@@ -25,10 +22,7 @@ export function scriptSignatureOperations(script: Script): number {
   return count;
 }
 
-/**
- * Checks the budget of a transaction. The members of a DRUID set share one block, so each gets a share of the block's
- * budget, and a set always fits.
- */
+/** Checks the budget of a transaction; the members of a DRUID set share a block, and each gets its share. */
 export function signatureBudgetFault(tx: Transaction): Verdict {
   const operations = transactionSignatureOperations(tx);
   const participants = Math.max(1, Number(tx.druidInfo?.participants ?? 1n));

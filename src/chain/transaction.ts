@@ -86,3 +86,12 @@ export function hasDuplicateInputs(tx: Transaction): boolean {
   }
   return false;
 }
+
+/**
+ * Raw units paid, by the token amounts of the outputs, without fees. The last of several is taken for change, as
+ * wallets put it: a guess. What spends nothing has no change.
+ */
+export function paidOf(spends: boolean, amounts: readonly bigint[]): bigint {
+  const paid = spends && amounts.length > 1 ? amounts.slice(0, -1) : amounts;
+  return paid.reduce((sum, amount) => sum + amount, 0n);
+}

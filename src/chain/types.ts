@@ -1,7 +1,4 @@
-/**
- * The values of the chain: outpoints, assets, scripts, transactions, blocks. Immutable data without behaviour; every
- * u64 is a `bigint`. Wire names and byte layouts live in `codec.ts` and `json.ts`.
- */
+/** The values of the chain: immutable data without behaviour; every u64 is a `bigint`. */
 
 /** One output of one transaction. `tHash` is `g` + 31 hex digits, or any text for a genesis transaction; `n` is an i32. */
 export interface OutPoint {

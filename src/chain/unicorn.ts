@@ -12,7 +12,6 @@ import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { atOnce, type Pieces } from '../lib/pieces.js';
 import { BincodeWriter } from './bincode.js';
 import { txsHash, txsHashPieces } from './hash.js';
-import { isProbablePrime, modPow } from './modular.js';
 
 /** Draw of the miners that take part in a block. */
 export const USAGE_PARTICIPANTS = 2;
@@ -110,10 +109,7 @@ export function seedValueOf({ seed, witness }: Unicorn): Uint8Array {
   return utf8(`${seed}-${witness}`);
 }
 
-/**
- * A number from 0 to 2^64-1, fixed by the unicorn and what it is for: the first 8 bytes of SHA3-256(g || usage as u64le), or
- * of Fortuna where `g` is marked for it.
- */
+/** A number from 0 to 2^64-1 by the unicorn and its use: the first 8 bytes of SHA3-256(g || usage as u64le), or Fortuna's. */
 export function drawNumber(g: string, usage: number): bigint {
   if (g.startsWith(FORTUNA)) return fortunaNumber(g.slice(FORTUNA.length), usage);
   const suffix = new DataView(new ArrayBuffer(8));
@@ -175,4 +171,58 @@ function flip(value: bigint, modulus: bigint): bigint {
 function toWholeBytes(value: bigint): string {
   const hex = value.toString(16);
   return hex.length % 2 === 0 ? hex : `0${hex}`;
+}
+
+/** Rounds of the primality test; each passes a composite with a probability below 1/4. */
+const PRIMALITY_ROUNDS = 15;
+const SMALL_PRIMES = [2n, 3n, 5n, 7n, 11n, 13n, 17n, 19n, 23n, 29n, 31n, 37n, 41n, 43n, 47n];
+
+/** `base` to the power of `exponent` modulo `modulus`; base at least 0, modulus above 1. */
+export function modPow(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  const reduce = reduction(modulus);
+  const start = base % modulus;
+  let result = 1n;
+  // From left to right: the exponents of sloth are a one and zeros, so nearly every step only squares.
+  for (const bit of exponent.toString(2)) {
+    result = reduce(result * result);
+    if (bit === '1') result = reduce(result * start);
+  }
+  return result;
+}
+
+/** Miller-Rabin with the first 15 primes as bases. */
+export function isProbablePrime(n: bigint): boolean {
+  if (n < 2n) return false;
+  for (const prime of SMALL_PRIMES) {
+    if (n === prime) return true;
+    if (n % prime === 0n) return false;
+  }
+  let odd = n - 1n;
+  let twos = 0;
+  while ((odd & 1n) === 0n) {
+    odd >>= 1n;
+    twos += 1;
+  }
+  return SMALL_PRIMES.slice(0, PRIMALITY_ROUNDS).every((base) => passesRound(n, base, odd, twos));
+}
+
+function passesRound(n: bigint, base: bigint, odd: bigint, twos: number): boolean {
+  let x = modPow(base, odd, n);
+  if (x === 1n || x === n - 1n) return true;
+  for (let i = 1; i < twos; i++) {
+    x = (x * x) % n;
+    if (x === n - 1n) return true;
+  }
+  return false;
+}
+
+/** Reduction modulo 2^k - 1, like the network's modulus, by folding, which is twice as fast as division. */
+function reduction(modulus: bigint): (value: bigint) => bigint {
+  if ((modulus & (modulus + 1n)) !== 0n) return (value) => value % modulus;
+  const bits = BigInt(modulus.toString(2).length);
+  return (value) => {
+    let folded = (value & modulus) + (value >> bits);
+    while (folded > modulus) folded = (folded & modulus) + (folded >> bits);
+    return folded === modulus ? 0n : folded;
+  };
 }

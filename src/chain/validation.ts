@@ -1,8 +1,7 @@
 /**
- * Validates transactions by the rules of the chain (docs/chain.md#validation), in two parts: a plan, which is cheap and made
- * against the state, and the checks in it, which are costly, need no state and may run elsewhere. The messages are the
- * reference's where it has the rule, and the order of the rules decides which one is given. Mempool and storage use the same
- * functions, so that neither accepts what the other refuses.
+ * Validates transactions (docs/chain.md#validation) in two parts: a plan, cheap and made against the state, and its
+ * checks, which are costly and may run elsewhere. Messages and order of rules are the reference's. Mempool and storage
+ * use the same functions.
  */
 
 import { verifySignature } from '../crypto/ed25519.js';
@@ -59,19 +58,13 @@ export interface SignatureCheck {
 /** One thing to verify; no state can change the result. */
 export type ScriptCheck = SignatureCheck | { readonly kind: 'script'; readonly script: Script };
 
-/**
- * Every rule but the scripts, applied in order. `fault` is the verdict if all `checks` pass; otherwise the verdict is
- * INVALID_SCRIPT. Checks come only from inputs before the first fault, so the first failure is the one reported.
- */
+/** Every rule but the scripts, in order. `fault` is the verdict if all `checks` pass, else INVALID_SCRIPT. */
 export interface ValidationPlan<Check extends ScriptCheck = ScriptCheck> {
   readonly checks: readonly Check[];
   readonly fault: Verdict;
 }
 
-/**
- * The rules of docs/chain.md#validation for an ordinary transaction, in their order. `currentBlock` is the block number
- * now.
- */
+/** The rules of docs/chain.md#validation for an ordinary transaction, in their order. `currentBlock`: the block number now. */
 export function planValidation(
   tx: Transaction,
   currentBlock: bigint,
@@ -119,10 +112,7 @@ export function planCreateValidation(
   return { checks: [{ kind: 'signature', message, signature, publicKey }], fault: null };
 }
 
-/**
- * Fault of an ordinary transaction in any state: all rules of `planValidation` that need no previous output, and none of them
- * twice spent within it (decision B7). Not for coinbases and creations.
- */
+/** Fault of an ordinary transaction in any state: the rules that need no previous output, and no double input (decision B7). */
 export function formFault(tx: Transaction, { isOriginal }: Pick<Era, 'isOriginal'> = OUR_ERA): Verdict {
   if (tx.outputs.some(isInvalidItemOutput)) return INVALID_ITEM_OUTPUT;
   if (tx.inputs.length === 0 || tx.outputs.length === 0) return NO_INPUTS_OR_OUTPUTS;
@@ -184,10 +174,7 @@ function hasNoPreviousOut({ previousOut }: TxIn): boolean {
   return previousOut === null;
 }
 
-/**
- * Check that remains for an input, or undefined when it can be neither kind. No script can be both: the address of a key has
- * hex digits only, that of a script begins with `H`.
- */
+/** Check that remains for an input, or undefined. No script can be both kinds: the address of a script begins with `H`. */
 function inputCheck(script: Script, signable: string, address: string): ScriptCheck | undefined {
   const check = pay2pkhCheck(script, signable, address);
   if (check !== undefined) return check;
@@ -200,4 +187,22 @@ function pay2pkhCheck(script: Script, signable: string, address: string): Signat
   // Running the script would compare exactly this hash, then verify exactly this signature.
   if (addressOf(parts.publicKey, parts.version) !== address) return undefined;
   return { kind: 'signature', message: signable, signature: parts.signature, publicKey: parts.publicKey };
+}
+
+const ZERO_AMOUNT: Fault = fault('transaction_rejected', 'An output or fee has an amount of zero');
+const LOCKED_TRADE: Fault = fault('transaction_rejected', 'A DRUID transaction has an output with a locktime');
+
+/** Token outputs have at least `minOutputAmount` (decision B18). A trade locks none: expectations do not cover that. */
+export function policyFault({ outputs, fees, druidInfo }: Transaction, minOutputAmount: bigint): Verdict {
+  if (outputs.some(isZero) || fees.some(isZero)) return ZERO_AMOUNT;
+  if (druidInfo !== null && outputs.some(({ locktime }) => locktime !== 0n)) return LOCKED_TRADE;
+  const isSmall = ({ value }: TxOut): boolean => value.kind === 'token' && value.amount < minOutputAmount;
+  const small = outputs.find(isSmall) ?? fees.find(isSmall);
+  if (small === undefined) return null;
+  const message = `An output or fee has ${small.value.amount} raw units; this network asks for at least ${minOutputAmount}`;
+  return fault('transaction_rejected', message);
+}
+
+function isZero({ value }: TxOut): boolean {
+  return value.amount === 0n;
 }

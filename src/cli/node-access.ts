@@ -6,7 +6,7 @@ import { nodeFetch, type Trust } from '../client/node-fetch.js';
 import type { Fetch } from '../client/transport.js';
 import { type LoadedConfig, loadConfig, rolesOf } from '../config/load.js';
 import type { Config } from '../config/schema.js';
-import { runningNode } from '../db/running-node.js';
+import { runningNode } from '../db/folder-lock.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { isLoopback } from '../lib/ip-address.js';
 import { MAX_SECRET_FILE, MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-bounded.js';

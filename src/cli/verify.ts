@@ -145,7 +145,7 @@ async function holdAgainst(path: string, data: VerifiedData, { holdAgainst: hold
 }
 
 async function holdAgainstNode(client: NodeClient, { kv, progress: start, signal }: VerifiedData): Promise<string> {
-  const { holdWalletAgainstNode } = await import('../node/verify/wallet-against-node.js');
+  const { holdWalletAgainstNode } = await import('../node/verify/wallet-against-archive.js');
   const progress = start('comparing', 'outputs');
   const show = (outputs: number) => progress.update(outputs);
   const { same, unknown } = await holdWalletAgainstNode(client, kv, show, signal).finally(() => progress.end());

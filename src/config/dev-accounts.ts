@@ -8,7 +8,7 @@ import { validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { addressOf } from '../chain/address.js';
 import { DISPLAY_UNIT, TOTAL_TOKENS } from '../chain/constants.js';
-import { GENESIS_TX, genesisText } from '../chain/genesis-text.js';
+import { GENESIS_TX, genesisText } from '../chain/genesis.js';
 import { encodePkcs8, type KeyPair, keyPairFromSeed } from '../crypto/ed25519.js';
 import { sha3Bytes } from '../crypto/sha3.js';
 import { keyAtPath } from '../crypto/slip10.js';

@@ -4,7 +4,7 @@
  *
  *   tessera.json    the marker: format, role, network, and the databases that have been created
  *   lock/, lock.pid  who has the folder (`folder-lock.ts`)
- *   lock.url        where its API listens (`running-node.ts`)
+ *   lock.url        where its API listens (`folder-lock.ts`)
  *   db/<name>/      one LevelDB per store; the log of a journal (`log-kv.ts`)
  *   db/<name>.seal  what that store must hold (`seal.ts`)
  *   segments/       blocks of a storage node (`storage/segments`)
@@ -25,23 +25,17 @@ import { Mutex } from '../lib/mutex.js';
 import { ifMissing } from '../lib/system-error.js';
 import { lockFolder } from './folder-lock.js';
 import { folderOf } from './kept-files.js';
-import type { Kv } from './kv.js';
+import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 import { type LevelKv, type LevelKvOptions, openLevelKv } from './level-kv.js';
 import { LogKv } from './log-kv.js';
-import { DATA_FORMAT, type Marker, readMarker, writeMarker } from './marker.js';
-import { ObservedKv, type WriteMeasures } from './observed-kv.js';
-import { makeFolder, makePrivate } from './private-folder.js';
+import { DATA_FORMAT, type Marker, readMarker, refuseHalfRestored, writeMarker } from './marker.js';
 import { hasDamageNote, putAside, removeDatabase, removeLeftovers } from './put-aside.js';
-import { refuseHalfRestored } from './restore-note.js';
-import { copySynced, syncFolder } from './write-file-durable.js';
+import { copySynced, makeFolder, makePrivate, syncFolder } from './write-file-durable.js';
 
 const DATABASE_FOLDER = 'db';
 const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
-/**
- * Options of databases to which each payment is written. LevelDB merges what it gathers into what it has, again and again:
- * with four times as much at once that took half the processor time (docs/results/catch-up.md).
- */
+/** Options of databases to which each payment is written: LevelDB merges less often, in half the processor time. */
 const LARGE = { writeBufferBytes: 16 * 1024 * 1024 } as const;
 
 /** Databases that are only appended to and cut off from the front. */
@@ -112,10 +106,7 @@ export class DataDir {
     return this.#measured(await this.#mutex.run(() => this.#open(name, { mayBeGone, isLarge })));
   }
 
-  /**
-   * Opens a database that can be made again from the others. The marker does not list it, so backups leave it out, and one that is
-   * lost begins anew. Throws `data_lost` or `data_corrupt` when what is there is not whole.
-   */
+  /** Opens a database that can be made from others: not in the marker, begun anew when lost. Throws `data_corrupt`. */
   async openDerived(name: string): Promise<Kv> {
     const kv = await this.#mutex.run(async () => {
       await removeLeftovers(this.path, name);
@@ -138,10 +129,7 @@ export class DataDir {
     return existsSync(join(this.path, DATABASE_FOLDER, name));
   }
 
-  /**
-   * Puts a damaged database aside, so that the next `open` makes a new one. It must be closed, or have failed to open. The
-   * same call after a crash finishes what was begun.
-   */
+  /** Puts a damaged, closed database aside, so that the next `open` makes a new one. After a crash, call it again. */
   putAside(name: string): Promise<void> {
     return this.#mutex.run(async () => {
       await this.#opened.get(name)?.close();
@@ -286,17 +274,12 @@ export interface Migration {
 }
 
 /**
- * Format 2: the journal of a mempool node may hold adopted blocks, and commands of later rules under tags of their own; an archive
- * accounts for what is unspent, keeps certificates beside blocks, and has blocks under their numbers. All of format 1 is read as it
- * is, and what is new is added as it comes about (the account of an archive is counted when the node loads). What the step does is to name the format: an
- * older program then refuses the folder by name, instead of taking it for damaged.
+ * Format 2: commands and archive records that an older program would take for damage. Format 1 is read as it is, and
+ * what is new is added as it comes about: the step only names the format.
  */
 const TO_2: Migration = { to: 2, run: async () => undefined };
 
-/**
- * Format 3: blocks of an archive are in segments, where those of format 2 go while the node serves. No copy is kept of what is there:
- * that would take the room for both.
- */
+/** Format 3: blocks of an archive move to segments while the node serves. No copy: that would take the room for both. */
 const TO_3: Migration = { to: 3, keepsCopy: false, run: async () => undefined };
 
 const MIGRATIONS: readonly Migration[] = [TO_2, TO_3];
@@ -312,10 +295,7 @@ function copyName(format: number): string {
   return `before-format-${format}`;
 }
 
-/**
- * Copies marker, keys and databases, which are closed, into `before-format-N`. A copy that is whole is left as it is; what
- * an interrupted one left is made again.
- */
+/** Copies marker, keys and closed databases into `before-format-N`; an interrupted copy is made again. */
 async function keepCopy(path: string, format: number): Promise<void> {
   const target = join(path, copyName(format));
   if ((await stat(target).catch(() => undefined)) !== undefined) return;
@@ -346,5 +326,57 @@ async function copyInto(from: string, to: string): Promise<void> {
     if (!entry.isFile() || LEFT_OUT.test(entry.name)) continue;
     if (TABLE.test(entry.name)) await link(join(from, entry.name), join(to, entry.name));
     else await copySynced(join(from, entry.name), join(to, entry.name));
+  }
+}
+
+const MS_PER_SECOND = 1_000;
+
+/** Takes seconds; a histogram is one. */
+interface Observable {
+  observe(seconds: number): void;
+}
+
+export interface WriteMeasures {
+  /** Times of writes that wait for the disk. */
+  readonly synced: Observable;
+  readonly unsynced: Observable;
+  readonly clock: Clock;
+}
+
+/** The same store, measured. */
+export class ObservedKv implements Kv {
+  readonly #kv: Kv;
+  readonly #measures: WriteMeasures;
+
+  constructor(kv: Kv, measures: WriteMeasures) {
+    this.#kv = kv;
+    this.#measures = measures;
+  }
+
+  get(key: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#kv.get(key);
+  }
+
+  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
+    return this.#kv.getMany(keys);
+  }
+
+  batch(): KvBatch {
+    return this.#kv.batch();
+  }
+
+  async write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void> {
+    const { synced, unsynced, clock } = this.#measures;
+    const begun = clock.monotonic();
+    await this.#kv.write(batch, options);
+    (options.sync ? synced : unsynced).observe((clock.monotonic() - begun) / MS_PER_SECOND);
+  }
+
+  entries(range: KvRange): AsyncIterable<KvEntry> {
+    return this.#kv.entries(range);
+  }
+
+  close(): Promise<void> {
+    return this.#kv.close();
   }
 }

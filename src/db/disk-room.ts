@@ -1,10 +1,10 @@
 /**
- * Free space on the disk under the data directory. Below a mark the node takes nothing new, while there is still room for
- * what it has begun: a disk that is really full refuses in the middle of things. And databases that could not be written are
- * tried again here, so that a node nobody writes to finds out that its disk is well again (rule P7).
+ * Free space under the data directory. Below a mark the node takes nothing new, while there is room for what it has
+ * begun. Databases that could not be written are tried again here (rule P7).
  */
 
-import { statfs } from 'node:fs/promises';
+import { open, readdir, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
@@ -13,10 +13,7 @@ import { type Signal, SignalSource } from '../lib/signal.js';
 
 /** Milliseconds between two looks: time for some 100 MB on a fast disk, which the mark must be larger than. */
 const LOOK_EVERY_MS = 1_000;
-/**
- * Room counts as enough again only when it is this far above the mark, so that the node does not change its mind every
- * second.
- */
+/** How far above the mark there must be room again, so that the node does not change its mind every second. */
 const ENOUGH_AGAIN = 1.25;
 const MIB = 1024 * 1024;
 
@@ -161,4 +158,46 @@ export class DiskRoom implements Room, Service {
 
 function mib(bytes: number): number {
   return Math.floor(bytes / MIB);
+}
+
+/** Bytes of all files below `path`. Files that disappear meanwhile, as LevelDB's do, count as nothing. */
+export async function folderSize(path: string): Promise<number> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const sizes = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+const PROBE_FILE = 'room.tmp';
+const CHUNK = Buffer.alloc(1024 * 1024);
+/** Bytes that opening takes besides what is in the logs: a new MANIFEST, a new log. */
+const MARGIN = 256 * 1024;
+
+/** Writes and removes as many bytes as opening the database needs, or `bytes`. Throws the system's error. */
+export async function checkRoom(path: string, bytes?: number): Promise<void> {
+  const probe = join(path, PROBE_FILE);
+  const file = await open(probe, 'w', 0o600);
+  try {
+    for (let left = (bytes ?? (await logBytes(path))) + MARGIN; left > 0; left -= CHUNK.length) {
+      await file.writeFile(CHUNK.subarray(0, Math.min(left, CHUNK.length)));
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+    await rm(probe, { force: true });
+  }
+}
+
+/** Opening moves what is in the logs into tables. */
+async function logBytes(path: string): Promise<number> {
+  const logs = (await readdir(path)).filter((name) => name.endsWith('.log'));
+  const sizes = await Promise.all(logs.map((name) => stat(join(path, name)).then(({ size }) => size)));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

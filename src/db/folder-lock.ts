@@ -4,7 +4,7 @@
  * when the process was started: after a crash another one may have the id.
  */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Level } from 'level';
@@ -14,7 +14,7 @@ import { isDiskFull } from './database-error.js';
 
 const LOCK_FOLDER = 'lock';
 const PID_FILE = 'lock.pid';
-/** File with the API address of the lock's holder (`running-node.ts`). */
+/** File with the API address of the lock's holder. */
 export const URL_FILE = 'lock.url';
 const FILE_MODE = 0o600;
 /** Place of the start time in /proc/PID/stat, counted from behind the name of the process. */
@@ -134,4 +134,36 @@ async function throwIfLocked(path: string, error: unknown): Promise<void> {
 
 function causeMessage(error: unknown): string {
   return errorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}
+
+/** Writes the note, with the process that it is of; the result removes it. A folder that cannot be written has none. */
+export async function noteApi(path: string, url: string): Promise<() => Promise<void>> {
+  const file = join(path, URL_FILE);
+  await writeFile(file, `${process.pid} ${url}\n`, { mode: FILE_MODE }).catch(() => undefined);
+  return () => rm(file, { force: true });
+}
+
+/** `isThere`: a process has the folder. Its `url` is missing while it starts, and when it is no node. */
+export interface RunningNode {
+  readonly isThere: boolean;
+  readonly url: string | undefined;
+}
+
+export function runningNode(path: string): RunningNode {
+  const holder = existsSync(path) ? holderOf(path) : undefined;
+  return {
+    isThere: holder !== undefined,
+    // Keys and passphrases go there: a process that merely has the id of one that is gone is not believed.
+    url: holder?.isSure === true ? readNote(join(path, URL_FILE), holder.pid) : undefined,
+  };
+}
+
+/** Undefined when there is no note, or one of another process. */
+function readNote(file: string, holder: number): string | undefined {
+  try {
+    const [pid, url = ''] = readFileSync(file, 'utf8').trim().split(' ');
+    return pid === `${holder}` && URL.canParse(url) ? url : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -19,9 +19,17 @@ import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { isSystemError } from '../lib/system-error.js';
 import { checkFiles } from './level-files/check-files.js';
-import { type DatabaseFiles, FolderFiles, LookedAtFiles } from './level-files/database-files.js';
-import { CURRENT, logsFrom, manifestName, readManifest, tablesOf } from './level-files/manifest.js';
-import { isSameDatabase, type Mark } from './seal.js';
+import {
+  CURRENT,
+  type DatabaseFiles,
+  FolderFiles,
+  LookedAtFiles,
+  logsFrom,
+  manifestName,
+  readManifest,
+  tablesOf,
+} from './level-files/manifest.js';
+import { isSameDatabase, type Mark, readSeal, sealPath } from './seal.js';
 import { copySynced, syncFolder, writeFileDurable } from './write-file-durable.js';
 
 const FOLDER = 'before-open';
@@ -74,9 +82,8 @@ export async function forgetFiles(path: string, name: string): Promise<void> {
 }
 
 /**
- * Puts the files of a database back before its check, if an opening was interrupted, or did not find in the database all that
- * they hold. If it is interrupted itself, the next opening does it again. `sealed`: the last batch that was acknowledged as
- * synced.
+ * Puts the files back before the check of a database whose opening was interrupted or did not find all that they hold.
+ * If it is interrupted, the next opening does it again. `sealed`: the last batch acknowledged as synced.
  */
 export async function putBackFiles(path: string, name: string, sealed: Mark | undefined): Promise<void> {
   if (!(await isThere(keptFolder(path)))) return;
@@ -153,5 +160,24 @@ async function statOf(path: string): Promise<BigIntStats | undefined> {
   } catch (error) {
     if (!isSystemError(error, 'ENOENT', 'ENOTDIR')) throw error;
     return undefined;
+  }
+}
+
+/** Number of looks: files of a running database come and go. */
+const ATTEMPTS = 5;
+
+/** Batches that the database holds. Of its tables the newest are read, up to `tableBytes`. Throws `data_lost`, `data_corrupt`. */
+export async function inspectDatabase(dataDir: string, name: string, tableBytes: number): Promise<number> {
+  const path = join(dataDir, 'db', name);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      // The seal first: the logs that are read after it hold what it names.
+      const sealed = await readSeal(sealPath(path));
+      const options = { tableBytes, sealed, wayBack: 'see docs/operations.md, "Backup and restore"' };
+      return (await checkFiles(name, new LookedAtFiles(await folderOf(path)), options))?.number ?? 0;
+    } catch (error) {
+      const isDamage = isTesseraError(error, 'data_lost') || isTesseraError(error, 'data_corrupt');
+      if (!isDamage || attempt === ATTEMPTS) throw error;
+    }
   }
 }

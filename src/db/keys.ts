@@ -1,7 +1,6 @@
 /**
- * Parts of database keys. A key is a prefix byte that names the kind of record, then fixed-width big-endian numbers, then
- * at most one text, so that byte order is the order of the numbers and no key is the beginning of another of its kind
- * unless its text is.
+ * Parts of database keys: a prefix byte for the kind of record, fixed-width big-endian numbers, then at most one text,
+ * so that byte order is the order of the numbers.
  */
 
 import { asBuffer } from '../lib/bytes.js';

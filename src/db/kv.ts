@@ -1,7 +1,6 @@
 /**
- * The key-value store that every service writes to: LevelDB on disk (`level-kv.ts`); tests of rules have one in memory,
- * which passes the same contract tests. Values carry a checksum over key and value that the store adds and checks: a damaged
- * record is `data_corrupt`, never a wrong value (rule P3).
+ * The key-value store of every service: LevelDB (`level-kv.ts`); tests have one in memory. Values carry a checksum over
+ * key and value: a damaged record is `data_corrupt`, never a wrong value (rule P3).
  */
 
 import type { Pieces } from '../lib/pieces.js';
@@ -38,10 +37,7 @@ export interface Kv {
    * batch is not there then, reads go on, and a later write is taken when there is room again.
    */
   write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void>;
-  /**
-   * Entries in key order, read in chunks; those that were there when it began, unless a failed write made the store reopen
-   * its database meanwhile.
-   */
+  /** Entries in key order, in chunks, as of the beginning, unless a failed write made the store reopen its database. */
   entries(range: KvRange): AsyncIterable<KvEntry>;
   close(): Promise<void>;
 }

@@ -15,15 +15,15 @@ import { ClassicLevel } from 'classic-level';
 import { errorMessage } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { Mutex } from '../lib/mutex.js';
+import { closedError, isClosed, openError, readError, writeError } from './database-error.js';
+import { checkRoom } from './disk-room.js';
 import { forgetFiles, keepFiles, putBackFiles } from './kept-files.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
-import { closedError, isClosed, openError, readError, writeError } from './level-errors.js';
 import { checkFiles } from './level-files/check-files.js';
-import { FolderFiles } from './level-files/database-files.js';
+import { FolderFiles } from './level-files/manifest.js';
 import { BINARY, type BinaryLevel, LevelReader, type UseLevel } from './level-reader.js';
 import { mustHold } from './must-hold.js';
 import { PendingBatch, type PendingWrite, pendingBatch, recordChecksums, sealRecord } from './record.js';
-import { checkRoom } from './room.js';
 import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 
 /** Writes, and bytes of them, that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
@@ -40,10 +40,7 @@ export interface LevelKvOptions {
   readonly createIfMissing: boolean;
   /** Bytes of LevelDB's cache of uncompressed blocks; 8 MiB by default. */
   readonly cacheBytes?: number;
-  /**
-   * Bytes that are gathered in memory before they become a table, and twice that while it is written; 4 MiB by default. What gathers more
-   * is rewritten less often, and a start after a kill reads that much of the log.
-   */
+  /** Bytes gathered before they become a table, and twice that meanwhile; 4 MiB by default. A start reads that much. */
   readonly writeBufferBytes?: number;
   /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
   readonly checkBytes?: number;
@@ -52,9 +49,8 @@ export interface LevelKvOptions {
 }
 
 /**
- * Opens the database in the folder `path`. Throws `data_dir_locked` when it is open elsewhere, `data_lost` when writes that
- * were acknowledged, or files, are missing, `data_corrupt` when it is damaged, `database_failed` when the system refuses
- * (permissions, full disk, too many files).
+ * Opens the database in the folder `path`. Throws `data_dir_locked` when it is open elsewhere, `data_lost` when
+ * acknowledged writes or files are missing, `data_corrupt`, `database_failed` when the system refuses.
  */
 export function openLevelKv(path: string, options: LevelKvOptions): Promise<LevelKv> {
   return LevelKv.open(path, options);
@@ -240,10 +236,7 @@ export class LevelKv implements Kv {
     }
   }
 
-  /**
-   * Opens the files, which have been checked up to `mark`, and sees that LevelDB has read all of them. If not, the next attempt
-   * finds them as they were.
-   */
+  /** Opens the files, checked up to `mark`, and sees that LevelDB has read all; else the next attempt finds them as they were. */
   async #openChecked(mark: Mark | undefined, options: LevelKvOptions): Promise<BinaryLevel> {
     const kept = await keepFiles(this.#path, this.#name);
     failpoint('db.open.before', this.#name);
@@ -314,9 +307,8 @@ interface EncodedBatch {
 }
 
 /**
- * Hands a batch to LevelDB, a large one in pieces; it is written as one all the same, its mark, which is returned, behind it. Keys and records
- * are bytes that need no encoding, so they pass by what `put` does for each of many thousand: only the mark goes through it, and makes the
- * batch one that `write` takes.
+ * Hands a batch to LevelDB, a large one in pieces, written as one with its mark, which is returned. Keys and records
+ * need no encoding, so they pass by `put`; only the mark goes through it.
  */
 async function writeInPieces(
   level: BinaryLevel,

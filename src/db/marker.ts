@@ -1,5 +1,6 @@
 /** The marker file of a data directory: which format, role and network it has, and which databases must be in it. */
 
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
@@ -10,10 +11,7 @@ import { readWhole } from '../lib/read-whole.js';
 import { ifMissing } from '../lib/system-error.js';
 import { writeFileDurable } from './write-file-durable.js';
 
-/**
- * The format of the data directory that this program writes. It is raised, with a migration, whenever a program of the format
- * before would take what is written for damage, or would go on without it.
- */
+/** The format of data directories of this program; raised, with a migration, when an older one would misread what is written. */
 export const DATA_FORMAT = 3;
 
 /** Name of the marker in the data directory. */
@@ -77,5 +75,17 @@ function damaged(file: string): TesseraError {
   return new TesseraError(
     'data_corrupt',
     `the marker file ${file} is damaged: restore it from a backup, and keep the directory until then`,
+  );
+}
+
+export const RESTORE_NOTE = 'restoring';
+
+/** Throws `data_dir_invalid` while the restore of the folder is not finished: a node would mistake a part for the whole. */
+export async function refuseHalfRestored(path: string): Promise<void> {
+  const note = await readFile(join(path, RESTORE_NOTE), 'utf8').catch(() => undefined);
+  if (note === undefined) return;
+  throw new TesseraError(
+    'data_dir_invalid',
+    `the data directory ${path} is being restored, or a restore was interrupted (${note.trimEnd()}): run tessera restore again`,
   );
 }

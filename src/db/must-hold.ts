@@ -1,14 +1,10 @@
-/**
- * The look at a database that LevelDB has just opened: all that its logs held is in it. LevelDB drops the rest of a log that the
- * system does not let it read, takes a short read for the end of the log, goes on with the next one, and says nothing.
- */
+/** The look at a database just opened: all of its logs is in it. LevelDB drops silently what it cannot read. */
 
 import { asBuffer, equalBytes } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
-import { readBatch } from './level-files/batch.js';
-import type { DatabaseFiles } from './level-files/database-files.js';
 import { readLog } from './level-files/log.js';
-import { logsFrom, readManifest } from './level-files/manifest.js';
+import { type DatabaseFiles, logsFrom, readManifest } from './level-files/manifest.js';
+import { readBatch } from './level-files/varints.js';
 import { BINARY, type BinaryLevel } from './level-reader.js';
 import { unsealRecord } from './record.js';
 import { decodeMark, MARK_KEY, type Mark } from './seal.js';
@@ -16,10 +12,7 @@ import { decodeMark, MARK_KEY, type Mark } from './seal.js';
 /** Records that are read at once. */
 const AT_ONCE = 1_000;
 
-/**
- * `mark`: of the last batch that the check of the files has seen; `files`: what they were before LevelDB opened them, undefined
- * for a database that was made now. Throws `database_failed`: what LevelDB did not read is still in the files.
- */
+/** `mark`: of the last batch checked; `files`: before the opening, if any. Throws `database_failed`: nothing is lost. */
 export async function mustHold(
   name: string,
   level: BinaryLevel,

@@ -1,7 +1,4 @@
-/**
- * Damaged databases of a data directory: the note that one was found to be damaged while its node ran, and the folders of
- * those that were put aside, `damaged-archive-1` and so on. One that is removed is called `removed-archive-1` meanwhile.
- */
+/** Damaged databases: their notes, and folders put aside (`damaged-archive-1`) or being removed (`removed-archive-1`). */
 
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';

@@ -1,11 +1,9 @@
-/**
- * Form of a value inside a store: the value and the CRC-32 of key and value. A record that was moved to another key, cut or
- * changed by one bit does not check. Also the batch of pending writes.
- */
+/** A value inside a store: the value and the CRC-32 of key and value, which finds what was moved, cut or changed. And the batch. */
 
 import { crc32 } from 'node:zlib';
+import { BincodeReader } from '../chain/bincode.js';
 import { asBuffer } from '../lib/bytes.js';
-import { TesseraError } from '../lib/errors.js';
+import { type ErrorCode, TesseraError } from '../lib/errors.js';
 import type { Pieces } from '../lib/pieces.js';
 import type { KvBatch } from './kv.js';
 
@@ -149,10 +147,7 @@ class Chunk {
   }
 }
 
-/**
- * The batch of our stores. What is put into it is copied, into a few pieces of memory: as objects of their own, three for each write, those of
- * a block of 20,000 payments took several times as much as their bytes, until the old generation was collected.
- */
+/** The batch of our stores, copied into a few pieces of memory: as objects it took several times as much. */
 export class PendingBatch implements KvBatch {
   readonly #chunks: Chunk[] = [];
   #nextChunk = FIRST_CHUNK;
@@ -212,4 +207,28 @@ export function pendingBatch(batch: KvBatch): PendingBatch {
 /** The writes of a batch that came from `batch()` of one of our stores. */
 export function writesOf(batch: KvBatch): readonly PendingWrite[] {
   return [...pendingBatch(batch).writes()];
+}
+
+/** Value that `read` makes of all the bytes. Throws `data_corrupt`, or `code`, whatever goes wrong. */
+export function decodeRecord<T>(
+  what: string,
+  bytes: Uint8Array,
+  read: (reader: BincodeReader) => T,
+  code: ErrorCode = 'data_corrupt',
+): T {
+  try {
+    const reader = new BincodeReader(bytes);
+    const value = read(reader);
+    reader.end();
+    return value;
+  } catch (cause) {
+    throw new TesseraError(code, `a stored ${what} cannot be read: restore a backup of the data directory`, { cause });
+  }
+}
+
+/** The item of a list whose index a byte of the record gives. */
+export function readChoice<T>(reader: BincodeReader, choices: readonly T[]): T {
+  const choice = choices[reader.u8()];
+  if (choice === undefined) throw new RangeError('no such choice');
+  return choice;
 }

@@ -157,10 +157,7 @@ export class Seal {
     return seal;
   }
 
-  /**
-   * Names the batch; the caller has synced it. The room was taken when the file was made, so a full disk does not prevent
-   * it. The call itself writes: into memory of the system, in microseconds, where another thread would cost more to wake.
-   */
+  /** Names the batch, which the caller has synced. Synchronous, in microseconds, into room that is there. */
   write(mark: Mark): void {
     writeSync(this.#file.fd, encodeSlot(mark), 0, SLOT_LENGTH, this.#slot * SLOT_DISTANCE);
     this.#slot = 1 - this.#slot;

@@ -1,9 +1,8 @@
-/**
- * The ordered log that feeds the mempool. What a command means is not known here. One implementation writes to files with
- * group commit, the other to etcd, where several nodes write and every node reads the same order.
- */
+/** The ordered log that feeds the mempool, in files or in etcd. What a command means is not known here. */
 
 import { isTesseraError, TesseraError } from '../lib/errors.js';
+import type { Service } from '../lib/service.js';
+import type { Signal } from '../lib/signal.js';
 
 /** Tells entries of one journal apart, also those of other nodes. */
 export type EntryId = number | string;
@@ -59,34 +58,26 @@ export interface Journal {
   readonly cluster?: string | undefined;
   /** Resolves when `head` is known, however long that takes; rejects with `shutting_down` once closed. */
   start(): Promise<void>;
-  /**
-   * Adds an entry after all that this node added before; what arrives during one sync shares the next. Throws `overloaded` when too much waits for the disk, `shutting_down` once closed, and after a write that failed
-   * the error of that write: nothing can be appended any more.
-   */
+  /** Adds an entry. Throws `overloaded` when too much waits for the disk, `shutting_down`, or the error of a failed write. */
   append(payload: Uint8Array): Appended;
   /**
-   * Delivers all durable entries with `seq >= fromSeq`, in order and each once, first the old ones, then new ones as
-   * they become durable, in groups as large as what is there. The next group waits until the promise of the last has
-   * resolved. A rejection stops the delivery and is reported through `onError`.
+   * Delivers all durable entries with `seq >= fromSeq`, in order and each once, in groups as large as what is there;
+   * the next group when the promise of the last has resolved. A rejection ends it and goes to `onError`.
    */
   subscribe(
     fromSeq: number,
     deliver: (entries: readonly JournalEntry[]) => Promise<void>,
     onError: (error: unknown) => void,
   ): Subscription;
-  /**
-   * The number of the last entry that was durable when it was called, whoever appended it. Throws `mempool_unreachable` when
-   * that cannot be told in time.
-   */
+  /** The last entry that is durable now, whoever appended it. Throws `mempool_unreachable` when not told in time. */
   sync(): Promise<number>;
   /** A number with at least `count` entries from it to `seq`, or all that there are. */
   before(seq: number, count: number): number;
   /**
-   * Forgets entries below `seq`, which no subscriber will ask for again. With `isUrgent` their room on the disk is free when
-   * it resolves, and not only some time later; appends wait meanwhile. Where several nodes share the journal, `waiting` is the number behind
-   * which all came that waits for a block: what is behind it is kept as long as no second node has it in its state; and `blocks` is
-   * how many blocks storage has, without which the rest of the journal means nothing. `storedBefore` gives the last block that was stored before
-   * an entry, where that is known.
+   * Forgets entries below `seq`. `isUrgent`: their room is free when it resolves; appends wait meanwhile. Where several
+   * nodes share the journal: what is behind `waiting`, where the oldest that waits for a block came, is kept until a
+   * second node has it in its state; `blocks` is how many storage has; `storedBefore` gives the last block stored
+   * before an entry, where known.
    */
   compact(seq: number, options?: CompactOptions): Promise<void>;
   /** Ends every subscription; resolves when what was appended is written, or rejected with `shutting_down`. */
@@ -107,3 +98,24 @@ export function forgotten(seq: number, base: number): TesseraError {
 export function isForgotten(error: unknown): boolean {
   return isTesseraError(error, 'data_corrupt') && error.details.isForgotten === true;
 }
+
+export interface Leadership {
+  /** True while this node makes the blocks. Asked again before each step: it ends by the clock. */
+  readonly leads: boolean;
+  /** `leads` has changed. */
+  readonly changed: Signal<void>;
+  /** Why it is not known who leads; null when it is. */
+  readonly problem: string | null;
+  /** Lets another lead, for a while at least. Absent where there is no other. */
+  resign?(): void;
+}
+
+/** Leadership of a journal that nobody else writes to. */
+export const soleLeader: Leadership & Service = {
+  leads: true,
+  changed: { on: () => () => undefined },
+  problem: null,
+  failed: new Promise<never>(() => undefined),
+  start: async () => undefined,
+  stop: async () => undefined,
+};

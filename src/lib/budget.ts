@@ -105,10 +105,7 @@ export interface Places {
   readonly share: number;
 }
 
-/**
- * Candidates of which one goes to make room for one more of `holder`: its own when it has its share, those of whoever has
- * most when all places are taken, none while there is room. In the order of `taken`.
- */
+/** Candidates of which one goes for one more of `holder`, in the order of `taken`; none while there is room. */
 export function inTheWay<T>(
   taken: Iterable<T>,
   holderOf: (one: T) => string,

@@ -1,7 +1,6 @@
 /**
- * Small tools for byte arrays: hex, UTF-8, comparison. Everything here is pure and throws nothing but `TesseraError`. They
- * use Buffer, which is fastest on Node.js; in a browser `bytes.browser.ts` replaces this file
- * (docs/adr/0008-chain-in-a-browser.md).
+ * Tools for byte arrays, pure, on Buffer, which is fastest on Node.js; `bytes.browser.ts` replaces this file in a
+ * browser (docs/adr/0008-chain-in-a-browser.md).
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -66,10 +65,7 @@ export function utf8(text: string): Uint8Array {
   return Buffer.from(text, 'utf8');
 }
 
-/**
- * UTF-8 bytes of a text that is kept for long. Node.js cuts small Buffers from a pool of 8 KiB; each of them keeps the whole
- * pool alive, so a thousand texts of 100 bytes may hold 8 MiB.
- */
+/** UTF-8 bytes of a text that is kept: small Buffers of Node.js would each keep a pool of 8 KiB alive. */
 export function keptUtf8(text: string): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(utf8Length(text));
   bytes.write(text, 'utf8');

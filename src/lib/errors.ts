@@ -1,7 +1,4 @@
-/**
- * The error of this project: a code from one catalogue, a sentence for people, and optional details for programs.
- * Domain code throws these; only `api/http/problem.ts` knows which HTTP status a code has.
- */
+/** The error of this project: a code of the catalogue, a sentence for people, details for programs. */
 
 /** Every code that may leave the node, with its meaning. Lower snake case (decision H2). */
 export const ERROR_CODES = {

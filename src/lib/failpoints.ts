@@ -1,8 +1,7 @@
 /**
- * Failpoints: named places where a test ends the process as kill -9 would, before and after each write, sync, rename and
- * send. Whoever starts the program (`cli/program.ts`) can arm one of them, as docs/reliability.md#failpoints says; nothing
- * that comes over a socket can. `test/reliability/failpoint-names.ts` lists them, and a test compares that list with the
- * code.
+ * Failpoints: named places where a test ends the process as kill -9 would, before and after each write, sync, rename
+ * and send. Only whoever starts the program can arm one (docs/reliability.md#failpoints).
+ * `test/reliability/failpoint-names.ts` lists them.
  */
 
 import { writeSync } from 'node:fs';
@@ -21,10 +20,7 @@ interface Armed {
 
 let armed: Armed | undefined;
 
-/**
- * Arms the failpoint that the environment names, if NODE_ENV is `test`, which it never is in production. Returns a message
- * for the person who started the program, if there is one.
- */
+/** Arms the failpoint that the environment names, if NODE_ENV is `test`. Returns a message about it. */
 export function armFailpoint(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const text = env[FAILPOINT_ENV];
   if (text === undefined || text === '') return undefined;

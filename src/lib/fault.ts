@@ -1,7 +1,4 @@
-/**
- * The verdict of a rule: `null` when it holds, or a `Fault` that says what is wrong. Rules return verdicts and never throw;
- * a caller that cannot continue throws the fault as an error.
- */
+/** The verdict of a rule: `null`, or a `Fault`. Rules never throw; a caller that cannot go on throws the fault. */
 
 import { type ErrorCode, TesseraError } from './errors.js';
 

@@ -1,7 +1,4 @@
-/**
- * Lines of the log that strangers cause. A stranger costs nothing and may come as often as it likes: so many lines a minute are
- * written, or they would fill the disk and hide the others.
- */
+/** Log lines that strangers cause: so many a minute, or they would fill the disk and hide the others. */
 
 import type { Clock } from './clock.js';
 import type { Logger } from './logger.js';

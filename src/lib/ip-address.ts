@@ -1,7 +1,4 @@
-/**
- * IP addresses and networks: which are loopback, and which count as one address in limits. A host with one IPv6 address usually has the
- * whole /64.
- */
+/** IP addresses and networks: which are loopback, and which count as one (a host usually has a whole IPv6 /64). */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 

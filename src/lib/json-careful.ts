@@ -1,7 +1,6 @@
 /**
- * A recursive-descent JSON parser (RFC 8259) that refuses what `JSON.parse` lets pass: duplicate names, names that would
- * change a prototype, deep nesting. Integers stay exact, and what would become one by rounding is refused. It is slower than the
- * built-in parser, and used only where that one is not safe.
+ * A JSON parser (RFC 8259) that refuses what `JSON.parse` lets pass: duplicate names, names that would change a
+ * prototype, deep nesting. Integers stay exact. Slower than the built-in parser, used only where that is not safe.
  */
 
 import { TesseraError } from './errors.js';
@@ -30,10 +29,7 @@ export function isForbiddenName(name: string): boolean {
   return name === '__proto__' || name === 'constructor';
 }
 
-/**
- * Parses a JSON text. Throws `malformed_json` with the reason; the message never quotes the text. With `anyName`, the
- * forbidden names are allowed.
- */
+/** Parses a JSON text. Throws `malformed_json` without quoting it. `anyName`: the forbidden names are allowed. */
 export function parseCarefully(text: string, anyName: boolean): JsonValue {
   return new CarefulParser(text, anyName).parse();
 }

@@ -4,10 +4,7 @@ import { isTesseraError, TesseraError } from './errors.js';
 import { type ParseOptions, parseExactJson } from './json.js';
 import type { JsonFault, JsonValue } from './json-careful.js';
 
-/**
- * Parses as `parseExactJson`. Throws `malformed_json` that goes after the name of the file:
- * `it is not acceptable JSON: unexpected character where a value should be (line 3, column 7)`.
- */
+/** As `parseExactJson`; the message goes after the name of the file, and has line and column. */
 export function parseJsonFile(input: string | Uint8Array, options?: ParseOptions): JsonValue {
   try {
     return parseExactJson(input, options);

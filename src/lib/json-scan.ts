@@ -1,16 +1,12 @@
 /**
- * One pass over a JSON text before it is parsed. It takes a few nanoseconds per character, allocates nothing but a table of
- * 64 KiB where names are counted, and refuses texts on which the built-in parser is slow: deep nesting, and very many
- * different member names.
+ * One quick pass over a JSON text before it is parsed, which refuses what the built-in parser is slow on: deep nesting,
+ * and very many different member names.
  */
 
 export interface JsonShapeLimits {
   /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /**
-   * Maximum number of different member names in the text, as they are spelled; hash collisions count once. Undefined: not
-   * counted.
-   */
+  /** Most different member names in the text; hash collisions count once. Undefined: not counted. */
   readonly names?: number | undefined;
 }
 

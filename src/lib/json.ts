@@ -1,8 +1,7 @@
 /**
- * JSON with exact integers. Parsing returns a bigint for an integer beyond 2^53 - 1 and a number otherwise, refuses what
- * clients should never send (integers that are not written as such, duplicate keys, `__proto__` and `constructor` members,
- * nesting beyond 64, bad UTF-8) and uses the built-in parser wherever that is safe. Writing accepts bigints, and writes a map as
- * an object in the map's order.
+ * JSON with exact integers: a bigint beyond 2^53 - 1. Parsing refuses what clients should never send (duplicate keys,
+ * `__proto__` and `constructor` members, nesting beyond 64, bad UTF-8) and uses the built-in parser wherever that is
+ * safe. Writing takes bigints, and maps as objects.
  */
 
 import { readUtf8 } from './bytes.js';
@@ -12,28 +11,21 @@ import { shapeFault } from './json-scan.js';
 
 export { type JsonValue, MAX_JSON_DEPTH } from './json-careful.js';
 
-/**
- * A number that the built-in parser may round to an integer: of 16 digits or more, with a fraction or an exponent, or -0. What looks
- * like one in a string only costs time.
- */
+/** A number that the built-in parser may round to an integer: of 16 digits or more, with fraction or exponent, or -0. */
 const INEXACT = /[:,[\s](?:-0|[-\d](?:\d{15}|\d*[.eE]))/;
 /** Texts of up to this many characters are cheap whatever they contain, and are not scanned first. */
 const SCANNED_FROM = 4_096;
 
 export interface ParseOptions {
-  /**
-   * Allows members called `__proto__` or `constructor`. In the answers of a node, names of items become names of members;
-   * requests have no use for them.
-   */
+  /** Allows members called `__proto__` or `constructor`: names of items become names of members in answers of a node. */
   readonly anyName?: boolean;
   /** Maximum number of different member names, for texts from strangers. By default there is none. */
   readonly maxNames?: number;
 }
 
 /**
- * Parses a JSON text, given as a string or as UTF-8 bytes. Integers beyond ±(2^53 - 1) become bigints. Throws
- * `malformed_json` with the reason; the message never quotes the text. Time and memory are proportional to the length of
- * the text, whatever it contains.
+ * Parses a JSON text or its UTF-8 bytes. Integers beyond ±(2^53 - 1) become bigints. Throws `malformed_json` without
+ * quoting the text. Time and memory are proportional to its length.
  */
 export function parseExactJson(
   input: string | Uint8Array,
@@ -97,10 +89,7 @@ function stringJson(text: string): string {
   return text.length < 200 && PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/**
- * Compact JSON. Like `JSON.stringify`, but bigints are written as bare digits and a `Map` as an object in the map's order.
- * Undefined members are left out. Throws `internal_error` for values that JSON cannot represent.
- */
+/** Compact JSON: bigints as digits, a `Map` as an object in its order. Throws `internal_error` for other values. */
 export function stringifyExact(value: unknown): string {
   switch (typeof value) {
     case 'string':

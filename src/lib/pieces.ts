@@ -1,7 +1,4 @@
-/**
- * Long work that can be interrupted: a generator that yields between its pieces. Run at once or in pieces, it does the same in the
- * same order, so that a rule or a command needs to be written only once.
- */
+/** Long work that can be interrupted: a generator that yields between its pieces, run at once or in pieces alike. */
 
 export type Pieces<T> = Generator<void, T, void>;
 

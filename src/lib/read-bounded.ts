@@ -1,7 +1,4 @@
-/**
- * Reads a file that somebody has named: a whole file of at most so many bytes. What a name may lead to instead, a folder, a
- * device that never ends, a pipe into which nobody writes, ends in an error that says so, in bounded time and memory.
- */
+/** Reads a file that somebody has named, of bounded size. A folder, a device or a pipe is an error that says so. */
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
@@ -26,10 +23,7 @@ export interface Patience {
 /** Two seconds, and a minute. */
 const PATIENCE: Patience = { noWriter: 100, silentWriter: 3_000 };
 
-/**
- * The content of the file. Throws an error of the system, or one that says what the file is instead of one of at most
- * `maxBytes`; neither names the option that led here.
- */
+/** The content of the file. Throws the system's error, or one that says what the file is; neither names the option. */
 export function readBounded(path: string, maxBytes: number, patience = PATIENCE): Buffer {
   // Without O_NONBLOCK, opening a pipe waits for a writer for ever.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

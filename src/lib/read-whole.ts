@@ -3,9 +3,8 @@
 import { open } from 'node:fs/promises';
 
 /**
- * All bytes that the file has. A disk may give less at once than is asked for, and one that fails in the middle of a file gives
- * what comes before that, and the error only with the next call. So a short read does not mean the end of the file; Node's
- * `readFile` takes it for that.
+ * All bytes of the file. A failing disk may give less, and the error only with the next call; Node's `readFile` takes a
+ * short read for the end of the file.
  */
 export async function readWhole(path: string): Promise<Buffer> {
   const file = await open(path, 'r');

@@ -1,7 +1,4 @@
-/**
- * The entries of a map that were used last. Unlike a cache in the exact order of use it only knows two ages, which halves the
- * cost of an entry: 0.6 µs instead of 1.2 for a name of 160 characters.
- */
+/** The entries of a map that were used last, in two ages only, which halves the cost of an exact order of use. */
 
 export class RecentMap<V> {
   readonly #least: number;

@@ -1,7 +1,4 @@
-/**
- * The roles of nodes: the one table of them, with the facts that every part of the program may ask for
- * (docs/adr/0055-a-role-is-a-room.md). Whoever wants to know something of a role asks this table, and not for the name of the role.
- */
+/** The one table of roles, with the facts that every part of the program may ask for (docs/adr/0055-a-role-is-a-room.md). */
 
 export interface RoleFacts {
   /** Name of its nodes in `GET /v1/debug` (decision V20). */

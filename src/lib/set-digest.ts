@@ -1,7 +1,4 @@
-/**
- * Order-independent digests of sets: two sets with the same members have the same digest. They reveal damage, and
- * differences between a node's state and a replay of its journal; they are not cryptographic.
- */
+/** Order-independent digests of sets: they reveal damage and differences between state and replay; not cryptographic. */
 
 export interface SetDigest {
   readonly count: number;

@@ -1,7 +1,4 @@
-/**
- * A signal that aborts with another one, or when the time is over. It is what `AbortSignal.any` with `AbortSignal.timeout`
- * should be: Node 20 forgets that one at the next garbage collection, and whoever waits for it waits for ever.
- */
+/** A signal that aborts with another one or after a time. Node 20 forgets `AbortSignal.any` of a timeout. */
 
 export class TimeLimit {
   readonly #controller = new AbortController();

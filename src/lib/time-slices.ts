@@ -1,8 +1,7 @@
 /**
- * Keeps long work from blocking the event loop: it asks for a turn before each of its pieces, and gets one at once until its
- * time slice is used up; then it waits for another one. One slice begins in each round of the loop, so several kinds of work that run at the
- * same time hold the loop no longer than one does, and each gets as much time as any other, however small its pieces are. Within
- * one kind the askers get their turns in turn, each in the order of its requests: one that asks for much keeps nobody waiting.
+ * Keeps long work from blocking the event loop: it asks for a turn before each piece, and waits when its time slice is
+ * used up. One slice begins in each round of the loop, so several kinds of work hold it no longer than one. Within a
+ * kind the askers get their turns in turn.
  */
 
 import { setImmediate } from 'node:timers/promises';
@@ -45,10 +44,7 @@ export class TimeSlices {
     this.#rounds = roundsOf(clock);
   }
 
-  /**
-   * True when a turn has to be waited for. Work that asks a dozen times for each transaction of a block asks this first: a promise that
-   * nobody has to wait for costs more than some of its pieces.
-   */
+  /** True when a turn has to be waited for. Ask this first where pieces are cheaper than a promise. */
   get isUsedUp(): boolean {
     return this.#waiting.length > 0 || this.#clock.monotonic() >= this.#sliceEnd;
   }

@@ -1,9 +1,7 @@
 /**
- * Transactions that `tessera rebuild` has found in the old journal and pool: they were acknowledged and are in no block
- * that was found. Once this node stands at the block of storage they are submitted again, like any other; what became
- * impossible is refused with the rule. Old journal and old pool need not give a transaction after those that it spends
- * from: one whose inputs are not there is put off as long as others are admitted. What can merely not be admitted yet is
- * tried again after the next block.
+ * Submits again what `tessera rebuild` found in the old journal and pool, once this node is at the block of storage.
+ * What became impossible is refused with the rule; what lacks an input is put off while others are admitted; what
+ * cannot be admitted yet is tried after the next block.
  */
 
 import { transactionHash } from '../chain/hash.js';
@@ -22,10 +20,7 @@ import type { StateStore } from './state/state-store.js';
 
 /** Groups that are read at once. */
 const CHUNK = 100;
-/**
- * Verdicts on the transactions themselves, beside that an input is unknown. After any other error they are kept and tried
- * again: they were acknowledged.
- */
+/** Verdicts on the transactions themselves. After any other error they are kept and tried again. */
 const VERDICTS: ReadonlySet<string> = new Set([
   'transaction_rejected',
   'invalid_signature',

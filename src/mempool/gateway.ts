@@ -1,7 +1,4 @@
-/**
- * Answers the wallets of linked users and miners: submissions, unspent outputs, statuses, and news of each block; and tells
- * storage which block it knows to be stored.
- */
+/** Answers wallets of linked users and miners, tells them of each block, and tells storage what is stored. */
 
 import type { Certificate } from '../chain/certificate.js';
 import { decodeTransactionsInPieces } from '../chain/decode-in-pieces.js';

@@ -3,8 +3,7 @@
 import type { Unicorn } from '../chain/unicorn.js';
 import type { Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
-import type { Journal } from '../journal/journal.js';
-import type { Leadership } from '../journal/leadership.js';
+import type { Journal, Leadership } from '../journal/journal.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
@@ -15,7 +14,7 @@ import type { BlockMakerOptions } from './blocks/block-maker.js';
 import type { ChainSyncOptions } from './blocks/chain-sync.js';
 import type { Signer } from './blocks/signer.js';
 import type { OutputImageOptions } from './image/output-image.js';
-import type { MempoolProgress } from './progress.js';
+import type { MempoolProgress } from './state/applier.js';
 import type { StateRules } from './state/state.js';
 import type { StatusesOptions } from './state/statuses.js';
 

@@ -1,7 +1,7 @@
 /** The parts of a mempool, put together bottom-up once its state is loaded and the journal is replayed. */
 
 import { endlessRoom } from '../db/disk-room.js';
-import { soleLeader } from '../journal/leadership.js';
+import { soleLeader } from '../journal/journal.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { Verifier } from '../ledger/verifier/verifier.js';
 import type { Failure } from '../lib/service.js';
@@ -16,9 +16,9 @@ import { CarriedOver } from './carried-over.js';
 import { Gateway } from './gateway.js';
 import { OutputImage } from './image/output-image.js';
 import type { MempoolModules, MempoolOptions } from './options.js';
-import { CatchUp } from './replicas/catch-up.js';
 import { DigestTeller } from './replicas/digest-teller.js';
 import { SharedDigests } from './replicas/shared-digests.js';
+import { CatchUp } from './replicas/shared-journal.js';
 import { SnapshotServer } from './replicas/snapshot-server.js';
 import { Applier } from './state/applier.js';
 import { keys } from './state/layout.js';

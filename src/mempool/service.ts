@@ -1,12 +1,9 @@
-/**
- * Service of the mempool for the rest of the node. Every method throws `mempool_unreachable` while it is not up (decision
- * V24).
- */
+/** The mempool for the rest of the node. Every method throws `mempool_unreachable` while it is not up (decision V24). */
 
 import type { GenesisHashSpec, ItemAsset, Transaction } from '../chain/types.js';
-import type { Holdings } from '../ledger/utxo/holdings.js';
+import type { Holdings } from '../ledger/utxo/outputs-copy.js';
 
-export type { Holding, Holdings } from '../ledger/utxo/holdings.js';
+export type { Holding, Holdings } from '../ledger/utxo/outputs-copy.js';
 
 export type TxStatusKind = 'Pending' | 'Confirmed' | 'Rejected';
 
@@ -53,17 +50,13 @@ export interface CreatedItem {
 
 export interface MempoolService {
   /**
-   * Admits all transactions or none (decision V3); resolves when they are durable. A transaction that is known already
-   * counts as admitted (decision V4). Throws `transaction_rejected`, `double_spend`, `unknown_input`, `invalid_signature`
-   * or `mempool_full`, with the hash and the rule in the message. Senders share the work of checking: one that brings more
-   * than its share gets `overloaded`, and the others do not wait for it.
+   * Admits all transactions or none (decision V3); resolves when they are durable. A known one counts as admitted
+   * (decision V4). Throws `transaction_rejected`, `double_spend`, `unknown_input`, `invalid_signature` or
+   * `mempool_full`, with hash and rule in the message; `overloaded` for a sender that brings more than its share.
    */
   submit(transactions: readonly Transaction[], sender?: string): Promise<readonly SubmittedTransaction[]>;
   createItem(request: ItemCreation, sender?: string): Promise<CreatedItem>;
-  /**
-   * Totals over all named addresses, each counted once. Throws `too_many_outputs` when they have more than
-   * `MAX_LISTED_OUTPUTS`.
-   */
+  /** Totals over all named addresses, each counted once. Throws `too_many_outputs` beyond `MAX_LISTED_OUTPUTS`. */
   balances(addresses: readonly string[]): Balances;
   /** Number of unspent outputs that the named addresses have together, counted up to `limit`. Cheap, unlike `balances`. */
   countOutputs(addresses: readonly string[], limit: number): number;

@@ -1,7 +1,6 @@
 /**
- * Mining: joins every linked mempool node, puts its own coinbase into the templates that it receives, searches for a nonce,
- * and submits the proof. A template must follow the last block that the node knows, and one that a producer has signed. One
- * template is worked on at a time. Has no keys: rewards belong to the wallet.
+ * Mining: joins every linked mempool node, puts its own coinbase into templates, searches for a nonce and submits the
+ * proof. A template must follow the last known block, and a signed one. Rewards belong to the wallet.
  */
 
 import { availableParallelism } from 'node:os';
@@ -210,10 +209,7 @@ export class Miner implements MinerService, Service {
     void this.#proceed(this.#work);
   }
 
-  /**
-   * False for a late template, whose block is already stored. Throws `protocol_violation` for one that does not follow the
-   * previous block, if this node knows that or a producer has signed it.
-   */
+  /** False for a late template. Throws `protocol_violation` for one that does not follow a known or signed block. */
   #isOnTop({ bNum, previousHash }: BlockHeader, certificate: Certificate | undefined): boolean {
     const height = Number(bNum);
     if ((height === 0) !== (previousHash === null)) throw wrongTemplate('every block but block 0 follows another');

@@ -1,7 +1,4 @@
-/**
- * The search for a nonce; it runs in a worker thread (`pow-worker.ts`), and inline in tests. The header is encoded once;
- * then only the bytes of the nonce change. Every searcher has its own range, so that no two try the same nonce.
- */
+/** The search for a nonce, in a worker thread (`pow-worker.ts`) or inline. Every searcher has its own range. */
 
 import { createSHA3, type IHasher } from 'hash-wasm';
 import { encodeHashedHeader } from '../chain/codec.js';

@@ -68,10 +68,7 @@ export class PowPool {
     throw failed.reason;
   }
 
-  /**
-   * Searches for a nonce of the header, and abandons the previous search. Resolves with null when this search is abandoned:
-   * by `abandon`, by `stop`, or for another header.
-   */
+  /** Searches for a nonce, and abandons the previous search. Null when abandoned: by `abandon`, `stop`, or another header. */
   async search(header: BlockHeader): Promise<Uint8Array | null> {
     if (this.#stopped) return null;
     const search = searchJobOf(header, this.#nonceLength);

@@ -1,7 +1,4 @@
-/**
- * The thread that searches for nonces. It works on one job as long as the shared flag holds the job's number: another number
- * or 0 stops it within a millisecond, although the thread reads no messages while it searches.
- */
+/** The thread that searches for nonces, on one job while the shared flag holds its number: it reads no messages then. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { NonceSearcher, type SearchJob } from './nonce-search.js';

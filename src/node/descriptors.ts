@@ -1,7 +1,4 @@
-/**
- * Limit of files and sockets of this process, and its shares: databases come first, because a node that cannot open its own
- * files must stop, while connections can be refused. Also the warnings of what this machine lacks.
- */
+/** Shares of this process in files and sockets: databases first, since connections can be refused. */
 
 import { readFileSync } from 'node:fs';
 import { whyNoSodium } from '../crypto/ed25519-backend.js';

@@ -13,10 +13,7 @@ import { MAX_DOCUMENT_FILE, readBounded } from '../lib/read-bounded.js';
 /** Permissions that a file keeps. */
 const MODE_BITS = 0o777;
 
-/**
- * Reads and checks a genesis file. Throws `invalid_config` naming the file and the place in it; also for rules that are still to be
- * found, unless `withUnknown`.
- */
+/** Reads a genesis file. Throws `invalid_config` naming file and place; also for rules still to be found, unless `withUnknown`. */
 export async function readGenesis(file: string, { withUnknown = false } = {}): Promise<Genesis> {
   let bytes: Uint8Array;
   try {

@@ -1,7 +1,4 @@
-/**
- * One address for several nodes of this process: the operations of all of them (docs/adr/0035-one-address.md). It listens
- * before the nodes are open; each joins when its services are there, and leaves before they are closed.
- */
+/** One address for several nodes of this process (docs/adr/0035-one-address.md); each joins when it has its services. */
 
 import type { FastifyInstance } from 'fastify';
 import type { ApiKeys } from '../api/http/api-key.js';
@@ -10,7 +7,7 @@ import type { DevService } from '../api/routes/dev/service.js';
 import { IdempotencyCache } from '../api/routes/envelope/idempotency.js';
 import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
-import { makeFolder } from '../db/private-folder.js';
+import { makeFolder } from '../db/write-file-durable.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { type Random, systemRandom } from '../lib/random.js';
@@ -129,10 +126,7 @@ export class JointApi implements Service {
     await this.#app?.close();
   }
 
-  /**
-   * Applies the API keys of a configuration that was read again; before it listens, the start goes on with them. Throws
-   * `invalid_config` and changes nothing then.
-   */
+  /** Applies the API keys of a configuration read again. Throws `invalid_config` and changes nothing then. */
   async reload({ api: { keys } }: Pick<Config, 'api'>): Promise<void> {
     const { roles, folder } = this.#options;
     const api = { ...this.#api, keys };
@@ -202,10 +196,7 @@ export class JointApi implements Service {
   }
 }
 
-/**
- * The services of the nodes that have joined; one that is still to come is asked for later. A service that several have is that
- * of the first wallet.
- */
+/** The services of the nodes that have joined. A service that several have is that of the first wallet. */
 function jointServices(roles: readonly NodeRole[], partOf: (role: NodeRole) => JointPart | undefined): NodeServices {
   const services: NodeServices = {};
   const inOrder = [...roles].sort((a, b) => Number(isFirstWallet(b, roles)) - Number(isFirstWallet(a, roles)));

@@ -1,7 +1,4 @@
-/**
- * Listening on a port. A port that is in use is the most common stumbling block of newcomers, so the error names the option to
- * change; so does the one for an address that this machine does not have.
- */
+/** Listening on a port. Errors name the option to change: a port in use is what newcomers stumble over most. */
 
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { formatAddress, type HostAndPort } from '../peers/address.js';
@@ -12,10 +9,7 @@ const PORT_TAKEN: ReadonlySet<unknown> = new Set(['EADDRINUSE', 'port_in_use']);
 /** The error codes of the system for a name or an address that this machine does not have, and a port that it does not give. */
 const NOT_OURS: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EACCES']);
 
-/**
- * Runs `listen`. Throws `port_in_use` when somebody else has the port, `invalid_config` when this machine cannot listen there; both name the
- * option to change.
- */
+/** Runs `listen`. Throws `port_in_use`, or `invalid_config` when this machine cannot listen there; both name the option. */
 export async function listening<T>(option: string, at: HostAndPort, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen();

@@ -11,7 +11,7 @@ import { sha3Hex } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { hasService, isOperator } from '../lib/roles.js';
-import type { NetworkRules } from '../peers/link/rules.js';
+import type { NetworkRules } from '../peers/link/frames.js';
 
 /** Milliseconds between two rounds where neither the genesis file nor the configuration says it. */
 const DEFAULT_INTERVAL_MS = 30_000;
@@ -29,10 +29,7 @@ const NOT_OF_THE_STATE: ReadonlySet<string> = new Set([
   'network.producer_keys',
 ]);
 
-/**
- * Every node follows the genesis file, the constants of the chain and its producers. Storage nodes also check difficulties,
- * and mempool nodes, which make the blocks, follow all rules.
- */
+/** Rules that the nodes of a link compare. Storage nodes also check difficulties; mempool nodes follow all rules. */
 export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   const { role } = config.node;
   const everybody = {
@@ -71,10 +68,7 @@ export function journalRules(config: Config, genesis: Genesis): NetworkRules {
   return { ...Object.fromEntries(rules), 'network.secret': mac.slice(0, HASH_DIGITS) };
 }
 
-/**
- * Milliseconds between two rounds: what the genesis file says, else the configuration. Throws `invalid_config` where both
- * say something else.
- */
+/** Milliseconds between two rounds, of genesis file or configuration. Throws `invalid_config` where they differ. */
 export function blockInterval({ node, mining }: Config, { blockRules: { intervalMs, start } }: Genesis): number {
   const own = mining.blockIntervalMs;
   if (hasService(node.role, 'mempool') && mining.instant && (intervalMs !== null || start === 'interval')) {

@@ -1,7 +1,4 @@
-/**
- * Several nodes in this process, one of each role, at one address (docs/adr/0035-one-address.md). Each is what it would be
- * alone, with a folder, a key and links of its own; they are started and stopped together, and the end of one is that of all.
- */
+/** Several nodes in this process, one of each role, at one address (docs/adr/0035-one-address.md): started and stopped together. */
 
 import type { Config } from '../config/schema.js';
 import { fileError } from '../db/database-error.js';
@@ -94,10 +91,7 @@ export class NodeGroup implements Service {
     for (const roles of STAGES.toReversed()) await Promise.all(roles.map((role) => this.#started.get(role)?.stop()));
   }
 
-  /**
-   * Applies what can change while they run: the API keys. What is not made yet starts with them. Throws `invalid_config` when one is
-   * invalid.
-   */
+  /** Applies what can change while they run: the API keys. Throws `invalid_config` when one is invalid. */
   async reload({ nodes, joint }: NodeGroupOptions): Promise<void> {
     await this.#joint.reload(joint);
     for (const { config } of nodes) {

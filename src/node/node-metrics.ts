@@ -1,6 +1,6 @@
 /** The metrics of every node, whatever its role, and the server for all metrics. */
 
-import { folderSize } from '../db/folder-size.js';
+import { folderSize } from '../db/disk-room.js';
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { NodeRole } from '../lib/roles.js';

@@ -1,12 +1,9 @@
-/**
- * The composition root: makes one node from its configuration. Builds bottom-up (data directory, links, services of the
- * role, HTTP), starts its parts so that none answers before it can, and closes top-down.
- */
+/** The composition root: builds one node bottom-up, starts it so that no part answers before it can, and closes it top-down. */
 
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import { fileError, isDiskFull } from '../db/database-error.js';
-import { noteApi } from '../db/running-node.js';
+import { noteApi } from '../db/folder-lock.js';
 import { isForgotten } from '../journal/journal.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { ClosingStack } from '../lib/closing-stack.js';
@@ -139,9 +136,8 @@ export class Node implements Service {
   }
 
   /**
-   * Applies the options that can change while the node runs: the API keys (if none is configured, the key in the node's key
-   * file). Throws `invalid_config` and changes nothing when one is invalid, `shutting_down` when it stops. While it starts, the start goes
-   * on with them.
+   * Applies the API keys, or the key in the node's key file if none is configured. Throws `invalid_config` and changes
+   * nothing when one is invalid, `shutting_down` when it stops.
    */
   async reload({ api: { keys: configured } }: Config): Promise<void> {
     if (this.#stopping !== undefined) throw new TesseraError('shutting_down', 'the node is stopping');

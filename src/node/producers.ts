@@ -15,10 +15,7 @@ export function producersOf({ network }: Config, genesis: Genesis): Producers | 
   return { chain: chainName(network.name, genesisFingerprint(genesis)), keys: network.producerKeys };
 }
 
-/**
- * Signs the blocks of a mempool node; undefined in a network that names no producers. Throws `invalid_config` when the key
- * is not one of theirs, because no node would accept such blocks.
- */
+/** Signs the blocks of a mempool node, if the network names producers. Throws `invalid_config` for a key of nobody. */
 export function signerOf(config: Config, genesis: Genesis, nodeKey: KeyPair): Signer | undefined {
   const producers = producersOf(config, genesis);
   if (producers === undefined) return undefined;

@@ -14,10 +14,7 @@ export function eventsOf(services: RoleServices, clock: Clock): EventHub {
   return hub;
 }
 
-/**
- * Publishes from now on. There is no end to it: the services live as long as the node. `areBlocksTold`: another node tells of
- * the blocks.
- */
+/** Publishes from now on, as long as the node lives. `areBlocksTold`: another node tells of the blocks. */
 export function publishEvents(
   hub: EventHub,
   { mempool, storage, user, wallet }: RoleServices,

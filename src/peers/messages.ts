@@ -1,12 +1,13 @@
 /**
- * Every message that nodes exchange over a link: its body's schema, the bound of its binary attachment, and its cost. Who
- * may send it to whom is in `permissions.ts`. A message that is in neither table, breaks its schema or its bound, or comes
- * from a peer that may not send it closes the link with a reason. Attachments are bincode (`chain/codec.ts`); hashes are the
- * chain's texts; block numbers are safe integers.
+ * Every message of a link: the schema of its body, the bound of its attachment, and its cost; `permissions.ts` says who
+ * may send it. A message in neither table, or that breaks schema or bound, closes the link. Attachments are bincode
+ * (`chain/codec.ts`); hashes are the chain's texts; block numbers are safe integers.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { MAX_TRANSACTION_BYTES } from '../chain/constants.js';
+import { asBuffer, concatBytes } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
 import type { MessageType } from './permissions.js';
 
 /** Bytes. A full block: up to 48 MiB of transactions (docs/adr/0032-blocks-of-a-network.md), with room for the rest. */
@@ -99,10 +100,7 @@ export const MESSAGES = {
   /** Asks to take part in mining; answered by `mining.joined`. */
   'mining.join': define(Empty),
   'mining.joined': define(Empty),
-  /**
-   * A header to find a nonce for. Attachment: BlockHeader without nonce and coinbase. `reward` in raw units;
-   * `previous` is the certificate of the block before.
-   */
+  /** A header to find a nonce for (attachment). `reward` in raw units; `previous`: certificate of the block before. */
   'mining.template': define(Type.Object({ block_num: BlockNum, reward: U64, previous: BlockCertificate }), {
     maxAttachment: 64 * 1024,
   }),
@@ -128,10 +126,7 @@ export const MESSAGES = {
   ),
   /** The block is on disk. */
   'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash })),
-  /**
-   * `next` is the number that the archive expects: larger than delivered = had it, smaller = it must catch up first. `rule`
-   * names the rule of the chain that the block breaks, or `time`: sending it again soon will not help.
-   */
+  /** `next`: the number that is expected. `rule`: what the block breaks, or `time`: not to be sent again soon. */
   'block.refused': define(
     Type.Object({
       block_num: BlockNum,
@@ -143,10 +138,8 @@ export const MESSAGES = {
 
   // Storage ↔ storage, and to and from the mempool
   /**
-   * Sent as an answer, or unasked after each block stored. `next` is the number of blocks stored; a mempool node knows it
-   * from storage. `hash` and `certificate` are of the last one. An answer has the `time` of the node in Unix milliseconds, but not that
-   * of an earlier version.
-   * `problem`: why storage can take no block, for the mempool nodes of its operator.
+   * An answer, or unasked after each block stored. `next`: number of blocks stored; `hash` and `certificate` are of the
+   * last one. An answer has the `time` of the node in Unix milliseconds. `problem`: why storage can take no block.
    */
   'chain.tip': define(
     Type.Object({
@@ -179,10 +172,7 @@ export const MESSAGES = {
     Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_ANSWER }) }),
     { cost: ({ count }) => count * BLOCK_COST },
   ),
-  /**
-   * Attachment: u32le length ‖ FullBlock, `count` times, consecutive numbers from `from`. `certificates`: those that there
-   * are.
-   */
+  /** Attachment: u32le length ‖ FullBlock, `count` times, from number `from` on. `certificates`: those that there are. */
   blocks: define(
     Type.Object({
       from: BlockNum,
@@ -203,17 +193,11 @@ export const MESSAGES = {
   }),
   /** Asks which producer the mempool node speaks for, and whether it takes transactions now; answered by `producer`. */
   'producer.get': define(Empty),
-  /**
-   * `certificate` is a producer's, of the node key of the sender; absent when none vouches for it. `unready`: why the sender
-   * takes no transactions now.
-   */
+  /** `certificate`: a producer's, of the sender's node key, if one vouches. `unready`: why the sender takes no transactions now. */
   producer: define(Type.Object({ certificate: Type.Optional(Certificate), unready: Type.Optional(Reason) })),
 
   // Mempool ↔ mempool
-  /**
-   * Asks for a part of the sender's state, the first of which begins a transfer; answered by `snapshot.part`. The part that was given
-   * last is given again.
-   */
+  /** Asks for a part of the sender's state; the first begins a transfer, the last given may be asked for again. */
   'snapshot.get': define(Type.Object({ transfer: Type.Optional(hexOf(16)), part: BlockNum })),
   /** Attachment: the next bytes of the records (mempool/replicas/snapshot-records.ts). `sha256` of all parts is in the last. */
   'snapshot.part': define(Type.Object({ transfer: hexOf(16), part: BlockNum, sha256: Type.Optional(hexOf(32)) }), {
@@ -239,9 +223,8 @@ export const MESSAGES = {
     { cost: ({ addresses }) => PAGE_COST + addresses.length / ENTRIES_PER_UNIT },
   ),
   /**
-   * `block_num`, `hash` and `certificate` are of the last stored block, -1 and null before the first. Attachment:
-   * Vec<(OutPoint, TxOut)>.
-   * `next`: there are more: of this address, behind the output `after` if it is given, and of the addresses that follow.
+   * `block_num` and `hash` of the last stored block, -1 and null before the first. Attachment: Vec<(OutPoint, TxOut)>.
+   * `next`: where the next page begins.
    */
   utxos: define(
     Type.Object({
@@ -273,10 +256,7 @@ export const MESSAGES = {
   /** Asks for an address to pay to; answered by `address`. */
   'address.get': define(Empty, { cost: () => WRITE_COST }),
   address: define(Type.Object({ address: Address })),
-  /**
-   * Tells the payee of a payment. Attachment: the transaction. `creation`: the transaction that created the items which it
-   * pays, in hex; its hash is their name, so that it proves their metadata.
-   */
+  /** Tells the payee of a payment (attachment). `creation`: in hex, what created the items paid: proves their metadata. */
   'payment.sent': define(Type.Object({ creation: Type.Optional(Creation) }), {
     maxAttachment: MAX_TRANSACTION_BYTES,
     cost: transactionsCost,
@@ -302,3 +282,34 @@ export const MESSAGES = {
 
 export type { MessageType } from './permissions.js';
 export type MessageBody<T extends MessageType> = Static<(typeof MESSAGES)[T]['body']>;
+
+const LENGTH_BYTES = 4;
+
+/** The attachment of a `blocks` message. */
+export function joinBlocks(blocks: readonly Uint8Array[]): Uint8Array {
+  return concatBytes(
+    ...blocks.flatMap((block) => {
+      const length = Buffer.alloc(LENGTH_BYTES);
+      length.writeUInt32LE(block.length);
+      return [length, block];
+    }),
+  );
+}
+
+/** The blocks of an attachment. Throws `protocol_violation` when it does not hold exactly `count`. */
+export function splitBlocks(attachment: Uint8Array, count: number): Uint8Array[] {
+  const buffer = asBuffer(attachment);
+  const blocks: Uint8Array[] = [];
+  let at = 0;
+  while (at < buffer.length) {
+    const start = at + LENGTH_BYTES;
+    const end = start <= buffer.length ? start + buffer.readUInt32LE(at) : Number.POSITIVE_INFINITY;
+    if (end > buffer.length) throw new TesseraError('protocol_violation', 'a block in the answer is cut');
+    blocks.push(attachment.subarray(start, end));
+    at = end;
+  }
+  if (blocks.length !== count) {
+    throw new TesseraError('protocol_violation', `the answer holds ${blocks.length} blocks and says ${count}`);
+  }
+  return blocks;
+}

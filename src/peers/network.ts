@@ -1,7 +1,4 @@
-/**
- * Links between nodes, as the services see them: who is connected, sending a message, asking and being answered.
- * What a message means is the business of the services; its shape and its bounds are in `messages.ts`.
- */
+/** Links between nodes, as the services see them. Shapes and bounds of messages are in `messages.ts`. */
 
 import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
@@ -33,19 +30,15 @@ export interface Link {
   readonly trusted: boolean;
   /** Version of the program that the peer runs, as it said; undefined when it did not. */
   readonly version: string | undefined;
-  /**
-   * Sender whose share of this node's work the peer takes: its address when it is a stranger (an IPv6 /64 is one), else its
-   * own.
-   */
+  /** Whose share of this node's work the peer takes: of its address if it is a stranger (an IPv6 /64 is one), else its own. */
   readonly sender: string;
   /** True when the peer has sent nothing for most of a heartbeat, and answers no ping: it is busy or cut off, and may lose the link. */
   readonly isSilent: boolean;
   /** False when the link is closed or its send queue is full; nothing was sent then. */
   send<T extends MessageType>(type: T, body: MessageBody<T>, attachment?: Uint8Array): boolean;
   /**
-   * Sends and waits for the answer. Throws `peer_unreachable` when the link closes or the time is over, `overloaded` when
-   * too much is under way on this link, `aborted` by the signal. An `error` answer is thrown with the peer's code and detail
-   * where the code is about the request, and as `peer_unreachable` where it is about the peer itself.
+   * Sends and waits for the answer. Throws `peer_unreachable` when the link closes or the time is over, `overloaded`
+   * when too much is under way on this link, `aborted`, and the code of an `error` answer if it is about the request.
    */
   request<T extends MessageType>(type: T, body: MessageBody<T>, options?: RequestOptions): Promise<Message>;
   close(reason: string): void;
@@ -59,18 +52,15 @@ export interface Reply<T extends MessageType = MessageType> {
 }
 
 /**
- * Called for messages in the order of their arrival, without waiting for the one before. A `TesseraError` that it throws
- * answers the request with its code and message; `protocol_violation` closes the link; anything else is logged and answered
- * `internal_error` without detail.
+ * Called in the order of arrival, without waiting for the one before. A thrown `TesseraError` answers the request with
+ * code and message; `protocol_violation` closes the link; anything else is answered `internal_error`.
  */
 export type MessageHandler<T extends MessageType> = (
   link: Link,
   message: Message<T>,
 ) => Promise<Reply | undefined> | Reply | undefined;
 
-/**
- * The links of a node. Started, it listens and dials the configured peers; stopped, it has closed all links and the port.
- */
+/** The links of a node. Started, it listens and dials the configured peers; stopped, all links and the port are closed. */
 export interface PeerNetwork extends Service {
   /** `host:port` that peers can dial. */
   readonly address: string;

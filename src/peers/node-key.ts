@@ -15,9 +15,8 @@ export const NODE_KEY_FILE = 'node-key';
 const OWNER_ONLY = 0o600;
 
 /**
- * Reads the node key of a file, or makes one and writes it there (mode 0600, synced) when the file does not exist. The file
- * has two lines: the seed and the public key, in hex; an older one has the seed alone, and is completed. Throws
- * `data_corrupt` when it holds something else: a new key would make the node a stranger to its peers.
+ * Reads the node key of a file (seed and public key in hex, a line each), or makes it (mode 0600, synced); completes an
+ * older file with the seed alone. Throws `data_corrupt` for anything else: a new key would be a stranger to its peers.
  */
 export async function loadOrCreateNodeKey(path: string, random: Random): Promise<KeyPair> {
   const known = await readFileOfKey(path);

@@ -1,15 +1,11 @@
 /**
- * Permissions: the one table of who may tell whom what. A message that is not in it, from this role to that one, by a peer of
- * this standing, ends the link; two roles that have nothing to say to each other without the secret have no link without it.
- * SECURITY.md shows the same table, and a test compares the two.
+ * Who may tell whom what. A message that is not in the table ends the link; two roles with nothing to say without the
+ * secret have no link without it. SECURITY.md shows the same table; a test compares the two.
  */
 
 import { hasWallet, isOperator, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
-/**
- * Standings of a peer with the receiver, each with all rights of those before it. `stranger`: nothing but its node key.
- * `chosen`: this node dialed it, or was told of its key. `trusted`: it has proven `network.secret`.
- */
+/** Standings of a peer, each with those before it. `chosen`: dialed, or a known key. `trusted`: proved `network.secret`. */
 export const STANDINGS = ['stranger', 'chosen', 'trusted'] as const;
 export type Standing = (typeof STANDINGS)[number];
 

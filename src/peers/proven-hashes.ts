@@ -1,7 +1,4 @@
-/**
- * The hashes of the blocks that come next, as far as a producer's certificate proves them: headers, each of which names the
- * hash of the one before, up to one that is certified. Blocks with these hashes may come from anybody.
- */
+/** Hashes of the next blocks, proven by headers up to one with a producer's certificate. Such blocks may come from anybody. */
 
 import {
   type BlockPlace,
@@ -16,14 +13,10 @@ import { proofOfWorkFault } from '../chain/pow.js';
 import { fromHex, toHex } from '../lib/bytes.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
-import { splitBlocks } from './block-list.js';
-import { MAX_HEADERS_PER_ANSWER } from './messages.js';
+import { MAX_HEADERS_PER_ANSWER, splitBlocks } from './messages.js';
 import type { Link, Message } from './network.js';
 
-/**
- * Headers of blocks from before a network had producers that are taken on the way to the first certified one: 64 MiB of
- * hashes.
- */
+/** Headers from before a network had producers that are taken until a certified one: 64 MiB of hashes. */
 const MAX_UNCERTIFIED = 2_097_152;
 const HASH_BYTES = 32;
 const HASH_MARK = 'b';

@@ -1,7 +1,6 @@
 /**
- * `tessera-node/testing`: a dev network for the tests of programs that use one. It runs in a process of its own: nothing of it
- * is in the test runner, whose fake timers and sandboxes do not reach it, and it ends when the runner ends, however that
- * goes.
+ * `tessera-node/testing`: a dev network for tests of programs. It runs in a process of its own, out of reach of fake
+ * timers and sandboxes, and ends with the test runner.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -46,10 +45,7 @@ export interface DevNetwork {
   readonly accounts: readonly DevAccount[];
   /** Makes blocks now, even if they are empty; resolves with their numbers when they are stored. */
   mine(count?: number): Promise<readonly number[]>;
-  /**
-   * Pays raw units to an address (1,000 display units without an amount). Resolves when the payment is in a block, whose number it
-   * gives; with `blockTime`, or while blocks are made by `mine` only, at once, and then `height` is null.
-   */
+  /** Pays raw units (1,000 display units by default). Resolves with the number of its block, null if that is not awaited. */
   faucet(address: string, amount?: bigint): Promise<{ readonly txHash: string; readonly height: number | null }>;
   /** False: from now on no blocks are made but those that `mine` asks for. True: what waits comes into a block. */
   setAutomine(isOn: boolean): Promise<void>;

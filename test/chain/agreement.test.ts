@@ -6,11 +6,11 @@ import { assemble, coinbaseTransaction, signInputs, txOut, unsignedInput } from 
 import { DEFAULT_GENESIS_HASH } from '../../src/chain/constants.js';
 import { parseGenesis } from '../../src/chain/genesis.js';
 import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
-import { policyFault } from '../../src/chain/policy.js';
 import { createAssetScript } from '../../src/chain/script/builders.js';
 import { assetSignable } from '../../src/chain/signable.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { Asset, DruidInfo, FullBlock, OutPoint, StackEntry, Transaction, TxOut } from '../../src/chain/types.js';
+import { policyFault } from '../../src/chain/validation.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { account } from '../support/mempool.js';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { asertTarget, difficultyFor } from '../../src/chain/asert.js';
 import { blockReward } from '../../src/chain/coinbase.js';
 import { DEFAULT_GENESIS_AMOUNT, TOTAL_TOKENS } from '../../src/chain/constants.js';
 import { headerHash } from '../../src/chain/hash.js';
-import { isProbablePrime } from '../../src/chain/modular.js';
 import * as pow from '../../src/chain/pow.js';
+import { asertTarget, difficultyFor } from '../../src/chain/pow.js';
 import type { BlockHeader } from '../../src/chain/types.js';
 import * as unicorn from '../../src/chain/unicorn.js';
+import { isProbablePrime } from '../../src/chain/unicorn.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { fc, test } from '../support/property.js';
 import { isUnicornWitness, parseSeedValue } from '../vectors/reference-library.js';

@@ -1,7 +1,7 @@
 /** What a transaction has paid, without change. */
 
 import { describe, expect, it } from 'vitest';
-import { paidOf } from '../../src/chain/paid.js';
+import { paidOf } from '../../src/chain/transaction.js';
 
 describe('what was paid', () => {
   it.each<[what: string, spends: boolean, amounts: readonly bigint[], paid: bigint]>([

@@ -8,8 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { accessNode, type WantedNode } from '../../src/cli/node-access.js';
 import { runCli } from '../../src/cli/run.js';
 import { type GroupOptions, runNode } from '../../src/cli/start.js';
-import { lockFolder } from '../../src/db/folder-lock.js';
-import { noteApi } from '../../src/db/running-node.js';
+import { lockFolder, noteApi } from '../../src/db/folder-lock.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { createContext, parseFor } from '../support/cli-context.js';
 

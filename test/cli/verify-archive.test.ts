@@ -11,7 +11,7 @@ import { DataDir } from '../../src/db/data-dir.js';
 import { prefixRange } from '../../src/db/keys.js';
 import type { Kv, KvEntry, KvRange } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
-import { ranges } from '../../src/journal/layout.js';
+import { ranges } from '../../src/journal/local-journal.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
 import { DevNetwork } from '../../src/node/dev-network.js';

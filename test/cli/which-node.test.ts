@@ -9,8 +9,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCli } from '../../src/cli/run.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import { lockFolder } from '../../src/db/folder-lock.js';
-import { noteApi } from '../../src/db/running-node.js';
+import { lockFolder, noteApi } from '../../src/db/folder-lock.js';
 import { NODE_CERT, NODE_TLS_KEY, OTHER_CERT } from '../support/certificates.js';
 import { createContext } from '../support/cli-context.js';
 

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { makePrivate } from '../../src/db/private-folder.js';
+import { makePrivate } from '../../src/db/write-file-durable.js';
 
 const { readOnly } = vi.hoisted(() => ({ readOnly: new Set<string>() }));
 

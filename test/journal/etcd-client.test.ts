@@ -10,8 +10,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
-import { EtcdLogin } from '../../src/journal/etcd/etcd-login.js';
+import { EtcdClient, EtcdLogin } from '../../src/journal/etcd/etcd-client.js';
 import {
   Auth,
   KV,

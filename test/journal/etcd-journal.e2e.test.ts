@@ -3,9 +3,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { EtcdClient } from '../../src/journal/etcd/etcd-client.js';
+import { EtcdClient, EtcdLogin } from '../../src/journal/etcd/etcd-client.js';
 import { EtcdJournal, type EtcdJournalOptions } from '../../src/journal/etcd/etcd-journal.js';
-import { EtcdLogin } from '../../src/journal/etcd/etcd-login.js';
 import { KV } from '../../src/journal/etcd/generated/etcd-pb.js';
 import type { JournalEntry } from '../../src/journal/journal.js';
 import { toHex, utf8 } from '../../src/lib/bytes.js';

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { namesBelow } from '../../src/journal/etcd/entries.js';
-import { logKeys } from '../../src/journal/etcd/log-keys.js';
+import { logKeys } from '../../src/journal/etcd/history.js';
 import { compareBytes, utf8 } from '../../src/lib/bytes.js';
 
 it('lists each key once, a bounded page at a time, with nothing that makes etcd read the whole range', async () => {

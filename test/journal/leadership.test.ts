@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { EtcdError } from '../../src/journal/etcd/etcd-client.js';
 import { type LeaderLease, LeaseLeadership } from '../../src/journal/etcd/lease-leadership.js';
-import { soleLeader } from '../../src/journal/leadership.js';
+import { soleLeader } from '../../src/journal/journal.js';
 import { createDeferred, type Deferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { SignalSource } from '../../src/lib/signal.js';

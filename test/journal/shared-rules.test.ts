@@ -1,7 +1,7 @@
 /** Nodes with different rules do not share a journal. */
 
 import { describe, expect, it } from 'vitest';
-import { joinRules } from '../../src/journal/etcd/shared-rules.js';
+import { joinRules } from '../../src/journal/etcd/marks.js';
 
 const RULES = { 'mining.partition_size': '10', 'network.genesis_file': 'abc def' };
 const TEXT = 'mining.partition_size 10\nnetwork.genesis_file abc def\n';

@@ -11,7 +11,7 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { atOnce } from '../../src/lib/pieces.js';
 import { Admission } from '../../src/mempool/admission/admission.js';
-import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
+import { readAdoptedBlock } from '../../src/mempool/state/adoption.js';
 import type { Applier } from '../../src/mempool/state/applier.js';
 import type { MempoolState } from '../../src/mempool/state/state.js';
 import { StateStore } from '../../src/mempool/state/state-store.js';

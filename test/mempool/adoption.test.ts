@@ -8,7 +8,7 @@ import { tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { encodeU64, readU64 } from '../../src/db/keys.js';
-import { keys as journalKeys } from '../../src/journal/layout.js';
+import { keys as journalKeys } from '../../src/journal/local-journal.js';
 import { Applier } from '../../src/mempool/state/applier.js';
 import { SPENT } from '../../src/mempool/state/coins.js';
 import { keys } from '../../src/mempool/state/layout.js';

@@ -6,8 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import type { Transaction } from '../../src/chain/types.js';
-import { forgotten, type Journal } from '../../src/journal/journal.js';
-import type { Leadership } from '../../src/journal/leadership.js';
+import { forgotten, type Journal, type Leadership } from '../../src/journal/journal.js';
 import { createDeferred, type Deferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { stringifyExact } from '../../src/lib/json.js';

@@ -2,8 +2,7 @@
 
 import { cp } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { Journal } from '../../src/journal/journal.js';
-import type { Leadership } from '../../src/journal/leadership.js';
+import type { Journal, Leadership } from '../../src/journal/journal.js';
 import { damageState } from '../support/damaged-state.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';

@@ -1,7 +1,7 @@
 /** The lag that a mempool node shows: how long an entry of the journal waits for the state. */
 
 import { describe, expect, it } from 'vitest';
-import { JournalLag } from '../../src/mempool/journal-lag.js';
+import { JournalLag } from '../../src/mempool/mempool.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 describe('the lag behind the journal', () => {

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { encodeTransaction } from '../../src/chain/codec.js';
-import type { Leadership } from '../../src/journal/leadership.js';
+import type { Leadership } from '../../src/journal/journal.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { type Command, decodeCommand } from '../../src/mempool/state/commands.js';
 import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';

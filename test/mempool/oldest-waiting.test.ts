@@ -1,7 +1,7 @@
 /** How far the journal of a node that is alone may be cut: never past what waits for a block. */
 
 import { describe, expect } from 'vitest';
-import { OldestWaiting } from '../../src/mempool/state/oldest-waiting.js';
+import { OldestWaiting } from '../../src/mempool/state/retention.js';
 import { fc, test } from '../support/property.js';
 
 interface Group {

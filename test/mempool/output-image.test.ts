@@ -18,7 +18,7 @@ import { atOnce } from '../../src/lib/pieces.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { ImageWriter, readImage } from '../../src/mempool/image/image-file.js';
 import { OutputImage } from '../../src/mempool/image/output-image.js';
-import { beginTaking, isCopied } from '../../src/mempool/replicas/copied-records.js';
+import { beginTaking, isCopied } from '../../src/mempool/replicas/snapshot-records.js';
 import { keys, ranges } from '../../src/mempool/state/layout.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import type { MempoolState } from '../../src/mempool/state/state.js';

@@ -13,7 +13,7 @@ import { FAILPOINT_ENV } from '../../src/lib/failpoints.js';
 import { type Command, encodeCommand } from '../../src/mempool/state/commands.js';
 import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
-import { joinBlocks } from '../../src/peers/block-list.js';
+import { joinBlocks } from '../../src/peers/messages.js';
 import { FAILPOINTS } from '../reliability/failpoint-names.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';

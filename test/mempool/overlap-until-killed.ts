@@ -9,7 +9,7 @@ import { DataDir } from '../../src/db/data-dir.js';
 import { armFailpoint } from '../../src/lib/failpoints.js';
 import { decodeCommand } from '../../src/mempool/state/commands.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
-import { splitBlocks } from '../../src/peers/block-list.js';
+import { splitBlocks } from '../../src/peers/messages.js';
 import { openJournal } from '../support/journal.js';
 import { applierOf } from '../support/mempool.js';
 import { BLOCKS_IN_CYCLE, OVERLAP_RULES } from './overlap-rules.js';

@@ -11,7 +11,7 @@ import type { Kv } from '../../src/db/kv.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { atOnce, inPieces, type Pieces } from '../../src/lib/pieces.js';
 import { noteChanged } from '../../src/mempool/image/changed-outputs.js';
-import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
+import { readAdoptedBlock } from '../../src/mempool/state/adoption.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { encodeCoins, encodeCoinsPieces, encodeRoundPieces } from '../../src/mempool/state/records.js';
 import { closedBlockBytes, closedBlockPieces, closedHash, type Round } from '../../src/mempool/state/round.js';

@@ -6,8 +6,7 @@
 import { expect } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
-import type { Journal } from '../../src/journal/journal.js';
-import type { Leadership } from '../../src/journal/leadership.js';
+import type { Journal, Leadership } from '../../src/journal/journal.js';
 import { createDeferred, type Deferred } from '../../src/lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../src/lib/errors.js';
 import { SignalSource } from '../../src/lib/signal.js';

@@ -10,8 +10,7 @@ import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.
 import { DataDir } from '../../src/db/data-dir.js';
 import type { Room } from '../../src/db/disk-room.js';
 import type { Kv } from '../../src/db/kv.js';
-import type { Journal } from '../../src/journal/journal.js';
-import type { Leadership } from '../../src/journal/leadership.js';
+import type { Journal, Leadership } from '../../src/journal/journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import type { Clock } from '../../src/lib/clock.js';
 import { type Logger, silentLogger } from '../../src/lib/logger.js';

@@ -4,8 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { DataDir } from '../../src/db/data-dir.js';
 import type { Kv } from '../../src/db/kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
-import { beginTaking, endTaking, isBeingTaken, WHOLE } from '../../src/mempool/replicas/copied-records.js';
-import { RecordReader, writeRecord } from '../../src/mempool/replicas/snapshot-records.js';
+import {
+  beginTaking,
+  endTaking,
+  isBeingTaken,
+  RecordReader,
+  WHOLE,
+  writeRecord,
+} from '../../src/mempool/replicas/snapshot-records.js';
 import { takeSnapshot } from '../../src/mempool/replicas/take-snapshot.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { SNAPSHOT_PART_BYTES } from '../../src/peers/messages.js';

@@ -4,7 +4,7 @@ import { encodeTransaction } from '../../src/chain/codec.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { writesOf } from '../../src/db/record.js';
 import { atOnce } from '../../src/lib/pieces.js';
-import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
+import { readAdoptedBlock } from '../../src/mempool/state/adoption.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { decodeKept, decodeStatus, type KeptRecord } from '../../src/mempool/state/records.js';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { outPointKey } from '../../src/chain/transaction.js';
 import type { OutPoint } from '../../src/chain/types.js';
-import { SubmissionsUnderWay, waitingPlaces } from '../../src/mempool/admission/under-way.js';
+import { SubmissionsUnderWay, waitingPlaces } from '../../src/mempool/admission/checks.js';
 import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import type { Transaction } from '../../src/chain/types.js';
 import { Verifier } from '../../src/ledger/verifier/verifier.js';
 import { AdoptionCheck } from '../../src/mempool/blocks/adoption-check.js';
-import { readAdoptedBlock } from '../../src/mempool/state/adopted-block.js';
+import { readAdoptedBlock } from '../../src/mempool/state/adoption.js';
 import { StateStore } from '../../src/mempool/state/state-store.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { account, chainFor, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';

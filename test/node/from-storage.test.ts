@@ -1,7 +1,7 @@
 /** A mempool node's state from storage nodes: what is told when none of them gives it. */
 
 import { describe, expect, it } from 'vitest';
-import { soleLeader } from '../../src/journal/leadership.js';
+import { soleLeader } from '../../src/journal/journal.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { FromStorage } from '../../src/node/roles/mempool/from-storage.js';

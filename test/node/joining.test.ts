@@ -5,7 +5,7 @@ import type { Kv } from '../../src/db/kv.js';
 import type { LastEntry } from '../../src/journal/journal.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
-import { isBeingTaken } from '../../src/mempool/replicas/copied-records.js';
+import { isBeingTaken } from '../../src/mempool/replicas/snapshot-records.js';
 import { EMPTY_HEAD } from '../../src/mempool/state/chain-head.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { decodeHead, encodeHead } from '../../src/mempool/state/records.js';

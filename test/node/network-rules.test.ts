@@ -5,11 +5,11 @@ import { expect, it } from 'vitest';
 import { type BlockRules, DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { createConfig } from '../../src/config/load.js';
-import { joinRules } from '../../src/journal/etcd/shared-rules.js';
+import { joinRules } from '../../src/journal/etcd/marks.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { genesisFingerprint, journalRules, networkRules } from '../../src/node/network-rules.js';
-import { NetworkRules, rulesFault } from '../../src/peers/link/rules.js';
+import { NetworkRules, rulesFault } from '../../src/peers/link/frames.js';
 
 const DEV = 'config/genesis-dev.json';
 

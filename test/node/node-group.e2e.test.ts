@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { loadProcess } from '../../src/config/load.js';
 import { PACKAGE_CONFIG_DIR } from '../../src/config/option-table.js';
 import { IN_CODE } from '../../src/config/sources.js';
-import { runningNode } from '../../src/db/running-node.js';
+import { runningNode } from '../../src/db/folder-lock.js';
 import { NodeGroup, type NodeGroupOptions } from '../../src/node/node-group.js';
 import { NodeLogger } from '../../src/observability/logger.js';
 import { until } from '../support/processes.js';

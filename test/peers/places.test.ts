@@ -3,9 +3,13 @@
 import { describe, expect, it } from 'vitest';
 import { isFault } from '../../src/lib/fault.js';
 import { addressGroup } from '../../src/lib/ip-address.js';
-import { HandshakePool, type PendingHandshake } from '../../src/peers/link/handshake-pool.js';
 import { createPass, isValidPass } from '../../src/peers/link/link-opener.js';
-import { type Stranger, StrangerPlaces } from '../../src/peers/link/stranger-places.js';
+import {
+  HandshakePool,
+  type PendingHandshake,
+  type Stranger,
+  StrangerPlaces,
+} from '../../src/peers/link/stranger-places.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { createSeededRandom } from '../support/peers.js';
 

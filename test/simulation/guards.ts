@@ -11,9 +11,9 @@ const guard = (name: string, file: string, find: string, put: string): Guard => 
 export const GUARDS: readonly Guard[] = [
   guard(
     'the journal is not synced',
-    'journal/group-commit.ts',
-    'await this.#kv.write(batch, { sync: true });',
-    'await this.#kv.write(batch, { sync: false });',
+    'journal/local-journal.ts',
+    '      }\n      await this.#kv.write(batch, { sync: true });',
+    '      }\n      await this.#kv.write(batch, { sync: false });',
   ),
   guard(
     'a block is not synced',
@@ -23,9 +23,9 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'the state is not synced before the journal forgets',
-    'mempool/state/applier.ts',
-    'const isOnDisk = await this.#store.write(batch, { sync: true });',
-    'const isOnDisk = await this.#store.write(batch, { sync: false });',
+    'mempool/state/retention.ts',
+    'const isOnDisk = await store.write(batch, { sync: true });',
+    'const isOnDisk = await store.write(batch, { sync: false });',
   ),
   guard(
     'an answer does not wait for the journal',
@@ -72,13 +72,13 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'a leader does not look at its lease',
     'journal/etcd/lease-leadership.ts',
-    'return !this.#stopped && this.#clock.monotonic() < this.#until;',
+    'return !this.#stopped && this.#modules.clock.monotonic() < this.#until;',
     'return !this.#stopped && this.#isTaken;',
   ),
   guard(
     'a leader never gives way',
     'journal/etcd/lease-leadership.ts',
-    'return !this.#stopped && this.#clock.monotonic() < this.#until;',
+    'return !this.#stopped && this.#modules.clock.monotonic() < this.#until;',
     'return !this.#stopped && this.#until > 0;',
   ),
   guard(
@@ -192,8 +192,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'the state does not note how far it is',
     'mempool/state/applier.ts',
-    '    this.#state.seal(seq, batch, { id: String(id), cluster: this.#journal.cluster });',
-    '    if (seq % 7 !== 0) this.#state.seal(seq, batch, { id: String(id), cluster: this.#journal.cluster });',
+    '    this.#modules.state.seal(seq, batch, { id: String(id), cluster: this.#modules.journal.cluster });',
+    '    if (seq % 7 !== 0) this.#modules.state.seal(seq, batch, { id: String(id), cluster: this.#modules.journal.cluster });',
   ),
   guard(
     'the state at a restart is not read from the journal',

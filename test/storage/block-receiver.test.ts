@@ -5,7 +5,7 @@ import { encodeFullBlock } from '../../src/chain/codec.js';
 import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
-import { splitBlocks } from '../../src/peers/block-list.js';
+import { splitBlocks } from '../../src/peers/messages.js';
 import { blockAtKey } from '../../src/storage/archive/layout.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode } from '../support/storage/storage-node.js';

@@ -18,7 +18,7 @@ import { toHex } from '../../src/lib/bytes.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { openArchiveFiles, remakeArchiveFiles } from '../../src/node/archive-files.js';
-import { joinBlocks, splitBlocks } from '../../src/peers/block-list.js';
+import { joinBlocks, splitBlocks } from '../../src/peers/messages.js';
 import type { Reply } from '../../src/peers/network.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { pack } from '../../src/storage/segments/pack.js';

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/lib/clock.js';
 import { armFailpoint } from '../../src/lib/failpoints.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { openArchiveFiles } from '../../src/node/archive-files.js';
-import { indexDatabase } from '../../src/node/index-database.js';
+import { indexDatabase } from '../../src/node/rebuild/rebuild-index.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { ChainIndex } from '../../src/storage/chain-index/chain-index.js';

@@ -2,7 +2,7 @@
 
 import { encodeFullBlock, encodeHeader } from '../../src/chain/codec.js';
 import type { FullBlock } from '../../src/chain/types.js';
-import { joinBlocks } from '../../src/peers/block-list.js';
+import { joinBlocks } from '../../src/peers/messages.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
 import type { ToldBlock } from '../../src/wallet/block-check.js';
 

@@ -1,6 +1,6 @@
 /** A leadership that the test gives and takes. */
 
-import type { Leadership } from '../../src/journal/leadership.js';
+import type { Leadership } from '../../src/journal/journal.js';
 import { SignalSource } from '../../src/lib/signal.js';
 
 export class LeaseSwitch implements Leadership {

@@ -4,8 +4,8 @@
  */
 
 import { MemoryLevel } from 'memory-level';
+import { closedError } from '../../src/db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../src/db/kv.js';
-import { closedError } from '../../src/db/level-errors.js';
 import { BINARY, type BinaryLevel, LevelReader, type Operation } from '../../src/db/level-reader.js';
 import { PendingBatch, writesOf } from '../../src/db/record.js';
 

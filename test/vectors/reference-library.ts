@@ -14,10 +14,9 @@ import {
   txOut,
 } from '../../src/chain/builders.js';
 import { DISPLAY_UNIT, TOTAL_TOKENS, U64_MAX } from '../../src/chain/constants.js';
-import { modPow } from '../../src/chain/modular.js';
 import { OP } from '../../src/chain/script/opcodes.js';
 import type { Asset, DruidInfo, OutPoint, Script, Transaction, TxIn } from '../../src/chain/types.js';
-import type { UnicornParameters } from '../../src/chain/unicorn.js';
+import { modPow, type UnicornParameters } from '../../src/chain/unicorn.js';
 import { sha3Bytes, sha3Hex } from '../../src/crypto/sha3.js';
 import { concatBytes, fromHex, readUtf8, toHex } from '../../src/lib/bytes.js';
 

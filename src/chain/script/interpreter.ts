@@ -1,7 +1,4 @@
-/**
- * Runs scripts (docs/chain.md#script-machine). That a script is true proves nothing about who may spend: an empty script is
- * true. `validation.ts` decides what a script must look like to spend an output.
- */
+/** Runs scripts (docs/chain.md#script-machine). That one is true proves nothing: `validation.ts` says what may spend an output. */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../../crypto/ed25519.js';
 import { utf8Length } from '../../lib/bytes.js';
@@ -36,10 +33,7 @@ export function executeOp(machine: Machine, op: number): boolean {
   return OPERATIONS[op]?.(machine) ?? false;
 }
 
-/**
- * The limits that hold before a script runs: 10,000 bytes and 201 opcodes, skipped ones included
- * (docs/chain.md#script-machine).
- */
+/** The limits before a script runs: 10,000 bytes, 201 opcodes, skipped ones included (docs/chain.md#script-machine). */
 function isWithinLimits(script: Script): boolean {
   let size = 0;
   let ops = 0;

@@ -1,7 +1,4 @@
-/**
- * The state of a running script (docs/chain.md#script-machine): main and alternative stack, and the condition stack, which
- * only needs its size and the position of the first false branch. Methods that can fail say so by `undefined` or `false`.
- */
+/** The state of a running script (docs/chain.md#script-machine). Failing methods return `undefined` or `false`. */
 
 import { equalBytes, utf8Length } from '../../lib/bytes.js';
 import { MAX_SCRIPT_ITEM_SIZE } from '../constants.js';

@@ -1,7 +1,4 @@
-/**
- * The 98 opcodes: name, wire index and discriminant (docs/chain.md#opcodes). The wire carries the declaration index, never
- * the discriminant, which is documentation of the reference's source.
- */
+/** The 98 opcodes (docs/chain.md#opcodes). The wire carries the declaration index, never the discriminant. */
 
 const GROUPS: ReadonlyArray<readonly [discriminant: number, names: string]> = [
   [0x00, '0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16'],

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { addressOf, isPayableAddress } from '../../chain/address.js';
 import { COINBASE_MATURITY } from '../../chain/constants.js';
-import { type GenesisContent, genesisText } from '../../chain/genesis-text.js';
+import { type GenesisContent, genesisText } from '../../chain/genesis.js';
 import { encodePkcs8, generateKeyPair, type KeyPair } from '../../crypto/ed25519.js';
 import { toHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';

@@ -20,8 +20,7 @@ import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-whole.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { lockFolder } from '../folder-lock.js';
-import { makeFolder } from '../private-folder.js';
-import { syncFolder, writeFileDurable } from '../write-file-durable.js';
+import { makeFolder, syncFolder, writeFileDurable } from '../write-file-durable.js';
 import { type Envelope, newEnvelope, openEnvelope, plainEnvelope, SealedKey } from './envelope.js';
 import { BACKUP_FORMAT, CONTENT_NAME, decodeListing, type Listing } from './listing.js';
 
@@ -74,10 +73,7 @@ export class BackupStore {
     this.#unlock = unlock;
   }
 
-  /**
-   * Opens the folder to write to it, or makes it. Throws `backup_invalid` when it is something else or of another node,
-   * `wrong_passphrase`, `data_dir_locked`.
-   */
+  /** Opens or makes the folder. Throws `backup_invalid` for another node's, `wrong_passphrase`, `data_dir_locked`. */
   static async openToWrite(
     path: string,
     options: BackupStoreOptions,

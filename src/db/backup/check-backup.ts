@@ -1,15 +1,12 @@
 /** The check that a backup must pass before it counts, and again when it is restored: what a node checks when it starts. */
 
 import { checkFiles } from '../level-files/check-files.js';
-import { type DatabaseFiles, FolderFiles } from '../level-files/database-files.js';
+import { type DatabaseFiles, FolderFiles } from '../level-files/manifest.js';
 import { type Mark, readSeal, sealIn, sealPath } from '../seal.js';
 import type { BackupStore } from './backup-store.js';
 import type { BackedUpFile } from './listing.js';
 
-/**
- * Holds a database of a backup against its MANIFEST and its seal. Its tables were read and checked when they were taken in;
- * here their sizes count. Throws `data_corrupt` or `data_lost`.
- */
+/** Holds a database against its MANIFEST and seal; tables were checked before. Throws `data_corrupt`, `data_lost`. */
 export async function checkBackedUp(name: string, files: readonly BackedUpFile[], store: BackupStore): Promise<void> {
   const seal = files.find(({ path }) => path === `db/${name}.seal`);
   const sealed = seal && sealIn(await store.read(seal.content));

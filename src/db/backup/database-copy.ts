@@ -15,8 +15,16 @@ import { TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { folderOf } from '../kept-files.js';
-import { type DatabaseFiles, FolderFiles } from '../level-files/database-files.js';
-import { logName, logsFrom, type Manifest, readManifest, type TableFile, tableName } from '../level-files/manifest.js';
+import {
+  type DatabaseFiles,
+  FolderFiles,
+  logName,
+  logsFrom,
+  type Manifest,
+  readManifest,
+  type TableFile,
+  tableName,
+} from '../level-files/manifest.js';
 import { checkTable } from '../level-files/table.js';
 import { sealPath } from '../seal.js';
 import type { BackupStore } from './backup-store.js';

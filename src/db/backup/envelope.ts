@@ -1,7 +1,4 @@
-/**
- * Form of files in a folder of backups: plain, or sealed under a key that the passphrase opens. Either way a content has a
- * name that follows from its bytes, so that it is kept once and known when it is damaged.
- */
+/** Form of files in a folder of backups: plain, or sealed under a passphrase. The name of a content follows from its bytes. */
 
 import { createHash, createHmac } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';

@@ -1,17 +1,14 @@
 /**
- * Restoring a backup into an empty folder. A note in the folder says so from the first file to the last check: while it is
- * there no node starts on the folder, and the same restore goes on where it stopped. The marker, without which a node
- * refuses databases, comes last.
+ * Restores a backup into an empty folder. While the note is there no node starts on the folder, and the same restore
+ * goes on where it stopped. The marker comes last.
  */
 
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
-import { MARKER_FILE } from '../marker.js';
-import { makeFolder } from '../private-folder.js';
-import { RESTORE_NOTE } from '../restore-note.js';
-import { syncFolder, writeFileDurable } from '../write-file-durable.js';
+import { MARKER_FILE, RESTORE_NOTE } from '../marker.js';
+import { makeFolder, syncFolder, writeFileDurable } from '../write-file-durable.js';
 import type { BackupStore } from './backup-store.js';
 import { checkRestored } from './check-backup.js';
 import type { BackedUpFile, Listing } from './listing.js';

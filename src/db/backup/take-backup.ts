@@ -1,7 +1,6 @@
 /**
- * Taking a backup of a data folder, whether its node runs or not: nothing in the folder is changed or locked, and the node
- * does not notice. What was acknowledged before the backup began is in it. Interrupted at any moment, it leaves all earlier
- * backups as they are, and the next one goes on with what is there.
+ * Takes a backup of a data folder, whether its node runs or not, without a change or lock in it. What was acknowledged
+ * before is in it. Interrupted, it leaves earlier backups as they are, and the next one goes on.
  */
 
 import { readdir, stat } from 'node:fs/promises';
@@ -9,8 +8,7 @@ import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
 import { ifMissing } from '../../lib/system-error.js';
-import { readMarker } from '../marker.js';
-import { refuseHalfRestored } from '../restore-note.js';
+import { readMarker, refuseHalfRestored } from '../marker.js';
 import type { BackupStore } from './backup-store.js';
 import { checkBackedUp } from './check-backup.js';
 import { DatabaseCopy } from './database-copy.js';

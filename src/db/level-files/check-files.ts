@@ -10,11 +10,19 @@ import { equalBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { recordChecksums, unsealRecord } from '../record.js';
 import { decodeMark, isSameDatabase, MARK_KEY, type Mark, nextMark } from '../seal.js';
-import { type BatchWrite, readBatch } from './batch.js';
-import type { DatabaseFiles } from './database-files.js';
 import { type LogFault, type LogRecord, readLog } from './log.js';
-import { logName, logsFrom, type Manifest, MissingFile, readManifest, type TableFile, tableName } from './manifest.js';
+import {
+  type DatabaseFiles,
+  logName,
+  logsFrom,
+  type Manifest,
+  MissingFile,
+  readManifest,
+  type TableFile,
+  tableName,
+} from './manifest.js';
 import { checkTable, newestOfLastKey, userKey } from './table.js';
+import { type BatchWrite, readBatch } from './varints.js';
 
 export interface CheckOptions {
   /** Bytes of tables that are read whole, the newest first; of the others the size is checked. */

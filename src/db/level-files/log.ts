@@ -4,8 +4,24 @@
  * end are padding. A record is one full fragment, or a first, any number of middle, and a last one.
  */
 
+import { crc32c } from '@node-rs/crc32';
+import { asBuffer } from '../../lib/bytes.js';
 import type { Pieces } from '../../lib/pieces.js';
-import { maskedCrc32c } from './crc32c.js';
+
+const MASK_DELTA = 0xa282ead8;
+
+export function maskedCrc32c(bytes: Uint8Array): number {
+  return masked(nextCrc32c(bytes, 0));
+}
+
+/** The checksum of what `before` is the checksum of, and `bytes` behind it; not masked. */
+export function nextCrc32c(bytes: Uint8Array, before: number): number {
+  return crc32c(asBuffer(bytes), before);
+}
+
+function masked(crc: number): number {
+  return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
+}
 
 const BLOCK_LENGTH = 32 * 1024;
 const HEADER_LENGTH = 7;
@@ -27,10 +43,7 @@ export interface LogRecord {
   readonly end: number;
 }
 
-/**
- * End of the usable part of a log. `cut`: the file ends inside a record, as after a crash. `unwritten`: it ends in zeros, as
- * after a power loss. `damaged`: bytes are there, and wrong.
- */
+/** End of the usable part of a log: inside a record (a crash), in zeros (a power loss), or at wrong bytes. */
 export interface LogFault {
   readonly kind: 'cut' | 'unwritten' | 'damaged';
   /** The first byte that is not trusted. */

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBounded } from '../../lib/read-bounded.js';
-import { readBatch } from './batch.js';
+import { readBatch } from './varints.js';
 import { readLog } from './log.js';
 import { rocksEntries, userKey } from './table.js';
 

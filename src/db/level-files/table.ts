@@ -6,7 +6,7 @@
 
 import { uncompressSync } from 'snappy';
 import { asBuffer, compareBytes } from '../../lib/bytes.js';
-import { maskedCrc32c } from './crc32c.js';
+import { maskedCrc32c } from './log.js';
 import type { TableFile } from './manifest.js';
 import { VarintReader } from './varints.js';
 
@@ -150,10 +150,7 @@ const ROCKS_MAGIC = 0x88e241b785f4cff7n;
 /** Formats of RocksDB's tables whose index is read here; 5 has been the default from 6.6 on. */
 const ROCKS_FORMATS = [4, 5];
 
-/**
- * The entries of a table of RocksDB, which is LevelDB's but for a checksum of other kinds, which is not checked, a longer footer, and
- * an index without lengths of values.
- */
+/** The entries of a table of RocksDB: LevelDB's, with other checksums (not checked) and a longer footer. */
 export function* rocksEntries(table: Buffer): Generator<TableEntry, undefined> {
   const format = table.readUInt32LE(Math.max(0, table.length - MAGIC_LENGTH - U32_LENGTH));
   if (table.readBigUInt64LE(table.length - MAGIC_LENGTH) !== ROCKS_MAGIC || !ROCKS_FORMATS.includes(format)) {

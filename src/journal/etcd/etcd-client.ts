@@ -1,7 +1,4 @@
-/**
- * etcd's v3 API over gRPC, as much of it as the journal needs. A call goes to one member; when that member does not answer,
- * the next call goes to the next one. Nothing is repeated here: only the caller knows what may be.
- */
+/** etcd's v3 API over gRPC, as far as the journal needs it. After no answer the next call goes to the next member. */
 
 import { isIP } from 'node:net';
 import { type PeerCertificate, checkServerIdentity as tlsIdentity } from 'node:tls';
@@ -18,7 +15,6 @@ import {
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { asBuffer } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
-import type { EtcdLogin } from './etcd-login.js';
 import { Auth, KV, Watch, type WatchRequestSchema, type WatchResponse } from './generated/etcd-pb.js';
 
 export interface EtcdOptions {
@@ -68,10 +64,7 @@ export class Compacted extends Error {}
 /** Token while etcd asks for no users: it refuses every real token then. */
 const NO_USERS = '';
 
-/**
- * Invalid arguments, in etcd's words, that a new token mends: the token is older than the last change of users and roles, or
- * there was none because etcd asked for none.
- */
+/** Invalid arguments, in etcd's words, that a new token mends: users or roles have changed, or were just switched on. */
 const TOKEN_REFUSED = /revision of auth store is old|user name is empty/;
 
 /** Statuses after which the next member is tried. */
@@ -151,10 +144,7 @@ export class EtcdClient {
     });
   }
 
-  /**
-   * The first answer of a call that streams both ways, however long it takes: the next call goes to another member when this one is slow.
-   * Throws `EtcdError`.
-   */
+  /** The first answer of a call that streams both ways; a slow one sends the next call to another member. Throws `EtcdError`. */
   exchange<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,
     request: MessageInitShape<I>,
@@ -167,10 +157,7 @@ export class EtcdClient {
     });
   }
 
-  /**
-   * Chooses the member that answers first, unless the current one takes less than twice as long: a write by way of a distant
-   * one costs a round trip more, or two.
-   */
+  /** Chooses the member that answers first, unless the current one takes less than twice as long. */
   async preferNearest(): Promise<void> {
     const times = await Promise.all(this.#members.map((_, member) => this.#timeOf(member)));
     const least = Math.min(...times);
@@ -364,4 +351,31 @@ function memberClient(endpoint: string, tls: EtcdOptions['tls']): Client {
 
 function pathOf({ parent, name }: { readonly parent: { readonly typeName: string }; readonly name: string }): string {
   return `/${parent.typeName}/${name}`;
+}
+
+export class EtcdLogin {
+  readonly name: string;
+  readonly password: string;
+  #token: string | undefined;
+  #asking: Promise<string> | undefined;
+
+  constructor(name: string, password: string) {
+    this.name = name;
+    this.password = password;
+  }
+
+  /** The token; `ask` gets one where there is none, once for all that want it meanwhile. */
+  async token(ask: () => Promise<string>): Promise<string> {
+    if (this.#token !== undefined) return this.#token;
+    this.#asking ??= ask().finally(() => {
+      this.#asking = undefined;
+    });
+    this.#token = await this.#asking;
+    return this.#token;
+  }
+
+  /** Forgets the token, unless there is a newer one: tokens end, and are of users and roles as they were. */
+  forget(token: string): void {
+    if (this.#token === token) this.#token = undefined;
+  }
 }

@@ -1,7 +1,4 @@
-/**
- * The journal of a network with several mempool nodes: entries in etcd, which answers when a majority of its members has them
- * on disk, and whose revisions are the order that every node reads.
- */
+/** The journal of several mempool nodes: entries in etcd, whose revisions are the order that every node reads. */
 
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { databaseError } from '../../db/database-error.js';
@@ -15,11 +12,9 @@ import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
 import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
 import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
-import { History } from './history.js';
-import { logKeys } from './log-keys.js';
-import { type Below, Marks } from './marks.js';
+import { History, logKeys } from './history.js';
+import { type Below, joinRules, Marks, type SharedRules } from './marks.js';
 import { Patience } from './patience.js';
-import { joinRules, type SharedRules } from './shared-rules.js';
 import { Trimming } from './trimming.js';
 
 /** Members of etcd that are asked where the journal ends, one after the other. */
@@ -96,10 +91,7 @@ export class EtcdJournal implements Journal {
     });
   }
 
-  /**
-   * Asks etcd where the journal ends; resolves when etcd has answered, however long that takes. Rejects with `invalid_config`
-   * when the nodes that write to the journal follow other rules, and with `data_corrupt` when it has lost the last entry of the state.
-   */
+  /** Asks etcd where the journal ends. Rejects with `invalid_config` for other rules, `data_corrupt` for a lost last entry. */
   async start(last: LastEntry = { seq: 0 }): Promise<void> {
     while (!(await this.#patience.until(() => this.#joinRules())));
     // Before its mark: a node that stays out keeps no entry from being forgotten.

@@ -1,7 +1,4 @@
-/**
- * The key in etcd that says which node leads. It is there as long as the lease that it was written with, which etcd drops when
- * nobody keeps it alive; so a leader that is gone makes room by itself. The key is watched: who waits for it asks nothing.
- */
+/** The key in etcd that says which node leads, there as long as its lease is kept alive. Who waits for it watches it. */
 
 import { status } from '@grpc/grpc-js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
@@ -52,10 +49,7 @@ export class EtcdLease implements LeaderLease {
     this.#client = new EtcdClient(etcd);
   }
 
-  /**
-   * Takes the key if nobody has it. What this node wrote itself, before it was killed or before an answer was lost, it takes over
-   * at once: two processes never run on one data directory (rule P5).
-   */
+  /** Takes the key if nobody has it, or this node wrote it before: two processes never run on one data directory (rule P5). */
   async take(): Promise<number | undefined> {
     const { kv } = await this.#look();
     if (kv !== undefined && fromUtf8(kv.value) !== this.#replica) return undefined;

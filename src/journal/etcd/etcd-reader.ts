@@ -1,7 +1,4 @@
-/**
- * The reading end: a watch that goes on where the last one ended. What etcd's own compaction has taken from its history is
- * still there as keys, so a reader that is further behind lists those first.
- */
+/** The reading end: a watch that goes on where the last one ended, after a list of what etcd's compaction took from the history. */
 
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { createDeferred } from '../../lib/deferred.js';
@@ -9,8 +6,7 @@ import { forgotten, type JournalEntry } from '../journal.js';
 import { decodeGroup, endOf, MAX_VALUE_BYTES, type Names, partName, partsOf, revisionOf, seqOf } from './entries.js';
 import { Compacted, type EtcdClient, EtcdError, type EtcdWatch } from './etcd-client.js';
 import { type KeyValue, KV, type RangeResponse } from './generated/etcd-pb.js';
-import type { History } from './history.js';
-import { logKeys } from './log-keys.js';
+import { type History, logKeys } from './history.js';
 import type { Patience } from './patience.js';
 
 /** Bytes of entries that are read ahead of who takes them. */

@@ -1,7 +1,4 @@
-/**
- * The writing end: what is appended while one write to etcd is under way shares the next, so that the order of the appends
- * is that of the revisions. A write that is not answered is sent again under the same key, which etcd creates only once.
- */
+/** The writing end: what is appended during one write shares the next. One without an answer is sent again under the same key. */
 
 import { utf8 } from '../../lib/bytes.js';
 import type { Timer } from '../../lib/clock.js';
@@ -111,10 +108,7 @@ export class EtcdWriter {
     return { id: entryId(this.#options.process, count), durable: durable.promise };
   }
 
-  /**
-   * Takes nothing more; resolves when the group under way is written, or etcd has not answered once more. What waits behind it
-   * is rejected with `shutting_down`.
-   */
+  /** Takes nothing more; resolves when the group under way is written or not answered. Rejects the rest. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#patience.close();

@@ -1,15 +1,11 @@
-/**
- * Proves that the journal in etcd is still the one that this node knows: the last entry that it has applied, read or written is there, at
- * its revision. An etcd that was restored from an older copy has lost it, however far its revisions have come since.
- */
+/** Proves that the journal in etcd still has this node's last entry, at its revision: a restored one may not. */
 
-import { fromUtf8, utf8 } from '../../lib/bytes.js';
+import { concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { LastEntry } from '../journal.js';
-import { entryId, groupKey, MAX_GROUP_ENTRIES, type Names, partsOfId, revisionOf } from './entries.js';
+import { endOf, entryId, groupKey, MAX_GROUP_ENTRIES, type Names, partsOfId, revisionOf } from './entries.js';
 import type { EtcdClient } from './etcd-client.js';
-import { KV } from './generated/etcd-pb.js';
-import { logKeys } from './log-keys.js';
+import { KV, type RangeResponse } from './generated/etcd-pb.js';
 
 /** Value of `Compare`. */
 const CREATE_REVISION = 1;
@@ -96,4 +92,19 @@ function lost({ seq, id, cluster: before }: LastEntry, cluster: string, revision
     'data_corrupt',
     `the journal in etcd (cluster ${cluster}, revision ${revision}) has lost command ${seq} (${id ?? 'of an unknown id'}), which this node has: etcd was restored from an older copy${other}; the node stays out until an operator has chosen how to go on (docs/high-availability.md#disaster-recovery)`,
   );
+}
+
+const KEYS_AT_ONCE = 1_000;
+
+/** The keys in their own order, by pages. Sorted by revision, etcd would read the whole range for each answer. */
+export async function* logKeys(client: Pick<EtcdClient, 'call'>, { log }: Names): AsyncGenerator<RangeResponse> {
+  let key = utf8(log);
+  for (;;) {
+    const query = { key, rangeEnd: endOf(log), keysOnly: true, limit: BigInt(KEYS_AT_ONCE) };
+    const page = await client.call(KV.method.range, query);
+    yield page;
+    const last = page.kvs.at(-1);
+    if (!page.more || last === undefined) return;
+    key = concatBytes(last.key, Uint8Array.of(0));
+  }
 }

@@ -1,7 +1,4 @@
-/**
- * Holds the lease of the leader, or waits for it. A leader counts its time by its own clock, from before it asked for it: it has
- * stopped when etcd can give the lease to another, also when it was frozen meanwhile or no answer reaches it.
- */
+/** Holds the lease of the leader, or waits for it. A leader counts its time from before it asked. */
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';
@@ -9,7 +6,7 @@ import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
-import type { Leadership } from '../leadership.js';
+import type { Leadership } from '../journal.js';
 import { EtcdError } from './etcd-client.js';
 
 /** Milliseconds between two looks at whether the lease is free, which cost nothing while its key is watched. */

@@ -96,10 +96,7 @@ export class Marks {
     }
   }
 
-  /**
-   * Undefined when blocks and the entries that are left may not be all that was ever taken. True as long as the base stays, which is
-   * where `join` has found it.
-   */
+  /** Undefined when blocks and entries may not be all that was ever taken. True as long as the base stays (`join`). */
   async below(): Promise<Below | undefined> {
     const base = await this.base();
     if (base === 1) return { blocks: 0, stored: -1 };
@@ -199,4 +196,39 @@ function copied(): TesseraError {
     'data_dir_invalid',
     'another program uses the journal in etcd under the node key of this node: its data folder is a copy; give one of the two a folder of its own',
   );
+}
+
+/** Name → value, both printable and in one line. */
+export type SharedRules = Readonly<Record<string, string>>;
+
+/** Rules to keep after a node with these has joined; undefined for no change. Throws `invalid_config` naming one that differs. */
+export function joinRules(kept: string | undefined, own: SharedRules): string | undefined {
+  const rules = new Map(kept === undefined ? [] : readRules(kept));
+  for (const [name, value] of Object.entries(own).sort(byName)) {
+    const other = rules.get(name) ?? value;
+    if (other !== value) throw differentRule(name, value, other);
+    rules.set(name, value);
+  }
+  const all = [...rules].sort(byName).map(([name, value]) => `${name} ${value}\n`);
+  const text = all.join('');
+  return text === kept ? undefined : text;
+}
+
+function readRules(text: string): [name: string, value: string][] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => {
+    const space = line.indexOf(' ');
+    return [line.slice(0, space), line.slice(space + 1)];
+  });
+}
+
+function differentRule(name: string, own: string, kept: string): TesseraError {
+  return new TesseraError(
+    'invalid_config',
+    `the journal in etcd was written by other rules: ${name} is "${own}" here and "${kept}" there; set the same on all mempool nodes`,
+  );
+}
+
+function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return a < b ? -1 : 1;
 }

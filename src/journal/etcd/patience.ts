@@ -38,10 +38,7 @@ export class Patience {
     for (const wake of this.#wake) wake();
   }
 
-  /**
-   * Result of `attempt`, which is repeated until etcd answers. Throws what is not an answer of etcd, `database_failed` when
-   * it refuses the request itself, and `shutting_down` once closed.
-   */
+  /** Result of `attempt`, repeated until etcd answers. Throws other errors, `database_failed`, `shutting_down`. */
   async until<T>(attempt: () => Promise<T>): Promise<T> {
     const waiter = {};
     try {

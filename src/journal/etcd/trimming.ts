@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/logger.js';
 import { endOf, type Names } from './entries.js';
 import type { EtcdClient } from './etcd-client.js';
 import { KV } from './generated/etcd-pb.js';
-import { logKeys } from './log-keys.js';
+import { logKeys } from './history.js';
 
 /** Entries deleted in one transaction, in two operations each; etcd takes 128. */
 const DELETED_AT_ONCE = 50;

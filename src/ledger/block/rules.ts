@@ -2,14 +2,16 @@
 
 import type { Producers } from '../../chain/certificate.js';
 import { MAX_HEADER_VERSION } from '../../chain/codec.js';
-import type { Era } from '../../chain/eras.js';
+import { MAX_TRANSACTION_BYTES } from '../../chain/constants.js';
+import { type Era, OUR_ERA } from '../../chain/eras.js';
 import type { Genesis } from '../../chain/genesis.js';
 import { merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../../chain/pow.js';
-import { outPointKey, spentOutPoints } from '../../chain/transaction.js';
-import type { BlockHeader, FullBlock } from '../../chain/types.js';
+import { isCoinbase, isCreate, outPointKey, spentOutPoints } from '../../chain/transaction.js';
+import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
+import { formFault, planCreateValidation } from '../../chain/validation.js';
 import { TesseraError } from '../../lib/errors.js';
-import { type Fault, fault } from '../../lib/fault.js';
+import { type Fault, fault, type Verdict } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
 import type { VerifiedTransaction } from './verified-block.js';
 
@@ -132,4 +134,15 @@ export function workFault(header: BlockHeader, { activationHeight }: ChainRules)
   if (malformed !== null) return blockFault('difficulty', malformed.message);
   const weak = proofOfWorkFault(header);
   return weak === null ? null : blockFault('proof', weak.message);
+}
+
+const ISSUES = fault('transaction_rejected', 'Only a miner can make a coinbase transaction');
+
+const TOO_LONG = fault('transaction_rejected', `Transaction has more than ${MAX_TRANSACTION_BYTES} bytes`);
+
+/** Fault of a submitted transaction of `bytes` bytes, or of one in a block of the era, apart from its scripts (decision B6). */
+export function submittedFormFault(tx: Transaction, bytes: number, era: Era = OUR_ERA): Verdict {
+  if (bytes > MAX_TRANSACTION_BYTES && !era.isOriginal) return TOO_LONG;
+  if (isCoinbase(tx)) return ISSUES;
+  return isCreate(tx) ? planCreateValidation(tx, era).fault : formFault(tx, era);
 }

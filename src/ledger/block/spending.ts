@@ -1,8 +1,7 @@
 /**
- * Checks what the transactions of a block spend: every input exists, after the block before or by an earlier transaction of
- * this one, and is spent once, its locktime has passed, sums are equal, and every script and signature holds
- * (docs/chain.md#validation). The cheap part runs on the main thread in slices; the scripts run beside it while the next
- * transactions are planned.
+ * Checks what the transactions of a block spend: every input exists, before the block or by an earlier transaction, and
+ * is spent once; locktimes, sums, scripts and signatures (docs/chain.md#validation). The cheap part runs on the main
+ * thread in slices, the scripts beside it.
  */
 
 import type { Era } from '../../chain/eras.js';
@@ -40,10 +39,7 @@ export interface ScriptVerifier {
   verify(checks: readonly ScriptCheck[], sender?: string): Promise<boolean>;
 }
 
-/**
- * Tells of a transaction whether its scripts and signatures are known to hold: its bytes and the names of what it spends are all
- * that they depend on.
- */
+/** Tells whether scripts and signatures of a transaction are known to hold; they depend on its bytes alone. */
 export type IsVerified = (transaction: VerifiedTransaction) => boolean;
 
 export interface SpendingModules {
@@ -99,9 +95,7 @@ export async function spendingFault(
   return found.find((verdict) => verdict !== null) ?? null;
 }
 
-/**
- * Outputs that the next transaction of a block may spend: the unspent ones before the block, and those made by earlier transactions.
- */
+/** Outputs that the next transaction of a block may spend: those before the block, and of earlier transactions. */
 class SpendableOutputs {
   readonly #found = new Map<string, TxOut>();
   /** Transactions of the block whose outputs its inputs name. */

@@ -33,10 +33,7 @@ export interface VerifiedBlock extends OutputChanges {
   readonly issued: bigint;
 }
 
-/**
- * Changes by the transactions of a block together, applied one after the other. An input that names what no earlier one has
- * created is among the spent: it is in the chain before the block, or the block is not valid.
- */
+/** Changes by the transactions of a block together. An input that no earlier one has created was there before the block. */
 export function* changesBy(
   transactions: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[],
 ): Pieces<OutputChanges> {

@@ -4,22 +4,25 @@
  * present, hashes to its name and is valid, what they spend is unspent, and tokens and items come into being only as the
  * chain provides. What the chain holds so far is asked of a `LedgerView`.
  *
- * Not checked here: the exact difficulty target. It follows from the number of all winning proofs (chain/asert.ts), losers
+ * Not checked here: the exact difficulty target. It follows from the number of all winning proofs (chain/pow.ts), losers
  * included, which no block carries; so the target is held to its form and to the maximum only.
  */
 
 import type { BlockLimits } from '../../chain/block-rules.js';
 import { encodeTransaction, inBlock } from '../../chain/codec.js';
+import { blockReward, coinbaseFault } from '../../chain/coinbase.js';
+import { U64_MAX } from '../../chain/constants.js';
+import { druidSetFault } from '../../chain/druid.js';
 import { type Era, eraAt } from '../../chain/eras.js';
-import { blockHash, transactionHashOfBytes } from '../../chain/hash.js';
+import { issuanceTransactions } from '../../chain/genesis.js';
+import { blockHash, transactionHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import { isCoinbase } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
+import { equalBytes } from '../../lib/bytes.js';
 import type { Clock } from '../../lib/clock.js';
 import { inPieces, type Pieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
-import { submittedFormFault } from './form.js';
-import { genesisFault, issuedAfter, supplyFault } from './issuance.js';
 import {
   assertRule,
   type BlockFault,
@@ -30,6 +33,7 @@ import {
   listsFault,
   orderFault,
   placeFault,
+  submittedFormFault,
   workFault,
 } from './rules.js';
 import {
@@ -41,7 +45,6 @@ import {
   type ScriptVerifier,
   spendingFault,
 } from './spending.js';
-import { tradesFault } from './trades.js';
 import { unicornFault } from './unicorn.js';
 import { changesBy, type VerifiedBlock, type VerifiedTransaction } from './verified-block.js';
 
@@ -157,9 +160,7 @@ function nameFault(index: number, name: string | undefined, { hash }: VerifiedTr
   return blockFault('transactions', `transaction ${index} hashes to ${hash}, not to its name ${name}`);
 }
 
-/**
- * Fault that shows without knowing what is spent, by the mempool's own rules (decision B6). Issuances are judged elsewhere.
- */
+/** Fault that shows without knowing what is spent, by the mempool's own rules (decision B6); not of issuances. */
 function formFault({ hash, bytes, transaction }: VerifiedTransaction, era: Era): BlockFault | null {
   if (isCoinbase(transaction)) return null;
   const wrong = submittedFormFault(transaction, bytes.length, era);
@@ -171,10 +172,7 @@ function encoded(transaction: Transaction): VerifiedTransaction {
   return { hash: transactionHashOfBytes(bytes), bytes, transaction };
 }
 
-/**
- * Budget of one block's transactions: single transactions, bytes, signature operations (docs/chain.md#blocks). The numbers
- * are the network's, and the mempool cuts by them. Each transaction is counted before anything costly is done with it.
- */
+/** Budget of one block (docs/chain.md#blocks), counted before anything costly is done with a transaction. */
 class BlockBudget {
   readonly #limits: BlockLimits;
   #singles = 0;
@@ -200,4 +198,88 @@ class BlockBudget {
 
 function tooMuch(of: string, most: number): BlockFault {
   return blockFault('size', `the block has more than ${most} ${of}`);
+}
+
+/** Fault of an incomplete trade: one half must not happen without the other. The members of a set stand side by side. */
+export function* tradesFault(transactions: readonly VerifiedTransaction[]): Pieces<BlockFault | null> {
+  for (let at = 0; at < transactions.length; ) {
+    yield;
+    const first = transactions[at];
+    const info = first?.transaction.druidInfo ?? null;
+    if (first === undefined || info === null) {
+      at++;
+      continue;
+    }
+    const left = BigInt(transactions.length - at);
+    const count = info.participants > 0n && info.participants <= left ? Number(info.participants) : 0;
+    const members = transactions.slice(at, at + count).map(({ transaction }) => transaction);
+    if (count === 0 || members.some(({ druidInfo }) => druidInfo?.druid !== info.druid)) {
+      return blockFault('trade', `the DRUID set of transaction ${first.hash} is not whole`);
+    }
+    const unfair = druidSetFault(info.druid, members);
+    if (unfair !== null) return blockFault('trade', `the DRUID set of transaction ${first.hash}: ${unfair.message}`);
+    at += count;
+  }
+  return null;
+}
+
+/** The transactions of block 0 have the names and contents of the genesis file. */
+export function genesisFault({ block, transactions }: FullBlock, { genesis }: ChainRules): BlockFault | null {
+  const expected = [...genesis.transactions];
+  const isListed = expected.length === block.transactions.length;
+  if (!isListed || expected.some(([name], i) => block.transactions[i] !== name)) {
+    return blockFault('genesis', 'block 0 does not list the transactions of the genesis file');
+  }
+  for (const [i, [name, transaction]] of expected.entries()) {
+    const brought = transactions[i];
+    if (brought === undefined) return blockFault('genesis', `genesis transaction ${name} is missing`);
+    if (!equalBytes(encodeTransaction(brought), encodeTransaction(transaction))) {
+      return blockFault('genesis', `genesis transaction ${name} is not the one of the genesis file`);
+    }
+  }
+  return null;
+}
+
+/** Raw units issued up to this block and with it, if it meets the rules. */
+export function issuedAfter(full: FullBlock, tip: ChainTip, { genesis }: ChainRules): bigint {
+  const before = issuedBefore(full, tip);
+  const due = tip.next === 0 ? [] : issuanceTransactions(genesis, full.block.header.bNum);
+  return before + blockReward(before, eraAt(genesis.eras, tip.next)) + issuedBy(due);
+}
+
+/** The coinbase pays exactly the reward, and nothing is issued but what the genesis file provides. */
+export function supplyFault(full: FullBlock, tip: ChainTip, rules: ChainRules): BlockFault | null {
+  const era = eraAt(rules.genesis.eras, tip.next);
+  const wrong = coinbaseFault(full.miningTransaction, BigInt(tip.next), blockReward(issuedBefore(full, tip), era), era);
+  if (wrong !== null) return blockFault('mining-transaction', wrong.message);
+  const unfounded = tip.next === 0 ? null : issuancesFault(full, rules);
+  if (unfounded !== null) return unfounded;
+  const isTooMuch = issuedAfter(full, tip, rules) > U64_MAX;
+  return isTooMuch ? blockFault('issuance', 'more is issued than amounts can hold') : null;
+}
+
+/** The issuances that fall due at this block, and no others, end the list. */
+function issuancesFault({ block, transactions }: FullBlock, { genesis }: ChainRules): BlockFault | null {
+  const due = issuanceTransactions(genesis, block.header.bNum);
+  const ordinary = transactions.length - due.length;
+  const last = block.transactions.slice(Math.max(ordinary, 0));
+  if (ordinary < 0 || due.some((tx, i) => transactionHash(tx) !== last[i])) {
+    return blockFault('issuance', `the block does not end in the ${due.length} issuances that fall due`);
+  }
+  const stranger = transactions.slice(0, ordinary).findIndex(isCoinbase);
+  if (stranger < 0) return null;
+  const name = block.transactions[stranger];
+  return blockFault('issuance', `transaction ${name} issues tokens that the genesis file does not provide`);
+}
+
+function issuedBefore({ transactions }: FullBlock, tip: ChainTip): bigint {
+  return tip.next === 0 ? issuedBy(transactions) : tip.issued;
+}
+
+function issuedBy(transactions: readonly Transaction[]): bigint {
+  let issued = 0n;
+  for (const { outputs } of transactions) {
+    for (const { value } of outputs) if (value.kind === 'token') issued += value.amount;
+  }
+  return issued;
 }

@@ -1,16 +1,13 @@
-/**
- * The addresses of the outputs, and for each address the list of its outputs, the latest first. Address and list are in the words of the
- * outputs themselves; an index by the address finds the first output of a list. What does not fit 8 words is kept as text.
- */
+/** The list of outputs of each address, latest first, in the words of the outputs; long addresses are texts. */
 
 import { mix, mixText } from '../../lib/set-digest.js';
-import { hexOf, readHexWords } from './hex-words.js';
 import type { KeyedHash } from './keyed-hash.js';
 import {
   ADDRESS,
   ADDRESS_KIND,
   ADDRESS_WORDS,
   GROUP,
+  hexOf,
   KIND_HEX32,
   KIND_HEX64,
   KIND_ODD,
@@ -18,6 +15,7 @@ import {
   KINDS,
   NEXT,
   PREVIOUS,
+  readHexWords,
   SLOT_MASK,
 } from './output-words.js';
 import { SlotIndex } from './slot-index.js';

@@ -1,7 +1,6 @@
 /**
- * HalfSipHash-1-3 over 32-bit words: the hash of the table's indexes. Whoever pays chooses the text of the address, and with
- * enough work the hash of the transaction, so an unkeyed or merely salted hash lets a stranger put thousands of keys into
- * one run of the index. Under a key that nobody knows, such texts cannot be found for this one.
+ * HalfSipHash-1-3 over 32-bit words, for the indexes. Strangers choose addresses and, with work, hashes; without a key
+ * they could put thousands of them into one run of the index.
  */
 
 /** Bytes of a key. */

@@ -1,14 +1,24 @@
-/**
- * Outputs of one address, copied out of the table at one moment. They are decoded one by one as somebody iterates over
- * them, in the order of their outpoints, so that a long list can be answered in slices while the table goes on changing.
- */
+/** Outputs of one address, copied at one moment and decoded one by one, so that a long list can be answered in slices. */
 
 import { withFixedHash } from '../../chain/assets.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
 import { compareUtf8 } from '../../lib/bytes.js';
-import { hexOf } from './hex-words.js';
-import type { Holding, Holdings } from './holdings.js';
-import { AMOUNT_HIGH, AMOUNT_LOW, HASH_WORDS, N } from './output-words.js';
+import { AMOUNT_HIGH, AMOUNT_LOW, HASH_WORDS, hexOf, N } from './output-words.js';
+
+/** An unspent output as balances show it: a null genesis hash is already the creating transaction's hash (decision V6). */
+export interface Holding {
+  readonly outPoint: OutPoint;
+  readonly value: Asset;
+  readonly locktime: bigint;
+}
+
+/** The unspent outputs of an address at one moment, by hash and index. Each is decoded when the iteration comes to it. */
+export interface Holdings extends Iterable<Holding> {
+  readonly count: number;
+  readonly tokens: bigint;
+  /** Genesis hash → amount. */
+  readonly items: ReadonlyMap<string, bigint>;
+}
 
 /** Data of an item besides its amount. */
 export interface ItemRest {

@@ -15,10 +15,7 @@ const SPLIT_PLACES = 1 << 12;
 /** Bits of a hash that may choose the bucket; the others are needed for its places. */
 const MAX_DEPTH = 19;
 
-/**
- * An entry is a slot number below 2^27 with 5 bits of its hash above it, its tag: an entry of another hash is passed without
- * a look at its record, which in a large table is the costly part. A bucket with a larger slot number has no tags.
- */
+/** An entry is a slot number below 2^27 with 5 bits of its hash as a tag, which spares looks at other records. */
 const TAGGED_SLOT = 0x07ff_ffff;
 /** Moves the bits 12 to 16 of a hash there, which choose neither bucket nor place in a table of up to 100 million entries. */
 const TAG_SHIFT = 15;
@@ -94,10 +91,7 @@ export class SlotIndex {
     this.#size++;
   }
 
-  /**
-   * Fetches the place of each hash, for many at a time, and leaves what stands there in `entries`. Without a branch that depends on what
-   * is read, the processor waits for many places at once: in a large index this and then `find` take a fraction of `find` alone.
-   */
+  /** Fetches the place of many hashes at once into `entries`, without branches: the processor waits for all of them together. */
   approach(hashes: Int32Array, count: number, entries: Uint32Array): void {
     for (let k = 0; k < count; k++) {
       const hash = hashes[k] as number;

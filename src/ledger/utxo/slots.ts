@@ -1,12 +1,6 @@
-/**
- * The memory under the table of unspent outputs: fixed-size records in typed arrays, and values that only a few of them have.
- * Nothing here knows what a record means. `slot-index.ts` finds a slot by its key.
- */
+/** The memory under the table of unspent outputs: fixed-size records in typed arrays, and values that few of them have. */
 
-/**
- * Slots of one chunk: a good megabyte, of which the system gives each page when it is first written. A chunk is found faster among
- * few.
- */
+/** Slots of one chunk: a good megabyte. A chunk is found faster among few. */
 const CHUNK_BITS = 14;
 const CHUNK_SIZE = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_SIZE - 1;

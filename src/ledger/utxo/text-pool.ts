@@ -1,7 +1,4 @@
-/**
- * Texts that outputs refer to by number: each is kept once, with the number of its uses, and a number is used again when its
- * text is gone. Strangers choose the texts and how many there are, so they are found by an index under the table's key.
- */
+/** Texts that outputs refer to by number, each kept once and counted; found by an index under the table's key. */
 
 import type { KeyedHash } from './keyed-hash.js';
 import { SlotIndex } from './slot-index.js';

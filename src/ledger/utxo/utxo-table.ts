@@ -13,7 +13,6 @@ import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { mix, mixText, type SetDigest, SetSum } from '../../lib/set-digest.js';
 import { AddressLists } from './address-lists.js';
-import { hexOf, readHexWords } from './hex-words.js';
 import { HASH_KEY_BYTES, KeyedHash } from './keyed-hash.js';
 import {
   ADDRESS_KIND,
@@ -25,6 +24,7 @@ import {
   HASH,
   HASH_KIND,
   HASH_WORDS,
+  hexOf,
   ITEM_FLAG,
   KINDS,
   LARGE_LOCKTIME,
@@ -34,6 +34,7 @@ import {
   ODD_HASH,
   OUT_WORDS,
   ROW_WORDS,
+  readHexWords,
 } from './output-words.js';
 import { type ItemRest, OutputsCopy } from './outputs-copy.js';
 import { SlotIndex } from './slot-index.js';
@@ -109,10 +110,7 @@ export class UtxoTable {
     return this.#outIndex.find(this.#hashKeyHash(), this.#sameOut);
   }
 
-  /**
-   * Fetches what `find` and `output` of these outputs will read, for many at a time: for whoever goes through a list of them next. It has no
-   * other effect.
-   */
+  /** Fetches what `find` and `output` of these outputs will read, for many at a time. No other effect. */
   approach(outPoints: readonly OutPoint[]): void {
     // The processor finds one alone as fast without this.
     if (outPoints.length < 2) return;
@@ -216,10 +214,7 @@ export class UtxoTable {
     c[at] = claimed ? (c[at] as number) | CLAIMED_FLAG : (c[at] as number) & ~CLAIMED_FLAG;
   }
 
-  /**
-   * Slots of the outputs that pay an address, the latest first; those that came before the output `after`, where it is
-   * given. Throws `invalid_request` when that is not an unspent output of the address.
-   */
+  /** Slots of the outputs that pay an address, latest first, or those before `after`. Throws `invalid_request`. */
   *slotsOf(address: string, after?: OutPoint): Generator<number> {
     let slot = after === undefined ? this.#addresses.first(address) : this.#nextOf(address, after);
     while (slot !== 0) {
@@ -239,10 +234,7 @@ export class UtxoTable {
     return this.#addresses.next(slot);
   }
 
-  /**
-   * A copy of the outputs that pay an address, which costs a fraction of reading them and stays as it is while the table
-   * changes. Takes at most `limit` of them; `isWhole` says whether that was all.
-   */
+  /** A copy of at most `limit` outputs that pay an address, a fraction of the cost of reading them. `isWhole`: those are all. */
   copyOf(address: string, limit: number): OutputsCopy {
     const slots: number[] = [];
     let isWhole = true;

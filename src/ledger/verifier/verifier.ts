@@ -1,10 +1,7 @@
 /**
- * Verifies signatures and runs scripts beside the event loop. Checks that arrive in one turn of the loop travel together: a
- * worker fed with batches is four times as fast as one fed one by one. The main thread takes its share of the signatures, a
- * few in each turn, so that a machine with few cores is used in full; scripts, which can cost many signatures each, and
- * signatures under unusual keys are left to the workers. The outcome of a check depends on nothing but the check, so it runs once: what was refused cannot be made
- * to run again in another transaction, and one signature that many transactions carry (it covers neither version, fees nor
- * trade) is verified for all of them.
+ * Verifies signatures and runs scripts beside the event loop. Checks of one turn of the loop travel together: batches
+ * are four times as fast. The main thread takes its share of the signatures; scripts and unusual keys are left to the
+ * workers. The outcome depends on the check alone, so each runs once, also where many transactions carry it.
  */
 
 import { p2shAddress } from '../../chain/address.js';
@@ -102,10 +99,7 @@ export class Verifier {
     return this.#ran;
   }
 
-  /**
-   * True when every check of the list holds; an empty list holds. After one fails, the others are no longer run. Checks of
-   * different senders take turns. Throws `shutting_down` once closed.
-   */
+  /** True when every check holds; after one fails, the rest is not run. Senders take turns. Throws `shutting_down` once closed. */
   verify(checks: readonly ScriptCheck[], sender = ''): Promise<boolean> {
     if (this.#closed) return Promise.reject(closedError());
     if (checks.length === 0) return Promise.resolve(true);
@@ -224,10 +218,7 @@ export class Verifier {
   }
 }
 
-/**
- * A script by its address, the hash of all of it; a signature by its bytes, those of its key, and its text. In one string: V8 would
- * keep one that is put together from three as five objects, with half as much memory again for tens of thousands of them.
- */
+/** A script by its address; a signature by its bytes, key and text, in one string, which takes half the memory of three. */
 function nameOf(check: ScriptCheck): string {
   if (check.kind === 'script') return p2shAddress(check.script);
   return toLatin1(concatBytes(check.signature, check.publicKey, utf8(check.message)));

@@ -1,7 +1,4 @@
-/**
- * The worker threads of the verifier. One that ends is replaced, and one that cannot be started is tried again, at growing
- * intervals: a system that is out of files or memory is not asked for more and more of them.
- */
+/** The worker threads of the verifier. One that ends is replaced; failed starts are repeated at growing intervals. */
 
 import { Worker } from 'node:worker_threads';
 import { fileError } from '../../db/database-error.js';

@@ -1,8 +1,7 @@
 /**
- * Admission of a transaction into the pool, read from top to bottom: `#admit` names each check of a list in its order, `#verdict` those
- * of one transaction by the state, and `JournalQueue.append` is the last. What can be checked before the journal is checked here;
- * conflicts are decided when the command is applied, and the client gets that verdict. A list is admitted as a whole or not at
- * all (decision V3). What a check costs is counted before it is spent, and what waits to be checked is bounded.
+ * Admission of a transaction into the pool: `#admit` names each check of a list in its order, `#verdict` those of one
+ * transaction by the state, and `JournalQueue.append` is the last. Conflicts are decided when the command is applied. A
+ * list is admitted as a whole or not at all (decision V3). What a check costs is counted before it is spent.
  */
 
 import { encodeTransaction } from '../../chain/codec.js';
@@ -19,7 +18,7 @@ import { RecentMap } from '../../lib/recent-map.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { CounterHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
-import type { CatchUp } from '../replicas/catch-up.js';
+import type { CatchUp } from '../replicas/shared-journal.js';
 import type { SubmittedTransaction } from '../service.js';
 import type { CandidateTx, Refusal } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
@@ -30,12 +29,13 @@ import {
   AncestorLimits,
   type AncestorLimitsOptions,
   candidateFault,
+  SubmissionsUnderWay,
   type SubmittedList,
   VerificationBounds,
+  waitingPlaces,
 } from './checks.js';
 import { JournalQueue, OpenTrades } from './journal-queue.js';
 import { DRUID_SHARE, PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
-import { SubmissionsUnderWay, waitingPlaces } from './under-way.js';
 
 /** Inputs and transactions that are examined together. */
 const CHUNK_WEIGHT = 128;

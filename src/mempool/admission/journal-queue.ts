@@ -1,8 +1,7 @@
 /**
- * The last step into the journal: groups that arrive in one turn of the event loop share a command. What can be decided
- * before the journal is decided here, because a sender pays nothing for commands that come to nothing: a group is judged
- * by the state as it is, and waits while another one with the same transaction, DRUID or spent output is on its way. What
- * still comes to nothing is counted (`OpenTrades`).
+ * The last step into the journal: groups that arrive in one turn of the event loop share a command. Commands that come
+ * to nothing cost their sender nothing, so a group is judged by the state here, and waits while another with the same
+ * transaction, DRUID or spent output is on its way. `OpenTrades` counts what still comes to nothing.
  */
 
 import { decodeTransaction } from '../../chain/codec.js';
@@ -12,7 +11,7 @@ import { Budget, sum } from '../../lib/budget.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
-import type { CatchUp } from '../replicas/catch-up.js';
+import type { CatchUp } from '../replicas/shared-journal.js';
 import type { CandidateTx, GroupOutcome, Refusal } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
 import type { DruidSet } from '../state/pool.js';
@@ -113,10 +112,7 @@ export class JournalQueue {
     return outcome.promise;
   }
 
-  /**
-   * Schedules a command for all that arrives in one turn. In a journal of this node alone, so does what arrives while one is
-   * on its way: it would wait for the disk anyway, and a write costs the same for one transaction as for many.
-   */
+  /** Schedules a command for all that arrives in one turn or, in a journal of this node alone, while one is on its way. */
   #schedule(): void {
     const isBusy = this.#sent > 0 && this.#modules.catchUp === undefined;
     if (this.#isScheduled || isBusy || this.#queue.length === 0) return;
@@ -157,9 +153,8 @@ export class JournalQueue {
 }
 
 /**
- * Names that a group may have in common with another: hashes, outputs as `outPointKey` names them, and `d` with a DRUID, so
- * that no name is of two kinds. What waits for others of its DRUID claims no outputs, so that any number of them may stand
- * for one. What makes a set whole claims those of the members that waited as well.
+ * Names that a group may have in common with another: hashes, outputs (`outPointKey`), and `d` with a DRUID. Halves of
+ * a trade claim no outputs while they wait; what completes the set claims those of all its members.
  */
 function namesOf(candidates: readonly CandidateTx[], state: Pick<MempoolState, 'druidSet'>): readonly string[] {
   const names = candidates.map(({ hash }) => hash);
@@ -202,10 +197,7 @@ interface Period {
 
 type GiveBack = () => void;
 
-/**
- * Fate of a group on its way into the journal. What is not written costs nobody anything; what may be in a journal that does
- * not answer counts like halves that wait.
- */
+/** Fate of a group on its way into the journal. `unknown`: it may be in a journal that does not answer. */
 type Fate = 'admitted' | 'refused' | 'not written' | 'unknown';
 
 export interface OpenTradesOptions {
@@ -219,10 +211,9 @@ export interface OpenTradesModules {
 }
 
 /**
- * Bounds on what trades may put into the journal before anybody knows their result. Members of a DRUID set that do not come
- * together are judged when the last one is applied, and all of them may come to nothing, at no cost to who sent them. So
- * their bytes count from the moment they go into the journal: until their set is in the pool, or for half an hour to an hour.
- * Together they have what halves have of the pool, and who sends them leaves as much to others as it takes.
+ * Bounds on what trades may put into the journal before their result is known: all members of a set may come to
+ * nothing, at no cost to the sender. Their bytes count until the set is in the pool, or for half an hour to an hour.
+ * Together they have what halves have of the pool, and a sender leaves as much to others as it takes.
  */
 export class OpenTrades {
   readonly #maxBytes: number;
@@ -242,9 +233,8 @@ export class OpenTrades {
   }
 
   /**
-   * Counts a group that goes into the journal; `druids` are those of its sets that it does not bring whole. The result must be
-   * called with what became of the group. Throws `overloaded`, for groups with such sets only: whatever else was refused in the
-   * journal counts for its sender, and takes nothing from others.
+   * Counts a group that goes into the journal; `druids` are those of its sets that it does not bring whole. The result
+   * must be called with the fate of the group. Throws `overloaded`, for groups with such sets only.
    */
   take(group: readonly CandidateTx[], druids: ReadonlySet<string>, sender: string): (fate: Fate) => void {
     this.#turnOver();

@@ -169,10 +169,7 @@ export interface SentTransactionsModules {
 /** Number of those waiting for the others of their DRUID that are passed over at once. */
 const MAX_PASSED_OVER = 1_024;
 
-/**
- * Transactions of each sender in the pool or on their way there, since this node started: a budget that is given back when
- * the transactions leave the pool. The first to come are the first to go, so that only these are looked at.
- */
+/** Transactions of each sender in the pool or on their way there, oldest first; given back when they leave the pool. */
 export class SentTransactions {
   readonly #budget: Budget;
   readonly #state: SentTransactionsModules['state'];

@@ -1,7 +1,4 @@
-/**
- * Checks whether a block of storage may be adopted: the rules that storage goes by, against the outputs after the last stored
- * block. Storage belongs to the same operator, but may still be damaged or on another chain.
- */
+/** Checks a block of storage against the outputs after the last stored block: storage may be damaged, or on another chain. */
 
 import type { TxOut } from '../../chain/types.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
@@ -11,7 +8,7 @@ import { GROUP } from '../../ledger/utxo/output-words.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { equalBytes } from '../../lib/bytes.js';
 import type { Clock } from '../../lib/clock.js';
-import type { AdoptedBlock } from '../state/adopted-block.js';
+import type { AdoptedBlock } from '../state/adoption.js';
 import { keys } from '../state/layout.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
@@ -48,10 +45,7 @@ export class AdoptionCheck {
   }
 }
 
-/**
- * A transaction that spends can be in the chain only once, because its inputs can be spent only once; so only the hashes of
- * creations must be remembered.
- */
+/** What spends can be in the chain only once anyway, so only the hashes of creations are looked up. */
 function viewOf(state: MempoolState, store: StateStore): LedgerView {
   return {
     async knownHashes(hashes) {

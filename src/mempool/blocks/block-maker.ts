@@ -7,7 +7,7 @@
 import { encodeHeader } from '../../chain/codec.js';
 import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';
 import type { Room } from '../../db/disk-room.js';
-import type { Leadership } from '../../journal/leadership.js';
+import type { Leadership } from '../../journal/journal.js';
 import { fromHex } from '../../lib/bytes.js';
 import { type Clock, type Timer, unixSeconds } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
@@ -55,10 +55,7 @@ export interface BlockMakerModules {
 const MS_PER_SECOND = 1_000;
 /** Milliseconds before a failure is retried: of a command, or of a template that a full send queue did not take. */
 const RETRY_MS = 2_000;
-/**
- * Milliseconds the drawn miners have for a first proof; after that, and again after each such time, everybody gets the
- * template.
- */
+/** Milliseconds the drawn miners have for a first proof; after each such time everybody gets the template. */
 const PATIENCE_MS = 60_000;
 
 /** Facts about the current round that the maker has besides the state. */

@@ -1,11 +1,10 @@
 /**
- * Hands closed blocks to storage until one storage node has confirmed them, and only then lets the chain continue. The block
- * is part of the state, so delivery resumes by itself after a restart. Every linked storage node gets the block; the first
- * to have it on disk counts, since the others may be catching up. A node that lacks some of the latest blocks gets those
- * first. Of several nodes at one journal the leader does that; the others ask storage how far it is, with each block.
+ * Hands closed blocks to every linked storage node until one has confirmed them, also after a restart. A node that
+ * lacks some of the latest blocks gets those first. Of several nodes at one journal the leader does that; the others
+ * ask storage how far it is, with each block.
  */
 
-import type { Leadership } from '../../journal/leadership.js';
+import type { Leadership } from '../../journal/journal.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
@@ -15,10 +14,10 @@ import { type Metrics, startTimer } from '../../observability/metrics.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import type { Link, Message } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
+import type { RoundFacts } from '../state/commands.js';
 import { keys } from '../state/layout.js';
 import { decodeKept, type KeptRecord } from '../state/records.js';
 import { closedBlockPieces, closedHash } from '../state/round.js';
-import type { RoundFacts } from '../state/round-facts.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 import type { Signer } from './signer.js';
@@ -111,10 +110,7 @@ export class BlockSender {
     void this.#noteHead();
   }
 
-  /**
-   * The journal says nothing of a block that this node took from storage, where its last leader ended before it noted that: a node
-   * that has the block closed would wait for it for ever. Where it is known, the command does nothing.
-   */
+  /** Tells the journal of the last stored block: its last leader may have ended before, and another node would wait. */
   async #noteHead(): Promise<void> {
     const { height, hash } = this.#modules.state.head;
     if (hash === null) return;

@@ -1,11 +1,10 @@
 /**
- * Keeps the mempool at the block that storage is at (docs/adr/0011-two-ages-converge.md): says whether the next block may be
- * cut, fetches and adopts the blocks that storage has and this node lacks, and ends the node when storage is on another
- * chain. What storage lacks is delivered by `block-sender.ts`. Of several nodes at one journal only the leader adopts: the
- * others get all blocks from the journal, and storage is ahead of one that has not read them yet.
+ * Keeps the mempool at the block that storage is at (docs/adr/0011-two-ages-converge.md): says whether the next block
+ * may be cut, adopts blocks that storage has and this node lacks, and ends the node when storage is on another chain.
+ * Of several nodes at one journal only the leader adopts: the others get all blocks from the journal.
  */
 
-import type { Leadership } from '../../journal/leadership.js';
+import type { Leadership } from '../../journal/journal.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
 import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -15,9 +14,8 @@ import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Link, PeerNetwork } from '../../peers/network.js';
-import type { MempoolProgress } from '../progress.js';
-import type { AdoptedBlock } from '../state/adopted-block.js';
-import type { Applier } from '../state/applier.js';
+import type { AdoptedBlock } from '../state/adoption.js';
+import type { Applier, MempoolProgress } from '../state/applier.js';
 import { closedHash } from '../state/round.js';
 import { AdoptionCheck, type AdoptionCheckModules } from './adoption-check.js';
 import { FetchedBlocks } from './fetched-blocks.js';
@@ -28,10 +26,7 @@ import { type Relation, relationOf, type StorageTips } from './storage-tips.js';
 const REST_MS = 2_000;
 /** Milliseconds after the start for which storage nodes that are configured but not yet linked are waited for. */
 const GATHER_MS = 5_000;
-/**
- * Blocks by which storage may be ahead of those that are closed at a node which does not lead: they are on their way through the
- * journal.
- */
+/** Blocks by which storage may be ahead of a node that does not lead: they are on their way through the journal. */
 const MAX_LAG_BLOCKS = 1;
 /** Milliseconds to wait for a storage node on this chain before one on another chain ends the node. */
 const OTHER_CHAIN_MS = 10_000;
@@ -119,10 +114,7 @@ export class ChainSync {
     await this.#running;
   }
 
-  /**
-   * True when a block that is cut now follows the last one that storage has, or the closed one that storage is to get, and may have the
-   * time of this node.
-   */
+  /** True when a block that is cut now follows what storage has or gets, and may have the time of this node. */
   get mayCut(): boolean {
     const { tips } = this.#modules;
     const isGathering = this.#gathering !== undefined && tips.all.size < this.#options.storageNodes;
@@ -173,10 +165,7 @@ export class ChainSync {
     return source === undefined ? 0 : Math.max(0, (tips.all.get(source)?.next ?? 0) - 1 - state.head.height);
   }
 
-  /**
-   * True if this node is behind storage by more than what is in the journal and the block that is closed here. While one
-   * storage node is where this node is, the claim of another one stops nobody: all would refuse everything for its word.
-   */
+  /** True if this node is behind storage by more than the journal explains, and no storage node is where this node is. */
   get #isLagging(): boolean {
     const { state } = this.#modules;
     const closed = state.closedHeight - state.head.height;

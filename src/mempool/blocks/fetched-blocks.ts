@@ -3,12 +3,11 @@
 import type { Producers } from '../../chain/certificate.js';
 import type { Turn } from '../../chain/decode-in-pieces.js';
 import { TesseraError } from '../../lib/errors.js';
-import { splitBlocks } from '../../peers/block-list.js';
-import { MAX_BLOCKS_PER_ANSWER, type RoundFactsBody } from '../../peers/messages.js';
+import { MAX_BLOCKS_PER_ANSWER, type RoundFactsBody, splitBlocks } from '../../peers/messages.js';
 import type { Link, Message } from '../../peers/network.js';
 import { type HeaderQuestion, type ProofRange, ProvenHashes } from '../../peers/proven-hashes.js';
-import { type AdoptedBlock, readAdoptedBlock } from '../state/adopted-block.js';
-import type { RoundFacts } from '../state/round-facts.js';
+import { type AdoptedBlock, readAdoptedBlock } from '../state/adoption.js';
+import type { RoundFacts } from '../state/commands.js';
 
 /** Milliseconds a storage node has to send blocks. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -27,10 +26,7 @@ export class FetchedBlocks {
     this.#turn = turn;
   }
 
-  /**
-   * Blocks of one answer; none when the storage node does not have them after all. Throws `block_refused`, and what the link
-   * throws.
-   */
+  /** Blocks of one answer; none when the storage node does not have them. Throws `block_refused`, and what the link throws. */
   async *from(link: Link, range: ProofRange): AsyncGenerator<AdoptedBlock> {
     const { from } = range;
     const options = { timeoutMs: REQUEST_TIMEOUT_MS, signal: this.#signal };
@@ -51,10 +47,7 @@ export class FetchedBlocks {
     }
   }
 
-  /**
-   * Proof of the next blocks; undefined in a network without producers. The secret alone does not make a chain: somebody who
-   * knows it but has no producer key cannot get a block adopted.
-   */
+  /** Proof of the next blocks; undefined in a network without producers. The secret alone does not make a chain. */
   async #prove(link: Link, range: ProofRange, question: HeaderQuestion): Promise<ProvenHashes | undefined> {
     if (this.#producers === undefined) return undefined;
     const { from } = range;

@@ -1,7 +1,4 @@
-/**
- * How far the clock of this node is from those of the operator's other nodes, which say their time when they are asked how far they
- * are. A node that is off makes no block: a time that is in one block is in all after it until it has come (decision B19).
- */
+/** How far this node's clock is from the operator's other nodes. One that is off makes no block (decision B19). */
 
 import { MAX_BLOCK_AHEAD_SECONDS } from '../../chain/constants.js';
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -86,10 +83,7 @@ export class PeerClocks {
     return this.#mayCut;
   }
 
-  /**
-   * Milliseconds that this node is ahead of most others for certain; negative when it is behind. Ahead of all storage nodes by more than
-   * they take, however many others are with it, counts too: what is closed then could be stored by nobody.
-   */
+  /** Milliseconds that this node is certainly ahead of most others, or of all storage nodes; negative when it is behind. */
   get #skew(): number {
     const own = this.#modules.clock.now() - this.#modules.clock.monotonic();
     const gaps: number[] = [];

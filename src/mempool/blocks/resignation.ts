@@ -1,10 +1,7 @@
-/**
- * A leader that cannot make blocks, because no miner or no storage node is linked to it, its disk is full, its clock is off, or storage
- * does not take its blocks or does not answer, makes room for a node that can. When none can, each has its turn, and it is as if nobody had resigned.
- */
+/** Makes a leader that cannot make blocks give up the lead to a node that can. When none can, they take turns. */
 
 import type { Room } from '../../db/disk-room.js';
-import type { Leadership } from '../../journal/leadership.js';
+import type { Leadership } from '../../journal/journal.js';
 import type { Clock, Timer } from '../../lib/clock.js';
 import type { Logger } from '../../lib/logger.js';
 import type { Applier } from '../state/applier.js';
@@ -18,10 +15,7 @@ import type { StorageTips } from './storage-tips.js';
 const LOOK_MS = 1_000;
 /** Milliseconds for which a leader may be unable: links come up after the start. */
 const UNABLE_MS = 10_000;
-/**
- * Milliseconds for which storage may answer nothing while it has a block to keep: the lease of a leader. A link that is cut off ends
- * only after some heartbeats.
- */
+/** Milliseconds for which storage may answer nothing while it has a block to keep: the lease of a leader. */
 const SILENT_MS = 5_000;
 
 export interface ResignationModules {

@@ -1,7 +1,4 @@
-/**
- * Tips of the trusted storage nodes. Each is asked when its link comes up, reports when it has caught up, and shows its tip
- * in its answer to a delivery.
- */
+/** Tips of the trusted storage nodes: asked on link up, reported after catching up, and shown in answers to deliveries. */
 
 import { setMaxListeners } from 'node:events';
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -26,9 +23,8 @@ export interface StorageTip {
 }
 
 /**
- * Relation of a storage node to this mempool. `even`: at the last stored block. `confirming`: it has the closed block, or the
- * one after it, and this node has not noted that yet. `ahead`, `behind`: by some blocks. `other-chain`: it has another block
- * at a height that this node knows.
+ * Relation of a storage node to this mempool. `even`: at the last stored block. `confirming`: it has a closed block
+ * that this node has not noted as stored. `other-chain`: it has another block at a height that this node knows.
  */
 export type Relation = 'even' | 'confirming' | 'ahead' | 'behind' | 'other-chain';
 

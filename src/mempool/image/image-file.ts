@@ -12,12 +12,14 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import type { Utxo } from '../../chain/types.js';
+import { decodeRecord } from '../../db/record.js';
 import { ROW_WORDS } from '../../ledger/utxo/output-words.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
-import { asBuffer, fromHex } from '../../lib/bytes.js';
+import { asBuffer, fromHex, fromUtf8, utf8 } from '../../lib/bytes.js';
 import { decodeCoins, encodeCoins } from '../state/records.js';
-import type { ImageName } from './image-name.js';
 
 const MAGIC = Buffer.from('TUTXO\0\0\x01', 'latin1');
 const ID_BYTES = 16;
@@ -106,10 +108,7 @@ export class ImageWriter {
   }
 }
 
-/**
- * Adds all outputs of the image to an empty table; `onPiece` is told how many there are so far. A `RangeError` says that the file is not
- * the image of that name, whole and as it was written.
- */
+/** Adds all outputs of the image to an empty table. A `RangeError` says that the file is not that image, whole. */
 export async function readImage(
   path: string,
   name: ImageName,
@@ -225,4 +224,43 @@ function toLittleEndian(words: Uint32Array, rows: number): Uint8Array {
 function fromLittleEndian(bytes: Buffer, words: number): Uint32Array {
   const own = isLittleEndian ? bytes : Buffer.from(bytes.subarray(0, words * 4)).swap32();
   return new Uint32Array(own.buffer, own.byteOffset, words);
+}
+
+/** Format of the image and of the records `U`: an image of another format is ignored. */
+const FORMAT = 2;
+
+const ImageJson = Type.Object({
+  format: Type.Literal(FORMAT),
+  id: Type.String({ pattern: '^[0-9a-f]{32}$' }),
+  seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  outputs: Type.Integer({ minimum: 0 }),
+  checksum: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+});
+
+/** The first format had no number. */
+const OtherFormat = Type.Object({ format: Type.Optional(Type.Integer()) });
+
+export interface ImageName {
+  /** 16 random bytes in hex: of the file, and in it. */
+  readonly id: string;
+  /** The command after which it was begun: what changed since then is in the records `U`. */
+  readonly seq: number;
+  readonly outputs: number;
+  /** Checksum of all its bytes. */
+  readonly checksum: number;
+}
+
+export function encodeImageName(name: ImageName): Uint8Array {
+  return utf8(JSON.stringify({ format: FORMAT, ...name }));
+}
+
+/** Undefined for an image of another format. */
+export function decodeImageName(bytes: Uint8Array): ImageName | undefined {
+  return decodeRecord('name of an image', bytes, (reader) => {
+    const name: unknown = JSON.parse(fromUtf8(reader.rest()));
+    if (Value.Check(OtherFormat, name) && name.format !== FORMAT) return undefined;
+    if (!Value.Check(ImageJson, name)) throw new RangeError('not as the schema asks');
+    const { id, seq, outputs, checksum } = name;
+    return { id, seq, outputs, checksum };
+  });
 }

@@ -24,8 +24,7 @@ import { keys, ranges } from '../state/layout.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 import { ChangedOutputs, noteChanged } from './changed-outputs.js';
-import { ImageWriter, readImage } from './image-file.js';
-import { decodeImageName, encodeImageName, type ImageName } from './image-name.js';
+import { decodeImageName, encodeImageName, type ImageName, ImageWriter, readImage } from './image-file.js';
 import { checkRecords } from './records-check.js';
 
 /** A new image is due when more outputs have changed than this share of all, and than this share of `minOutputs`. */
@@ -263,10 +262,7 @@ export class OutputImage {
     if (bavail * bsize < ROOM * bytes) throw new Error('the disk has too little room for it');
   }
 
-  /**
-   * Writes the name, after all that came before it: an image is never of a later moment than the records. False when the disk
-   * refuses it for now: it comes in its order, and until then the last image is in force.
-   */
+  /** Writes the name after all that came before it. False: the disk refuses it for now, and the last image is in force. */
   #put(store: StateStore, name: ImageName): Promise<boolean> {
     return store.write(store.batch().put(keys.image, encodeImageName(name)), { sync: true });
   }

@@ -1,7 +1,4 @@
-/**
- * Reads the records of the unspent outputs after a start that has not: damage that no checksum shows must be found while there is a way
- * back, and not when the image is gone (rule P3). It runs beside the node, at its leisure.
- */
+/** Reads the records of the outputs after a start from the image: damage must be found while that is there (rule P3). */
 
 import { decodeTxOut } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
@@ -26,10 +23,7 @@ export interface RecordsCheckModules {
   readonly betweenCommands: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/**
- * Throws `data_corrupt` when the records are not those of the state. Ends without a word when the signal says so, or when the disk
- * refuses a write meanwhile: the view of the records is gone then.
- */
+/** Throws `data_corrupt` when the records are not those of the state. Ends early when the disk refuses a write. */
 export async function checkRecords(modules: RecordsCheckModules, signal: AbortSignal): Promise<void> {
   const { kv, store, utxos, logger, betweenCommands } = modules;
   const { refusals } = store;

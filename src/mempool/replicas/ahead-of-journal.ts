@@ -1,8 +1,7 @@
 /**
- * A state that was made from blocks is ahead of the journal that goes on from it (docs/adr/0048-a-state-from-storage.md). Until the
- * journal has come to the last of these blocks, what it brings may be in one of them, or spend what one of them spends: that is left out,
- * and the others of its group are taken, as they were before that block. A state that has applied every command has no such record, and
- * nothing of this.
+ * A state that was made from blocks is ahead of the journal that goes on from it
+ * (docs/adr/0048-a-state-from-storage.md). Until the journal has come to the last of these blocks, what it brings may
+ * be in one of them or spend what they spend: that is left out, and the others of its group are taken.
  */
 
 import { Type } from '@sinclair/typebox';
@@ -10,14 +9,14 @@ import { Value } from '@sinclair/typebox/value';
 import type { Turn } from '../../chain/decode-in-pieces.js';
 import { createdOutput, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, Transaction } from '../../chain/types.js';
-import { decodeRecord } from '../../db/decode-record.js';
 import type { KvBatch } from '../../db/kv.js';
+import { decodeRecord } from '../../db/record.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { inPieces } from '../../lib/pieces.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import { keys } from '../state/layout.js';
-import type { Standing } from '../state/oldest-waiting.js';
 import { decodeStatus } from '../state/records.js';
+import type { Standing } from '../state/retention.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 
@@ -70,10 +69,7 @@ export class AheadOfJournal {
     return this.#place === undefined ? waitingSince : { ...waitingSince, height: undefined };
   }
 
-  /**
-   * The groups without what a block has to which the journal comes later. `isOwn`: they come from this node, which judged them by the state as it
-   * is and answers for each as a whole.
-   */
+  /** The groups without what is in a later block. `isOwn`: they come from this node, which judged each as a whole by this state. */
   async dropIncluded(groups: readonly Group[], { isOwn }: { readonly isOwn: boolean }): Promise<readonly Group[]> {
     if (this.#place === undefined) return groups;
     const { at } = this.#place;
@@ -93,10 +89,7 @@ export class AheadOfJournal {
     });
   }
 
-  /**
-   * A group and, by themselves, those of its members, singly or by their trade, which a block to which the journal comes later has made
-   * impossible: they were taken with the others, and given up at that block. `made`: by the command so far.
-   */
+  /** A group, and apart from it what a later block has made impossible, singly or by trade. `made`: by the command so far. */
   #parts(group: Group, made: ReadonlyMap<string, Transaction>): readonly Group[] {
     const gone = this.#goneOf(group, made);
     const isContrary = ({ tx }: CandidateTx): boolean =>
@@ -134,10 +127,7 @@ export class AheadOfJournal {
     for (const at of spentOutPoints(tx)) if (this.#spent.size < MAX_SPENT) this.#spent.add(outPointKey(at));
   }
 
-  /**
-   * The journal comes to the cut of a block: if that is here already, nothing else is done with the command. One that comes behind that block,
-   * or the cut of a later one, is late.
-   */
+  /** The journal comes to the cut of a block that may be here already. One behind that block, or of a later cut, is late. */
   async reachCut(height = Number.MAX_SAFE_INTEGER, time: number, batch: KvBatch): Promise<void> {
     if (this.#place === undefined || height <= this.#place.at) return;
     if (height < this.#cut || this.#state.rounds.length > 0) return;
@@ -145,10 +135,7 @@ export class AheadOfJournal {
     await this.#passBlock(height, time, batch);
   }
 
-  /**
-   * The same where that block is stored then. With a time it is one that storage had in place of the node's own: what the journal has
-   * cut so far on top of that, the other nodes gave up.
-   */
+  /** The same where that block is stored. `time`: of one in place of the node's own, so what was cut on top was given up. */
   async reachBlock(height: number, time: number | null, batch: KvBatch): Promise<void> {
     // Told once more.
     if (this.#place === undefined || height <= this.#place.at) return;

@@ -1,9 +1,6 @@
-/**
- * Says in a journal that several nodes share what the state is after each block: the leader of the last one, and every node of
- * those in which they differ. A digest that cannot be appended is left out; the next block has another.
- */
+/** Tells the others at a journal the state after each block: the leader does, and every node where they differ. */
 
-import type { Leadership } from '../../journal/leadership.js';
+import type { Leadership } from '../../journal/journal.js';
 import { isTesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import type { Applier } from '../state/applier.js';

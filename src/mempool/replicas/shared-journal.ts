@@ -1,19 +1,18 @@
-/**
- * Seam between the mempool of one node and the other nodes that write to its journal: what the applier does only because of them. A
- * journal that nobody else writes to passes through unchanged.
- */
+/** Seam between one mempool node and the others at its journal. A journal that nobody else writes to passes through unchanged. */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';
 import type { KvBatch } from '../../db/kv.js';
 import type { Journal } from '../../journal/journal.js';
 import type { Clock } from '../../lib/clock.js';
+import { createDeferred } from '../../lib/deferred.js';
+import { TesseraError } from '../../lib/errors.js';
+import type { Signal } from '../../lib/signal.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { Command, DigestCommand } from '../state/commands.js';
-import type { Standing } from '../state/oldest-waiting.js';
+import type { Standing } from '../state/retention.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 import { AheadOfJournal } from './ahead-of-journal.js';
-import { inTime } from './catch-up.js';
 import type { SharedDigests } from './shared-digests.js';
 
 type Groups = readonly (readonly CandidateTx[])[];
@@ -78,4 +77,92 @@ export class SharedJournal {
     const { journal, clock } = this.#modules;
     return inTime(outcome, journal, clock);
   }
+}
+
+/** Milliseconds between two looks at whether the journal can be read while something waits for it. */
+const LOOK_MS = 1_000;
+/** Looks until a node that does not get to the end of the journal says so. */
+const PATIENCE_LOOKS = 10;
+
+export interface CatchUpModules {
+  readonly journal: Pick<Journal, 'sync'>;
+  readonly state: Pick<MempoolState, 'seq'>;
+  /** Signal of `Applier`. */
+  readonly applied: Signal<void>;
+  readonly clock: Clock;
+}
+
+export class CatchUp {
+  readonly #modules: CatchUpModules;
+  /** Question where the journal ends: the one under way, and the next one, which begins when that is answered. */
+  #asking: Promise<number> | undefined;
+  #asksNext: Promise<number> | undefined;
+
+  constructor(modules: CatchUpModules) {
+    this.#modules = modules;
+  }
+
+  /** Resolves when all that is in the journal now is applied: true when more than `seq`. Throws `mempool_unreachable`. */
+  async isNewer(seq = this.#modules.state.seq): Promise<boolean> {
+    const { state } = this.#modules;
+    await this.#reach(await this.#head());
+    return state.seq > seq;
+  }
+
+  /** All that ask while a question is under way share the next one: an answer is of after it was asked. */
+  #head(): Promise<number> {
+    if (this.#asking === undefined) return this.#ask();
+    this.#asksNext ??= this.#asking.catch(() => undefined).then(() => this.#ask());
+    return this.#asksNext;
+  }
+
+  #ask(): Promise<number> {
+    this.#asksNext = undefined;
+    const asking = this.#modules.journal.sync().finally(() => {
+      if (this.#asking === asking) this.#asking = undefined;
+    });
+    this.#asking = asking;
+    return asking;
+  }
+
+  async #reach(seq: number): Promise<void> {
+    const { state, applied, clock } = this.#modules;
+    if (state.seq >= seq) return;
+    const reached = createDeferred<void>();
+    const off = applied.on(() => state.seq >= seq && reached.resolve());
+    const timer = clock.after(PATIENCE_LOOKS * LOOK_MS, () =>
+      reached.reject(new TesseraError('mempool_unreachable', 'this node is behind the journal; try again')),
+    );
+    try {
+      await reached.promise;
+    } finally {
+      off();
+      timer.cancel();
+    }
+  }
+}
+
+/** The outcome of a command in the journal. Throws `mempool_unreachable` when a shared journal cannot be read back. */
+export async function inTime<T>(
+  outcome: Promise<T>,
+  journal: Pick<Journal, 'isShared' | 'problem'>,
+  clock: Clock,
+): Promise<T> {
+  while (journal.isShared) {
+    const later = createDeferred<undefined>();
+    const timer = clock.after(LOOK_MS, () => later.resolve(undefined));
+    try {
+      const found = await Promise.race([outcome.then((value) => ({ value })), later.promise]);
+      if (found !== undefined) return found.value;
+    } finally {
+      timer.cancel();
+    }
+    if (journal.problem === null) continue;
+    throw new TesseraError(
+      'mempool_unreachable',
+      `this is in the journal, and cannot be read from there now (${journal.problem}): it is taken when it can`,
+      { details: { mayBeTaken: true } },
+    );
+  }
+  return outcome;
 }

@@ -1,10 +1,10 @@
-/**
- * The records of a database as one stream of bytes, cut anywhere: for each record the lengths of key and value (u32, big
- * endian), the key, the value.
- */
+/** The records of a database as a stream of bytes: lengths of key and value (u32, big endian), the key, the value. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Kv, KvRange } from '../../db/kv.js';
 import { asBuffer } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
+import { keys } from '../state/layout.js';
 
 const HEAD_BYTES = 8;
 const MAX_KEY_BYTES = 4_096;
@@ -59,4 +59,46 @@ function sizeAt(bytes: Buffer, at: number): number | undefined {
   const [key, value] = [bytes.readUInt32BE(at), bytes.readUInt32BE(at + 4)];
   if (key > 0 && key <= MAX_KEY_BYTES && value <= MAX_VALUE_BYTES) return HEAD_BYTES + key + value;
   throw new TesseraError('protocol_violation', `a record of a snapshot has ${key} bytes of key and ${value} of value`);
+}
+
+/** Records that are deleted in one batch. */
+const DELETED_AT_ONCE = 5_000;
+
+/** All records; what the store keeps for itself is behind them. */
+export const WHOLE: KvRange = { gte: Uint8Array.of(0), lt: Uint8Array.of(0xff) };
+
+/** Transactions of an older folder, and the image of the outputs, are the business of the node that has them. */
+export function isCopied(key: Uint8Array): boolean {
+  return key[0] !== keys.carried(0)[0] && !isOfImage(key) && !isNote(key);
+}
+
+function isOfImage(key: Uint8Array): boolean {
+  return key[0] === keys.image[0] || key[0] === keys.changed(0)[0];
+}
+
+export async function isBeingTaken(kv: Kv): Promise<boolean> {
+  return (await kv.get(keys.taking)) !== undefined;
+}
+
+/** Empties the database for a state that is about to come. */
+export async function beginTaking(kv: Kv): Promise<void> {
+  await kv.write(kv.batch().put(keys.taking, new Uint8Array()), { sync: true });
+  let batch = kv.batch();
+  for await (const [key] of kv.entries(WHOLE)) {
+    if (isCopied(key) || isOfImage(key)) batch.del(Uint8Array.from(key));
+    if (batch.size < DELETED_AT_ONCE) continue;
+    await kv.write(batch, { sync: false });
+    batch = kv.batch();
+    await nextTurn();
+  }
+  await kv.write(batch, { sync: true });
+}
+
+/** The state is whole. */
+export function endTaking(kv: Kv): Promise<void> {
+  return kv.write(kv.batch().del(keys.taking), { sync: true });
+}
+
+function isNote(key: Uint8Array): boolean {
+  return asBuffer(key).equals(keys.taking);
 }

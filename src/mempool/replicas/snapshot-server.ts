@@ -1,7 +1,6 @@
 /**
- * Gives the state to another mempool node of the same operator, part by part as it asks for them. What is given is the database
- * as it was when the first part was asked for: LevelDB keeps that view for an iterator, while the state goes on. One node is
- * served at a time, and little more than one part is in memory.
+ * Gives the state to another mempool node of the operator, part by part, as it was when the first part was asked for:
+ * LevelDB keeps that view for an iterator. One node is served at a time, and little more than a part is in memory.
  */
 
 import { createHash, type Hash } from 'node:crypto';
@@ -15,8 +14,7 @@ import type { Random } from '../../lib/random.js';
 import { type MessageBody, SNAPSHOT_PART_BYTES } from '../../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../../peers/network.js';
 import type { StateStore } from '../state/state-store.js';
-import { isCopied, WHOLE } from './copied-records.js';
-import { writeRecord } from './snapshot-records.js';
+import { isCopied, WHOLE, writeRecord } from './snapshot-records.js';
 
 /** Milliseconds without a question after which the view is given up: while it is there, LevelDB frees little. */
 const IDLE_MS = 60_000;

@@ -1,7 +1,4 @@
-/**
- * Makes a state from the blocks of a storage node, into the database of a node that has none: the journal goes on from there. Every
- * block is checked as one that is adopted.
- */
+/** Makes a state from the blocks of a storage node, for the journal to go on from. Every block is checked. */
 
 import type { Kv } from '../../db/kv.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
@@ -13,13 +10,13 @@ import { TimeSlices } from '../../lib/time-slices.js';
 import type { Link, Message } from '../../peers/network.js';
 import { AdoptionCheck } from '../blocks/adoption-check.js';
 import { FetchedBlocks } from '../blocks/fetched-blocks.js';
-import type { AdoptedBlock } from '../state/adopted-block.js';
+import type { AdoptedBlock } from '../state/adoption.js';
 import { keys } from '../state/layout.js';
 import { loadMempoolState } from '../state/load.js';
 import type { MempoolState, StateRules } from '../state/state.js';
 import { StateStore } from '../state/state-store.js';
 import { encodePlace } from './ahead-of-journal.js';
-import { beginTaking } from './copied-records.js';
+import { beginTaking } from './snapshot-records.js';
 
 /** Milliseconds that a storage node has to say how many blocks it has. */
 const TIP_MS = 10_000;

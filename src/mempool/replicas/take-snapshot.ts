@@ -1,14 +1,10 @@
-/**
- * Takes the state of another mempool node into the database of this one. Whether its records are a state is checked by whoever
- * reads them: the digest that was written with them must be theirs (`state/load.ts`).
- */
+/** Takes the state of another mempool node into this database. Its digest is checked by whoever reads it (`state/load.ts`). */
 
 import { createHash } from 'node:crypto';
 import type { Kv } from '../../db/kv.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Link, Message } from '../../peers/network.js';
-import { beginTaking, isCopied } from './copied-records.js';
-import { RecordReader } from './snapshot-records.js';
+import { beginTaking, isCopied, RecordReader } from './snapshot-records.js';
 
 /** Milliseconds that the other node has for a part: it reads a megabyte from its disk. */
 const PART_MS = 30_000;
@@ -23,10 +19,7 @@ export interface SnapshotSource {
   readonly onProgress: (bytes: number) => void;
 }
 
-/**
- * Replaces what is in the database, once the other node gives its first part. Throws `peer_unreachable` and the like, after which the
- * database holds a part of a state, which `isBeingTaken` tells.
- */
+/** Replaces the database. After an error (`peer_unreachable` and the like) it may hold a part of a state (`isBeingTaken`). */
 export async function takeSnapshot(kv: Kv, source: SnapshotSource): Promise<void> {
   const hash = createHash('sha256');
   const records = new RecordReader();

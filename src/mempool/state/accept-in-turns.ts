@@ -1,7 +1,4 @@
-/**
- * Accepts the groups of a command one after the other, and lets the event loop run in between: a command may hold what arrived
- * on many connections, and several commands may be delivered together. A group is accepted in one piece.
- */
+/** Accepts the groups of a command one after the other, each in one piece, and lets the event loop run in between. */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';
 import { isCreate } from '../../chain/transaction.js';

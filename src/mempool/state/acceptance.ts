@@ -1,7 +1,6 @@
 /**
- * Decides which transactions enter the pool when a command is applied: conflicts between them are decided here,
- * deterministically, by what is unspent and not yet claimed, in blocks and in the pool. A group is accepted as a whole or not
- * at all, in its order; a transaction with a DRUID waits for the others of its set, and the complete set enters as one unit
+ * Decides which transactions enter the pool when a command is applied, by what is unspent and not yet claimed. A group
+ * is accepted as a whole or not at all; a transaction with a DRUID waits for its set, which enters as one unit
  * (docs/chain.md#druid-sets).
  */
 
@@ -13,7 +12,7 @@ import { hasDuplicateInputs, isCreate } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
 import { DUPLICATE_INPUTS } from '../../chain/validation.js';
 import type { KvBatch } from '../../db/kv.js';
-import { submittedFormFault } from '../../ledger/block/form.js';
+import { submittedFormFault } from '../../ledger/block/rules.js';
 import { type Fault, fault, type Verdict } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
@@ -196,10 +195,7 @@ export class Acceptance {
     return [...unknown.values()];
   }
 
-  /**
-   * The pieces of a group, where the last of its members stands. Earlier versions judged single transactions first and kept
-   * them last.
-   */
+  /** The pieces of a group, each where its last member stands. Earlier versions judged singles first and kept them last. */
   #steps(
     candidates: readonly CandidateTx[],
     { isUnchained = false }: Pick<AcceptanceContext, 'isUnchained'>,

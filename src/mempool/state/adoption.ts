@@ -4,7 +4,9 @@
  * cut does: between two of them each transaction has changed the outputs wholly or not at all, and has a status.
  */
 
-import { decodeTransaction } from '../../chain/codec.js';
+import { decodeTransaction, encodeTransaction } from '../../chain/codec.js';
+import { decodeFullBlockInPieces, type Turn } from '../../chain/decode-in-pieces.js';
+import { blockHash } from '../../chain/hash.js';
 import {
   createdOutPoints,
   isCoinbase,
@@ -13,19 +15,42 @@ import {
   type PlacedTxOut,
   spentOutPoints,
 } from '../../chain/transaction.js';
-import type { Transaction, Utxo } from '../../chain/types.js';
+import type { FullBlock, Transaction, Utxo } from '../../chain/types.js';
 import type { KvBatch } from '../../db/kv.js';
 import { type Fault, fault } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
 import type { TxStatus } from '../service.js';
 import type { CandidateTx } from './acceptance.js';
-import type { AdoptedBlock } from './adopted-block.js';
 import { APPROACHED, type Coins } from './coins.js';
+import type { RoundFacts } from './commands.js';
 import type { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
 import type { DruidPool, Pool, PooledTx } from './pool.js';
 import { type LostUnit, resettle } from './resettle.js';
 import type { Round } from './round.js';
+
+export interface AdoptedBlock {
+  readonly height: number;
+  readonly hash: string;
+  readonly full: FullBlock;
+  /** The FullBlock. */
+  readonly bytes: Uint8Array;
+  /** Transactions by the names that the block gives them. */
+  readonly transactions: readonly CandidateTx[];
+  readonly facts: RoundFacts | null;
+}
+
+/** Decodes a block, in pieces, and checks nothing but its form. Throws `malformed_transaction`. */
+export async function readAdoptedBlock(bytes: Uint8Array, facts: RoundFacts | null, turn: Turn): Promise<AdoptedBlock> {
+  const full = await decodeFullBlockInPieces(bytes, turn);
+  const { header, transactions: names } = full.block;
+  const transactions: CandidateTx[] = [];
+  for (const [i, tx] of full.transactions.entries()) {
+    await turn();
+    transactions.push({ hash: names[i] ?? '', bytes: encodeTransaction(tx), tx });
+  }
+  return { height: Number(header.bNum), hash: blockHash(header), full, bytes, transactions, facts };
+}
 
 const WITHOUT_IT = fault('transaction_rejected', 'The DRUID set went into a block without this transaction');
 
@@ -71,10 +96,7 @@ export class Adoption {
     this.#modules = modules;
   }
 
-  /**
-   * Undoes a cut, from its end: its outputs are removed, what it spent comes back. Returns those of its transactions that came
-   * through the pool; they are then in no pool.
-   */
+  /** Undoes a cut, from its end. Returns those of its transactions that came through the pool; they are then in no pool. */
   *giveUp(round: Round, spent: readonly Utxo[], batch: KvBatch): Pieces<readonly PooledTx[]> {
     const proof = round.winner === null ? undefined : round.proofs[round.winner];
     if (proof !== undefined) yield* this.#undo(decodeTransaction(proof.coinbase), proof.hash, [], batch);

@@ -1,58 +1,58 @@
 /**
- * Applier between the journal and the state: appends commands, applies what the journal delivers, in its order, and gives the
- * outcome to whoever appended the command. A command is answered when it is durable in the journal and applied; the state
- * is written behind and need not be synced, since a start applies again what the journal has beyond it.
+ * Applies what the journal delivers, in its order, and answers whoever appended the command when it is durable and
+ * applied. The state is written behind: a start applies again what the journal has beyond it.
  */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';
 import type { Unicorn } from '../../chain/unicorn.js';
-import { endlessRoom, type Room } from '../../db/disk-room.js';
 import type { KvBatch } from '../../db/kv.js';
-import type { Appended, EntryId, Journal, JournalEntry, Subscription } from '../../journal/journal.js';
-import type { Clock, Timer } from '../../lib/clock.js';
+import {
+  type Appended,
+  type EntryId,
+  isForgotten,
+  type Journal,
+  type JournalEntry,
+  type Subscription,
+} from '../../journal/journal.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
-import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
-import { type Logger, silentLogger } from '../../lib/logger.js';
+import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import { inPieces, type Pieces } from '../../lib/pieces.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
-import type { MempoolProgress } from '../progress.js';
 import type { SharedDigests } from '../replicas/shared-digests.js';
 import { SharedJournal } from '../replicas/shared-journal.js';
 import { AcceptInTurns, knownCreates } from './accept-in-turns.js';
-import { type CandidateTx, readCandidate } from './acceptance.js';
-import { type AdoptedBlock, readAdoptedBlock } from './adopted-block.js';
+import { type CandidateTx, type GroupOutcome, readCandidate } from './acceptance.js';
+import { type AdoptedBlock, readAdoptedBlock } from './adoption.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keepConfirmed } from './final-statuses.js';
-import { OldestWaiting } from './oldest-waiting.js';
-import { type CommandOutcome, notWritten, whyEnded } from './outcomes.js';
 import { OverlapFailpoints } from './overlap-failpoints.js';
-import { AdoptedRetention, KEEP_MS, Retention } from './retention.js';
+import { Compaction, type CompactionModules } from './retention.js';
 import { closedBlockPieces, type Round } from './round.js';
-import type { MempoolState, RejectedTx } from './state.js';
-import type { StateStore } from './state-store.js';
+import type { RejectedTx } from './state.js';
 
-/** Blocks between two compactions of the journal. */
-const COMPACT_EVERY = 64;
-/** Commands that the journal keeps behind the state when it is compacted. */
-const KEEP_COMMANDS = 10_000;
-/** The same while blocks are adopted: each such command is as large as its block, and storage has the block. */
-const KEEP_ADOPTED = 64;
-export interface ApplierModules {
+export interface MempoolProgress {
+  /** Reading the state: unspent outputs so far. */
+  loading(outputs: number): void;
+  /** Applying what the journal has beyond the state: commands done, commands to do. */
+  replaying(done: number, total: number): void;
+  /** Taking in blocks that storage has and this node lacks: blocks done, blocks to do. */
+  adopting(done: number, total: number): void;
+  /** Ends that phase. */
+  adopted(): void;
+  /** Progress of the current phase, in words; undefined while there is none. */
+  readonly adoptingNow: string | undefined;
+}
+
+export interface ApplierModules extends CompactionModules {
   readonly journal: Journal;
-  readonly store: StateStore;
-  readonly state: MempoolState;
   /** Computes the unicorn of a seed; slow for production parameters, so it may run elsewhere. */
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
-  readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly logger?: Logger | undefined;
   readonly progress?: MempoolProgress | undefined;
-  /** Room on the journal's disk; endless by default. */
-  readonly room?: Pick<Room, 'isLow' | 'ranLow'> | undefined;
   /** Digests of a journal that several nodes share; without it digests in the journal are passed over. */
   readonly digests?: SharedDigests | undefined;
   /** The image of the unspent outputs; none is kept when it is left out. */
@@ -88,18 +88,12 @@ export class Applier implements Service {
   /** Each block of storage that this node has taken in instead of making it, in order. */
   readonly adopted = new SignalSource<AdoptedBlock>();
   readonly #modules: ApplierModules;
-  readonly #logger: Logger;
   readonly #blockApplySeconds: HistogramHandle;
-  readonly #room: Pick<Room, 'isLow' | 'ranLow'>;
-  readonly #retention: Retention;
-  readonly #adoptedRetention: AdoptedRetention;
-  readonly #oldest: OldestWaiting;
+  readonly #compaction: Compaction;
   /** The other nodes at the journal. */
   readonly #shared: SharedJournal;
   /** Commands are applied, or the journal is cut. */
   readonly #working = new Mutex();
-  #stopListening: (() => void) | undefined;
-  #cutAgain: Timer | undefined;
   readonly #failure = new Failure();
   readonly #turn: Turn;
   readonly #submitted = new Map<EntryId, Submitted>();
@@ -112,17 +106,16 @@ export class Applier implements Service {
   #ended: TesseraError | undefined;
 
   constructor(modules: ApplierModules) {
-    const { journal, store, state, clock, metrics, digests, logger = silentLogger, room = endlessRoom } = modules;
+    const { journal, store, state, clock, metrics, digests } = modules;
     this.#modules = modules;
     this.#overlap = new OverlapFailpoints(state);
-    this.#logger = logger;
     const slices = new TimeSlices(clock);
     this.#turn = () => slices.turn();
     this.#acceptance = new AcceptInTurns(state, this.#turn);
-    this.#room = room;
-    this.#retention = new Retention(state.seq, clock);
-    this.#adoptedRetention = new AdoptedRetention(clock);
-    this.#oldest = new OldestWaiting(state.seq, { ...state.waitingSince, height: undefined });
+    this.#compaction = new Compaction(modules, {
+      alone: (work) => this.#working.run(work),
+      fail: (error) => this.#fail(error),
+    });
     this.#shared = new SharedJournal({ journal, store, state, clock, digests });
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
@@ -139,7 +132,7 @@ export class Applier implements Service {
     const { seq } = this.#modules.state;
     const { head } = this.#modules.journal;
     await this.#shared.load(this.#turn);
-    this.#oldest.noteApplied(seq, this.#shared.standing);
+    this.#compaction.begin(this.#shared.standing);
     if (this.#ended !== undefined) throw this.#ended;
     const done = createDeferred<void>();
     if (head === seq) done.resolve();
@@ -150,13 +143,11 @@ export class Applier implements Service {
       (error) => this.#fail(error),
     );
     await done.promise;
-    this.#stopListening = this.#room.ranLow.on(() => this.#makeRoom());
-    if (this.#room.isLow) this.#makeRoom();
+    this.#compaction.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopListening?.();
-    this.#cutAgain?.cancel();
+    this.#compaction.stop();
     this.#modules.store.stop();
     await this.#subscription?.stop();
     await this.#working.run(() => this.#modules.store.flush()).catch(() => undefined);
@@ -231,21 +222,11 @@ export class Applier implements Service {
     }
     const last = entries.at(-1);
     if (last === undefined) return;
-    const bytes = entries.reduce((sum, { payload }) => sum + payload.length, 0);
     if (batch.size > 0 || state.seq !== last.seq) await this.#write(batch, last);
     for (const [id, outcome] of outcomes) this.#settle(id, outcome);
     this.#emitChanges(stored, adopted);
     this.#reportReplay(last.seq);
-    const isDue = ({ height }: { readonly height: number }): boolean => height % COMPACT_EVERY === 0;
-    this.#retention.noteApplied(last.seq, bytes);
-    this.#oldest.noteApplied(last.seq, this.#shared.standing);
-    const due = this.#retention.due();
-    if (due > 0) await this.#compact(due);
-    if (stored.some(isDue)) await this.#compact(this.#modules.journal.before(state.seq, KEEP_COMMANDS));
-    if (adopted.some(isDue))
-      await this.#compact(
-        Math.min(this.#modules.journal.before(state.seq, KEEP_ADOPTED), this.#adoptedRetention.noteAdopted(state.seq)),
-      );
+    await this.#compaction.afterCommands(entries, this.#shared.standing, { stored, adopted });
   }
 
   async #apply(command: Command, { id, seq }: JournalEntry, batch: KvBatch, adopted: AdoptedBlock[]): Promise<unknown> {
@@ -324,43 +305,6 @@ export class Applier implements Service {
     this.#overlap.written();
   }
 
-  /** Makes the state durable by itself and lets the journal forget the commands up to `seq`. */
-  async #compact(seq: number, { isUrgent = false } = {}): Promise<void> {
-    const batch = this.#modules.store.batch();
-    this.#modules.state.seal(this.#modules.state.seq, batch);
-    const isOnDisk = await this.#modules.store.write(batch, { sync: true });
-    if (seq <= 0 || !isOnDisk) return;
-    try {
-      const waiting = this.#oldest.before(this.#modules.state.waitingSince.oldest());
-      const { storedBefore } = this.#oldest;
-      await this.#modules.journal.compact(seq, {
-        isUrgent,
-        waiting,
-        blocks: this.#modules.state.head.height + 1,
-        storedBefore,
-      });
-    } catch (error) {
-      // What it could not drop now, it drops the next time.
-      if (!isTesseraError(error, 'database_failed')) throw error;
-      const problem = errorMessage(error);
-      this.#logger.warn({ problem }, `the journal keeps for now what it was to forget: ${problem}`);
-    }
-  }
-
-  /** The disk is nearly full: nothing new is taken until there is room, and nobody makes any unless the journal does. */
-  #makeRoom(): void {
-    this.#cutAgain?.cancel();
-    this.#working
-      .run(() => this.#compact(this.#retention.leastKept(), { isUrgent: true }))
-      .catch((error: unknown) => {
-        if (!isTesseraError(error, 'shutting_down')) this.#fail(error);
-      });
-    // What is too young now.
-    this.#cutAgain = this.#modules.clock.after(KEEP_MS, () => {
-      if (this.#room.isLow) this.#makeRoom();
-    });
-  }
-
   #settle(id: EntryId, outcome: unknown): void {
     this.#submitted.get(id)?.outcome.resolve(outcome);
     this.#submitted.delete(id);
@@ -401,4 +345,33 @@ export class Applier implements Service {
     this.#end(error);
     this.#failure.report(error);
   }
+}
+
+interface Outcomes {
+  readonly transactions: readonly GroupOutcome[];
+  readonly 'cut-block': Round | null;
+  readonly proof: boolean;
+  readonly 'close-block': Round | null;
+  readonly 'block-stored': Round | null;
+  /** False when it was no longer the next block. */
+  readonly 'block-adopted': boolean;
+  readonly digest: null;
+}
+
+export type CommandOutcome<K extends Command['kind']> = Outcomes[K];
+
+/** Why nothing is applied any more, for clients. What this node has appended may still be applied, by others or after a restart. */
+export function whyEnded(cause: unknown, { mayBeTaken = false } = {}): TesseraError {
+  const options = { cause, details: { mayBeTaken } };
+  if (isTesseraError(cause, 'shutting_down')) return new TesseraError(cause.code, cause.message, options);
+  const text = isForgotten(cause)
+    ? 'this node was away for too long, and comes to another state; try again'
+    : 'this mempool node cannot go on, and its log says why; try again at another one';
+  return new TesseraError('mempool_unreachable', text, options);
+}
+
+/** Why a command is not in the journal. */
+export function notWritten(cause: TesseraError): TesseraError {
+  const text = `the node cannot write to its disk, and nothing was taken: ${cause.message}`;
+  return new TesseraError('write_failed', text, { cause });
 }

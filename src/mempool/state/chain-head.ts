@@ -1,8 +1,10 @@
 /** Moves the head of the chain from block to block. Pure functions. */
 
-import type { AdoptedBlock } from './adopted-block.js';
+import { sha3Hex } from '../../crypto/sha3.js';
+import { mix, mixText, type SetDigest, setDigestText } from '../../lib/set-digest.js';
+import type { AdoptedBlock } from './adoption.js';
+import type { RoundFacts } from './commands.js';
 import { type ChainHead, closedHash, issuedAt, type Round, type RoundRules } from './round.js';
-import type { RoundFacts } from './round-facts.js';
 
 /** Head before block 0. */
 export const EMPTY_HEAD: ChainHead = {
@@ -39,10 +41,7 @@ export function factsAfter(rules: RoundRules, head: ChainHead, { height, partici
   };
 }
 
-/**
- * The head after a block that storage has. `issued` is what was issued before it. Where nobody knows how its round went, it
- * counts as one with a single proof and no participants.
- */
+/** The head after a block of storage. `issued`: before it. Without facts: a round of one proof and no participants. */
 export function headAfterAdopted(rules: RoundRules, head: ChainHead, block: AdoptedBlock, issued: bigint): ChainHead {
   const { height, hash, full } = block;
   const { timestamp, miningTxHash } = full.block.header;
@@ -57,4 +56,50 @@ export function headAfterAdopted(rules: RoundRules, head: ChainHead, block: Adop
 
 function asertHashesAfter(rules: RoundRules, head: ChainHead, height: number, proofs: number): number {
   return head.asertHashes + (height >= rules.asertActivationHeight ? proofs : 0);
+}
+
+export interface DigestParts {
+  readonly head: ChainHead;
+  /** The blocks being made, in their order. */
+  readonly rounds: readonly Round[];
+  /** Digests of the unspent outputs, of what is ready for a block, and of what waits for others. */
+  readonly sets: readonly SetDigest[];
+}
+
+/** Digest with the number of all that was ever accepted: what a database must give when it is read. */
+export function wholeDigest(parts: DigestParts, arrivals: number): string {
+  return sha3Hex([...linesOf(parts), `${arrivals}`].join('\n'));
+}
+
+/** Digest of what decides on all that comes. A state that was made from blocks has it in common with one that took each command. */
+export function sharedDigest(parts: DigestParts): string {
+  return sha3Hex(linesOf(parts).join('\n'));
+}
+
+/** 32 bits of what a command can change. */
+export function sharedMark({ head, rounds, sets }: DigestParts): number {
+  let x = mixText(mix(1, head.height), head.hash ?? '');
+  for (const { count, low, high } of sets) x = mix(mix(mix(x, count), low), high);
+  for (const round of rounds)
+    x = mix(mix(mixText(mix(x, round.height), round.header.txsHash), round.proofs.length), winnerOf(round));
+  return x >>> 0;
+}
+
+function linesOf({ head, rounds, sets }: DigestParts): string[] {
+  const { height, hash, timestamp, issued, asertHashes, participants, proofHashes } = head;
+  return [
+    `${height} ${hash} ${timestamp} ${issued} ${asertHashes}`,
+    participants.join(','),
+    proofHashes.join(','),
+    ...sets.map(setDigestText),
+    ...(rounds.length === 0 ? ['-'] : rounds.map(lineOf)),
+  ];
+}
+
+function lineOf({ height, header, proofs, winner }: Round): string {
+  return `${height} ${header.txsHash} ${proofs.length} ${winner}`;
+}
+
+function winnerOf({ winner }: Round): number {
+  return winner === null ? 0 : winner + 1;
 }

@@ -1,13 +1,10 @@
-/**
- * The commands of the journal: everything that changes the state of the mempool, and their bytes. Times are unix seconds
- * and were read from the clock when the command was made, so that applying it needs no clock.
- */
+/** The commands of the journal and their bytes. Times are unix seconds of when the command was made: applying it needs no clock. */
 
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
-import { decodeRecord } from '../../db/decode-record.js';
+import { writeStrings } from '../../chain/codec.js';
+import { decodeRecord } from '../../db/record.js';
 import { concatBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
-import { type RoundFacts, readFacts, writeFacts } from './round-facts.js';
 
 /** Transactions whose scripts and sums were checked. The members of a group are admitted together or not at all. */
 export interface TransactionsCommand {
@@ -18,17 +15,12 @@ export interface TransactionsCommand {
   readonly unchained?: true;
 }
 
-/**
- * Cuts the template of the next block. `miners` are the addresses of the miners that are linked, in the order of joining.
- */
+/** Cuts the template of the next block. `miners`: addresses of the linked miners, in the order of joining. */
 export interface CutBlockCommand {
   readonly kind: 'cut-block';
   readonly time: number;
   readonly miners: readonly string[];
-  /**
-   * The number of the block. A command that comes when another block is due does nothing: in a journal that others write to as
-   * well, or to a state that has the block from storage. Absent in commands of versions that cut whatever was due.
-   */
+  /** The number of the block; when another is due, the command does nothing. Absent in commands of old versions. */
   readonly height?: number;
   /** Marks a command of a version that cut whatever was in the pool: applied again, it must give the same block. */
   readonly keepsAll?: true;
@@ -69,10 +61,7 @@ export interface BlockAdoptedCommand {
   readonly unchained?: true;
 }
 
-/**
- * Digest of a node's state after a block, for the others that share its journal (docs/adr/0043-digests-in-the-log.md). It
- * changes no state.
- */
+/** Digest of a node's state after a block, for the others at its journal (docs/adr/0043-digests-in-the-log.md). */
 export interface DigestCommand {
   readonly kind: 'digest';
   /** The node that says so. */
@@ -253,4 +242,24 @@ function readCommand(reader: BincodeReader): Command {
     default:
       throw new TesseraError('data_corrupt', 'unknown command');
   }
+}
+
+export interface RoundFacts {
+  readonly participants: readonly string[];
+  /** Hashes of the coinbases, in order. */
+  readonly proofHashes: readonly string[];
+  /** Winning proofs from the activation height on, those of this block included. */
+  readonly asertHashes: number;
+}
+
+export function writeFacts(writer: BincodeWriter, { participants, proofHashes, asertHashes }: RoundFacts): void {
+  writeStrings(writer, participants);
+  writeStrings(writer, proofHashes);
+  writer.length64(asertHashes);
+}
+
+export function readFacts(reader: BincodeReader): RoundFacts {
+  const participants = reader.list(8, () => reader.string());
+  const proofHashes = reader.list(8, () => reader.string());
+  return { participants, proofHashes, asertHashes: reader.number64() };
 }

@@ -1,7 +1,4 @@
-/**
- * A round that is under way: the block being made, what it took out of the unspent outputs and put in, and its records in
- * the database. How many there are, and which comes first, is the business of `rounds.ts`.
- */
+/** A block being made: what it took out of the unspent outputs and put in, and its records in the database. */
 
 import { decodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
@@ -75,10 +72,7 @@ export class CurrentRound {
     );
   }
 
-  /**
-   * Begins it, in pieces: its transactions change the unspent outputs one after the other (decision V7). Between two pieces each of
-   * them has done so wholly or not at all, and `spent` is right. `taken` is called for each with its change.
-   */
+  /** Begins it, in pieces (decision V7): each transaction changes the outputs wholly or not at all. `taken`: for each. */
   *open(batch: KvBatch, taken: (hash: string) => void): Pieces<void> {
     const spent: Utxo[] = [];
     this.#spent = spent;

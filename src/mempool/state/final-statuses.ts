@@ -1,7 +1,4 @@
-/**
- * The final statuses that commands decide. They go into the batch of the command, and can be read here until that batch is
- * on disk: what was pending a moment ago has a status at every moment (decision V1).
- */
+/** Final statuses that commands decide: in the batch of the command, and readable here until it is on disk (decision V1). */
 
 import type { KvBatch } from '../../db/kv.js';
 import { atOnce, type Pieces } from '../../lib/pieces.js';
@@ -139,10 +136,7 @@ export class FinalStatuses {
     this.#refused.clear();
   }
 
-  /**
-   * Ends the command: what it has decided is listed by time. The keys depend on the command alone, not on what shares its batch: a
-   * replay writes the same.
-   */
+  /** Ends the command: lists what it has decided by time. Its keys depend on the command alone: a replay writes the same. */
   *list(batch: KvBatch): Pieces<void> {
     const hashes = this.#hashes;
     const latest = this.#latest;
@@ -159,10 +153,8 @@ export class FinalStatuses {
 }
 
 /**
- * Gives what the commands of a batch have refused the status back that it has by its block, for what is in a block stays confirmed.
- * A part of a trade may come once more, in a command that is behind its block in the journal: another node had it in hand and was
- * held up. It is refused then, or waits for the others of its set until its time is over, and neither says anything of the
- * transaction that is in the block.
+ * Gives what a batch has refused its status by its block back: a part of a trade may come once more behind its block,
+ * from a node that was held up, and what is in a block stays confirmed.
  */
 export async function keepConfirmed(
   statuses: Pick<FinalStatuses, 'refused' | 'keep'>,

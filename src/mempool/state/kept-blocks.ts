@@ -1,7 +1,4 @@
-/**
- * The last blocks that storage has confirmed, kept for a storage node that has lost them: one restored from an older copy is
- * given what it lacks (docs/adr/0011-two-ages-converge.md). Bounded by number and by bytes.
- */
+/** The last stored blocks, for a storage node restored from an older copy (docs/adr/0011-two-ages-converge.md). */
 
 import type { KvBatch } from '../../db/kv.js';
 import type { Pieces } from '../../lib/pieces.js';

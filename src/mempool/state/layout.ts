@@ -12,7 +12,7 @@
  *   K                         the names of those blocks
  *   D                         digests of the last states after a block, as nodes that share a journal have told them
  *   F                         while the state of another node is being taken: what is there is no state
- *   I                         the image of the unspent outputs that is in force (image/image-name.ts)
+ *   I                         the image of the unspent outputs that is in force (image/image-file.ts)
  *   U ‖ command u64           outputs that a command after that image has added or removed
  *   A                         a state made from blocks is ahead of its journal (ahead-of-journal.ts)
  *   q ‖ number u64            transactions of an older folder, to be submitted again (`tessera rebuild`)

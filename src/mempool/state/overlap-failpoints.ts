@@ -1,7 +1,4 @@
-/**
- * Places where a test ends the process while two blocks are being made (docs/adr/0044-rounds-that-overlap.md): after a command that
- * begins, changes or ends that was applied in memory, and after its batch was written.
- */
+/** Places where a test ends the process while two blocks are being made (docs/adr/0044-rounds-that-overlap.md). */
 
 import { failpoint } from '../../lib/failpoints.js';
 import type { Command } from './commands.js';

@@ -14,15 +14,15 @@ import {
 } from '../../chain/codec.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import type { Utxo } from '../../chain/types.js';
-import { decodeRecord, readChoice } from '../../db/decode-record.js';
+import { decodeRecord, readChoice } from '../../db/record.js';
 import type { LastEntry } from '../../journal/journal.js';
-import { submittedFormFault } from '../../ledger/block/form.js';
+import { submittedFormFault } from '../../ledger/block/rules.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { TxStatus, TxStatusKind } from '../service.js';
+import { type RoundFacts, readFacts, writeFacts } from './commands.js';
 import type { PooledTx } from './pool.js';
 import type { ChainHead, Proof, Round, RoundTx } from './round.js';
-import { type RoundFacts, readFacts, writeFacts } from './round-facts.js';
 
 /** Elements of a list that one piece writes. */
 const PIECE_ELEMENTS = 512;

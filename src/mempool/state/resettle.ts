@@ -1,13 +1,15 @@
-/**
- * Puts the pool together again after something was taken out of it, or came back into it, from the middle: in the order of
- * arrival, each with what it claims and offers. What can no longer be confirmed stays out, and with it whatever spends it.
- */
+/** Puts the pool together again after a change in its middle, in the order of arrival, without what became impossible. */
 
 import { decodeTransaction } from '../../chain/codec.js';
 import type { Transaction } from '../../chain/types.js';
+import type { KvBatch } from '../../db/kv.js';
 import type { Fault } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
+import type { TxStatus } from '../service.js';
+import { faultFor } from './acceptance.js';
 import type { Coins } from './coins.js';
+import type { FinalStatuses } from './final-statuses.js';
+import { keys } from './layout.js';
 import { Pool, type PooledTx } from './pool.js';
 
 export interface ResettleModules {
@@ -82,4 +84,37 @@ function unitsOf(all: readonly PooledTx[]): Iterable<readonly PooledTx[]> {
     else unit.push(one);
   }
   return units.values();
+}
+
+export interface UnlawfulModules {
+  readonly pool: Pool;
+  readonly coins: Coins;
+  readonly statuses: FinalStatuses;
+}
+
+/** Rejects them with the rule, a DRUID set as a whole, and so what spends from them. `time` in unix seconds. */
+export function* dropUnlawful({ pool, coins, statuses }: UnlawfulModules, time: number, batch: KvBatch): Pieces<void> {
+  const rejected = new Map<string, TxStatus>();
+  const reject = (tx: PooledTx, { message }: Fault): void => {
+    batch.del(keys.pooled(tx.arrival));
+    const status: TxStatus = { status: 'Rejected', timestamp: tx.time, additionalInfo: message };
+    rejected.set(tx.hash, status);
+    statuses.show(tx.hash, status);
+    statuses.noteRejected(tx.hash, message);
+  };
+  for (const { unit, culprit, fault } of pool.unlawful()) {
+    yield;
+    for (const tx of unit) {
+      const decoded = decodeTransaction(tx.bytes);
+      pool.remove(tx.hash);
+      coins.release(decoded);
+      coins.withdraw(tx.hash, decoded);
+      reject(tx, faultFor(tx.hash, { fault, culprit }));
+    }
+  }
+  if (rejected.size === 0) return;
+  yield* resettle({ pool, coins }, [], ({ unit, fault }) => {
+    for (const tx of unit) reject(tx, fault);
+  });
+  yield* statuses.decideInPieces(rejected, time, batch);
 }

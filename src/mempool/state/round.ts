@@ -1,16 +1,12 @@
-/**
- * One round of making a block: which transactions go in, the header that miners work on, the draw of the winner, and the
- * finished block (docs/chain.md#blocks). Pure functions over what the state hands them.
- */
+/** One round of making a block: its transactions, the header for miners, the draw, the finished block (docs/chain.md#blocks). */
 
-import { difficultyFor } from '../../chain/asert.js';
 import type { BlockRules } from '../../chain/block-rules.js';
 import { decodeTransaction, encodeBlockPieces, joinFullBlockPieces } from '../../chain/codec.js';
 import { blockReward } from '../../chain/coinbase.js';
 import { NETWORK_VERSION } from '../../chain/constants.js';
 import { type Era, eraAt } from '../../chain/eras.js';
 import { blockHash, merkleRootPieces, txsHashPieces } from '../../chain/hash.js';
-import { proofOfWorkFault } from '../../chain/pow.js';
+import { difficultyFor, proofOfWorkFault } from '../../chain/pow.js';
 import { spentOutPoints } from '../../chain/transaction.js';
 import type { Block, BlockHeader, OutPoint } from '../../chain/types.js';
 import {
@@ -104,10 +100,7 @@ export interface RoundPlan {
   readonly seed: bigint;
 }
 
-/**
- * The content of the block after `head`: what waits, oldest first, then unlocks. `setsFirst`: as earlier versions did. In pieces,
- * between which the pool must not change.
- */
+/** The content of the block after `head`; the pool must not change between pieces. `setsFirst`: as earlier versions. */
 export function* planRound(
   rules: RoundRules,
   head: ChainHead,
@@ -138,9 +131,8 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
 }
 
 /**
- * The oldest single transactions and whole sets, until the next one does not fit: nothing is passed over, so that whatever a
- * transaction spends is in an earlier block, or before it in this one. `setsFirst`: as earlier versions did. In the order of original
- * nodes, whatever spends what waits is passed over, and goes into a later block.
+ * The oldest units until the next does not fit: none is passed over. `setsFirst`: as earlier versions did. In the order of
+ * original nodes, what spends what waits is passed over, and goes into a later block.
  */
 function* chooseTransactions(
   pool: Pool,
@@ -234,10 +226,7 @@ export function* openRound(
   };
 }
 
-/**
- * True if a proof that was checked when it came is one of this round: it may be of another round for a block of this height,
- * which was given up.
- */
+/** True if a checked proof is one of this round, not of another one of this height that was given up. */
 export function isProofOf({ header, reward }: Round, { nonce, coinbase, hash }: Omit<Proof, 'miner'>): boolean {
   const [output] = decodeTransaction(coinbase).outputs;
   return output?.value.amount === reward && proofOfWorkFault({ ...header, nonce, miningTxHash: hash }) === null;

@@ -1,7 +1,4 @@
-/**
- * The blocks that are being made (docs/adr/0044-rounds-that-overlap.md): none, one, or a closed one that storage has not confirmed and
- * the one after it. The third begins when the first is stored, so there are never more than two.
- */
+/** The blocks being made (docs/adr/0044-rounds-that-overlap.md): at most a closed one that is not yet stored, and the next. */
 
 import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
@@ -12,6 +9,7 @@ import type { Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
 import { CurrentRound, type RoundContents } from './current-round.js';
 import { ROUND_SLOTS } from './layout.js';
+import type { DruidPool, Pool, PooledTx } from './pool.js';
 import type { Round, RoundTx } from './round.js';
 
 export class Rounds {
@@ -123,4 +121,64 @@ export class Rounds {
       return slot === 0 ? spent.get(outPointKey(outPoint)) : utxos.output(slot);
     };
   }
+}
+
+export interface PendingTx {
+  readonly bytes: Uint8Array;
+  /** Unix seconds of the first sight. */
+  readonly time: number;
+  /** Description of what it waits for. */
+  readonly info: string;
+}
+
+/** Places where it can be. */
+export interface PendingPlaces {
+  readonly pool: Pool;
+  readonly druids: DruidPool;
+  readonly rounds: Rounds;
+}
+
+/** Undefined when it is in none of the places. */
+export function pendingTx(hash: string, { pool, druids, rounds }: PendingPlaces): PendingTx | undefined {
+  const pooled = pool.get(hash);
+  if (pooled !== undefined) return { bytes: pooled.bytes, time: pooled.time, info: 'Waits for a block' };
+  const mined = rounds.transaction(hash);
+  if (mined !== undefined) {
+    return { bytes: mined.bytes, time: mined.time, info: `In block ${rounds.heightOf(hash)}, which is being made` };
+  }
+  const set = druids.setOf(hash);
+  const member = set?.members.find((tx) => tx.hash === hash);
+  if (set === undefined || member === undefined) return undefined;
+  const missing = set.participants - BigInt(set.members.length);
+  const info = `DRUID transaction: waits for ${missing} of ${set.participants}`;
+  return { bytes: member.bytes, time: member.time, info };
+}
+
+/** Transactions that wait to be stored. */
+export interface Waiting {
+  /** Heights of the blocks that are being made. */
+  readonly rounds: readonly number[];
+  /** The oldest transaction that is not stored; undefined for none. A member of a DRUID set is as old as its command. */
+  oldest(): number | undefined;
+}
+
+export function waitingIn(places: PendingPlaces): Waiting {
+  return { rounds: places.rounds.values.map(({ height }) => height), oldest: () => oldestArrival(places) };
+}
+
+function oldestArrival({ pool, druids, rounds }: PendingPlaces): number | undefined {
+  let oldest: number | undefined;
+  const see = ({ arrival, waitedAs = arrival }: Pick<PooledTx, 'arrival' | 'waitedAs'>): void => {
+    // Issuances have no number.
+    if (arrival > 0 && waitedAs < (oldest ?? Number.POSITIVE_INFINITY)) oldest = waitedAs;
+  };
+  for (const unit of pool.units()) unit.forEach(see);
+  for (const set of druids.olderThan(Number.POSITIVE_INFINITY)) set.members.forEach(see);
+  for (const round of rounds.values) round.transactions.forEach(see);
+  return oldest;
+}
+
+/** The same question without the words: asked for every transaction that arrives. */
+export function isPending(hash: string, { pool, druids, rounds }: PendingPlaces): boolean {
+  return pool.get(hash) !== undefined || rounds.transaction(hash) !== undefined || druids.setOf(hash) !== undefined;
 }

@@ -1,8 +1,7 @@
 /**
- * The database of the mempool's state. Writes run one after the other, so that nobody writes based on what was read before
- * somebody else's write. What the journal can bring back is written behind: small batches wait a moment for others, and a
- * record that several of them change is written once; reads by key see it at once. What the disk refuses is held in memory and retried until it succeeds: meanwhile commands that are
- * in the journal go on, and reads by key see what is held. Damage ends the mempool with an error that names it.
+ * The database of the mempool's state. Writes run one after the other. What the journal can bring back is written
+ * behind: small batches wait a moment for others; reads by key see them at once. What the disk refuses is held in
+ * memory and retried, and commands go on meanwhile. Damage ends the mempool.
  */
 
 import { databaseError, isUnreadable } from '../../db/database-error.js';
@@ -114,10 +113,7 @@ export class StateStore {
     return this.#writes.run(() => this.#write(batch, options));
   }
 
-  /**
-   * Writes the batch within a moment, and not by itself if it is small: only for what the journal brings back after a kill. False when it,
-   * or what waited for it, is held because the disk refuses it for now.
-   */
+  /** Writes the batch within a moment, with others; only what the journal brings back. False: the disk refuses it for now. */
   writeSoon(batch: KvBatch): Promise<boolean> {
     return this.#writes.run(async () => {
       const isHeld = this.#draining !== undefined || this.#ended !== undefined;

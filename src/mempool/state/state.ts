@@ -1,7 +1,6 @@
 /**
- * The state of the mempool and how each command of the journal changes it. Deterministic: no clock, no randomness, no
- * I/O; a restart, a replay and a replica that apply the same commands reach the same state and the same digest. What
- * changes on disk is put into the batch that the caller writes.
+ * The state of the mempool and how each command changes it. Deterministic, without clock, randomness or I/O: who
+ * applies the same commands has the same digest. What changes on disk goes into the caller's batch.
  */
 
 import type { BlockRules } from '../../chain/block-rules.js';
@@ -13,18 +12,27 @@ import type { LastEntry } from '../../journal/journal.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import type { Pieces } from '../../lib/pieces.js';
 import { Acceptance, type AcceptanceContext, type CandidateTx, type GroupOutcome, type Outlook } from './acceptance.js';
-import type { AdoptedBlock } from './adopted-block.js';
-import { Adoption } from './adoption.js';
-import { EMPTY_HEAD, factsAfter, headAfterAdopted, headAfterClosed, issuedBefore } from './chain-head.js';
+import { type AdoptedBlock, Adoption } from './adoption.js';
+import {
+  type DigestParts,
+  EMPTY_HEAD,
+  factsAfter,
+  headAfterAdopted,
+  headAfterClosed,
+  issuedBefore,
+  sharedDigest,
+  sharedMark,
+  wholeDigest,
+} from './chain-head.js';
 import { Coins } from './coins.js';
-import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand } from './commands.js';
+import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand, RoundFacts } from './commands.js';
 import type { RoundContents } from './current-round.js';
 import { FinalStatuses } from './final-statuses.js';
 import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
-import { isPending, type PendingPlaces, type PendingTx, pendingTx, type Waiting, waitingIn } from './pending.js';
 import { DruidPool, type DruidSet, type Kin, Pool, type PooledTx } from './pool.js';
 import { encodeHead, type HeadRecord, type KeptName, viewPooled } from './records.js';
+import { dropUnlawful } from './resettle.js';
 import {
   type ChainHead,
   closedBlockPieces,
@@ -35,10 +43,7 @@ import {
   type RoundPlan,
   type RoundRules,
 } from './round.js';
-import type { RoundFacts } from './round-facts.js';
-import { Rounds } from './rounds.js';
-import { type DigestParts, sharedDigest, sharedMark, wholeDigest } from './state-digest.js';
-import { dropUnlawful } from './unlawful.js';
+import { isPending, type PendingPlaces, type PendingTx, pendingTx, Rounds, type Waiting, waitingIn } from './rounds.js';
 
 /** Rules of a network for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {
@@ -125,10 +130,7 @@ export class MempoolState {
     return this.#rounds.values.findLast(({ winner }) => winner !== null)?.height ?? this.#head.height;
   }
 
-  /**
-   * Another number when a block of storage begins to be taken in, and when it is taken in, or the pool is put in order anew; odd between
-   * the two, while it is not certain what can be spent.
-   */
+  /** Changes when a block of storage is adopted, or the pool put in order: odd while it is not certain what can be spent. */
   get adoptions(): number {
     return this.#adoptions;
   }
@@ -332,10 +334,7 @@ export class MempoolState {
     this.#adoptions++;
   }
 
-  /**
-   * The journal comes to a block that is here already: what waits for others came before it. `time`, in unix seconds, where what has
-   * waited too long is removed.
-   */
+  /** The journal comes to a block that is here already. `time`, in unix seconds: remove what has waited too long. */
   *passBlock(height: number, time: number | null, batch: KvBatch): Pieces<void> {
     for (const tx of this.#druids.arrivedBy(Math.max(0, height - 1)))
       batch.put(keys.waiting(tx.arrival), viewPooled(tx));

@@ -98,10 +98,7 @@ export class Statuses {
     return record !== undefined && decodeStatus(record).status === 'Confirmed';
   }
 
-  /**
-   * Notes that a rule refuses a transaction, unless it has a status already. It can be read from now on, and is written
-   * soon.
-   */
+  /** Notes that a rule refuses a transaction, unless it has a status. It can be read from now on, and is written soon. */
   refuse(hash: string, rule: string): void {
     if (this.#modules.clock.monotonic() - this.#hourStart > HOUR_MS) {
       this.#hourStart = this.#modules.clock.monotonic();
@@ -114,10 +111,7 @@ export class Statuses {
     this.#writing ??= this.#writeRefusals();
   }
 
-  /**
-   * Forgets what is older than the lifetime. Runs by itself once an hour; resolves with the number forgotten. With a clock that is off nothing is: a
-   * transaction that is in a block, and whose status is gone, would be refused when it comes again.
-   */
+  /** Forgets what is older than the lifetime, hourly; gives the number. Nothing while the clock of this node is off. */
   async purge(): Promise<number> {
     if (this.#isClockOff()) return 0;
     const before = Math.max(0, unixSeconds(this.#modules.clock) - this.#options.lifetime);

@@ -1,7 +1,4 @@
-/**
- * Control of a running dev network: pay from its faucet, have blocks made, move its clock, take snapshots and go back to
- * them. Commands run one after the other, because some of them stop the nodes.
- */
+/** Control of a running dev network: faucet, blocks, clock, snapshots. Commands run one after the other: some stop the nodes. */
 
 import {
   type DevFacts,
@@ -11,16 +8,51 @@ import {
   MAX_TIME,
   type SavedState,
 } from '../../api/routes/dev/service.js';
+import { type Clock, systemClock, type Timer } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import { TimeLimit } from '../../lib/time-limit.js';
 import type { Mempool } from '../../mempool/mempool.js';
 import type { RunningUserService } from '../../user/user-service.js';
-import type { DevClock } from './dev-clock.js';
 import type { DevRecord } from './dev-record.js';
 import type { SnapshotFacts, Snapshots } from './snapshots.js';
 import { writeState } from './state-file.js';
+
+export class DevClock implements Clock {
+  readonly #machine: Clock;
+  #ahead = 0;
+
+  constructor(machine: Clock = systemClock) {
+    this.#machine = machine;
+  }
+
+  /** Milliseconds that it is ahead of the clock of the machine. */
+  get ahead(): number {
+    return this.#ahead;
+  }
+
+  setAhead(ms: number): void {
+    this.#ahead = ms;
+  }
+
+  /** Sets it to the beginning of a second (Unix time); it goes on from there. */
+  set(seconds: number): void {
+    this.#ahead = seconds * MS_PER_SECOND - this.#machine.now();
+  }
+
+  now(): number {
+    return this.#machine.now() + this.#ahead;
+  }
+
+  monotonic(): number {
+    return this.#machine.monotonic();
+  }
+
+  after(ms: number, run: () => void): Timer {
+    return this.#machine.after(ms, run);
+  }
+}
 
 /** Commands that wait at most. */
 const MAX_WAITING = 64;

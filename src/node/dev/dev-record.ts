@@ -1,7 +1,6 @@
 /**
- * The record of a dev chain, `dev-chain.json` in its folder: what its accounts were made from, so that it goes on with the
- * accounts that it began with and with no others, and how far its clock is ahead of the machine's. A chain with the default
- * accounts and the clock of the machine needs none.
+ * The record of a dev chain, `dev-chain.json` in its folder: the accounts that it began with, and how far its clock is
+ * ahead. A chain with default accounts and clock needs none.
  */
 
 import { existsSync } from 'node:fs';
@@ -22,8 +21,7 @@ import {
   normalMnemonic,
 } from '../../config/dev-accounts.js';
 import { PACKAGE_CONFIG_DIR } from '../../config/option-table.js';
-import { makeFolder } from '../../db/private-folder.js';
-import { writeFileDurable } from '../../db/write-file-durable.js';
+import { makeFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
@@ -76,10 +74,7 @@ export class DevRecord {
   readonly #folder: string;
   #content: RecordFile;
 
-  /**
-   * The record of the chain in the folder, or that of a new chain with the accounts that are wanted. Throws
-   * `data_dir_invalid` when the chain began with other accounts, `data_corrupt` when the record is damaged.
-   */
+  /** The record of the folder, or a new one. Throws `data_dir_invalid` for other accounts, `data_corrupt`. */
   static async open(folder: string, wanted: DevAccountsOptions = {}): Promise<DevRecord> {
     const found = await readRecord(folder);
     const fresh = recordOf(wanted);

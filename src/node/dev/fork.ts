@@ -1,7 +1,6 @@
 /**
- * `--fork URL`: a dev chain that begins as a copy of another one. Its blocks are read over the API of a storage node, checked
- * by every rule and stored as if the mempool had delivered them, certified by the published producer of dev networks. Other
- * nodes then take them from storage as after any absence.
+ * `--fork URL`: a dev chain that begins as a copy of another one. Its blocks are read over a storage node's API,
+ * checked, and stored, certified by the published producer of dev networks. Other nodes take them from storage.
  */
 
 import { rename, rm } from 'node:fs/promises';
@@ -57,10 +56,7 @@ export interface ForkPoint {
   readonly hash: string;
 }
 
-/**
- * Copies the chain up to its latest block. Nothing is in the place of the storage node before `finish` is called, so what is
- * interrupted begins anew. Throws what the node answers, and `invalid_request` when the chain cannot be continued here.
- */
+/** Copies the chain; an interrupted copy begins anew. Throws what the node answers, and `invalid_request`. */
 export async function copyChain(options: ForkOptions): Promise<CopiedChain> {
   const { url, folder, accounts } = options;
   const { signal } = options;

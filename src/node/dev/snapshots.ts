@@ -1,15 +1,13 @@
 /**
- * Snapshots of a dev network: copies of the folders of its nodes, taken and put back while the nodes are stopped. Each is
- * whole or not there, and a revert that was begun is finished at the next start, so a process that ends in the middle leaves
- * nothing half done.
+ * Snapshots of a dev network: copies of the folders of its stopped nodes. Each is whole or not there; a revert that was
+ * begun is finished at the next start.
  */
 
 import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { makeFolder } from '../../db/private-folder.js';
-import { syncFolder, writeFileDurable } from '../../db/write-file-durable.js';
+import { makeFolder, syncFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';

@@ -1,7 +1,6 @@
 /**
- * The state file of a dev network (`--state`): the folders of its stopped nodes and the record of the chain in one file. Its
- * first line has the format and a checksum over everything after it; then come a line of JSON with names and sizes, and the
- * files one after the other, compressed.
+ * The state file of a dev network (`--state`): the folders of its stopped nodes and the record of the chain. First a
+ * line with format and checksum, then a line of JSON with names and sizes, then the files, compressed.
  */
 
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
@@ -11,8 +10,7 @@ import { gunzip, gzip } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { sha3Hex } from '../../crypto/sha3.js';
-import { makeFolder } from '../../db/private-folder.js';
-import { writeFileDurable } from '../../db/write-file-durable.js';
+import { makeFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { readWhole } from '../../lib/read-whole.js';
@@ -72,10 +70,7 @@ export async function writeState(file: string, folder: string, { height, time }:
   return whole.length;
 }
 
-/**
- * Unpacks a state file into a folder without a chain. False when there is no such file. Throws `data_dir_invalid` for a file
- * that is no state or one of a newer version, `data_corrupt` when its checksum is wrong.
- */
+/** Unpacks a state file into an empty folder; false for none. Throws `data_dir_invalid`, `data_corrupt`. */
 export async function readState(file: string, folder: string): Promise<boolean> {
   const whole = await readWhole(file).catch(ifMissing);
   if (whole === undefined) return false;

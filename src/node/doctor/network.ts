@@ -1,15 +1,11 @@
-/**
- * Checks the node itself, if it runs, and its configured peers: whether they answer, agree to a link, and have the same
- * time.
- */
+/** Checks the node itself, if it runs, and its peers: whether they answer, agree to a link, and have the same time. */
 
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.js';
 import { generateKeyPair } from '../../crypto/ed25519.js';
-import { lockHolder } from '../../db/folder-lock.js';
-import { runningNode } from '../../db/running-node.js';
+import { lockHolder, runningNode } from '../../db/folder-lock.js';
 import { systemRandom } from '../../lib/random.js';
 import { programVersion } from '../../lib/version.js';
 import { formatAddress } from '../../peers/address.js';
@@ -129,10 +125,7 @@ interface Asked {
   readonly body: string;
 }
 
-/**
- * Sends a request. The certificate of the node on this machine is not checked, because it is for another name; those of
- * peers are, with the configured CA.
- */
+/** Sends a request. The certificate of this machine's own node is for another name, and not checked. */
 function ask(url: string, tls: TlsMaterial | undefined, signal: AbortSignal): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const own = { rejectUnauthorized: tls !== undefined, ...(tls?.ca === undefined ? {} : { ca: tls.ca }) };

@@ -6,7 +6,7 @@ import type { Genesis } from '../../chain/genesis.js';
 import type { Config } from '../../config/schema.js';
 import { DataDir } from '../../db/data-dir.js';
 import { TesseraError } from '../../lib/errors.js';
-import { readAdoptedBlock } from '../../mempool/state/adopted-block.js';
+import { readAdoptedBlock } from '../../mempool/state/adoption.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { openArchiveFiles } from '../archive-files.js';
 import { producersOf } from '../producers.js';

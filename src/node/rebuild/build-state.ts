@@ -89,10 +89,7 @@ async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions):
   }
 }
 
-/**
- * Puts the state where the journal in etcd begins: the node applies all of that when it starts. What is in a block of the
- * state is known there, and changes nothing.
- */
+/** Puts the state where the journal in etcd begins. What is in a block of the state changes nothing when it comes again. */
 async function joinEtcd(kv: Kv, { config, genesis, signal }: RebuildOptions): Promise<void> {
   const journal = etcdJournal(config, 'rebuild', {
     clock: systemClock,

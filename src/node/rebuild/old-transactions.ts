@@ -7,7 +7,7 @@ import { transactionHashOfBytes } from '../../chain/hash.js';
 import { decodeTransactions, joinTransactions } from '../../chain/transaction-lists.js';
 import type { Kv } from '../../db/kv.js';
 import { openLevelKv } from '../../db/level-kv.js';
-import * as journalLayout from '../../journal/layout.js';
+import * as journalLayout from '../../journal/local-journal.js';
 import { errorMessage } from '../../lib/errors.js';
 import { decodeCommand } from '../../mempool/state/commands.js';
 import { arrivalOfKey, keys, ranges } from '../../mempool/state/layout.js';
@@ -16,9 +16,7 @@ import { decodePooled } from '../../mempool/state/records.js';
 /** Groups of transactions per write. */
 const GROUPS_PER_WRITE = 500;
 
-/**
- * Transactions in the old journal and state that are in no adopted block, and those that an earlier rebuild carried over.
- */
+/** Transactions of the old journal and state that are in no adopted block, and those carried over before. */
 export class OldTransactions {
   readonly problems: string[] = [];
   readonly #folder: string;

@@ -12,9 +12,8 @@ import { TesseraError } from '../../lib/errors.js';
 import { silentLogger } from '../../lib/logger.js';
 import { noMetrics } from '../../observability/metrics.js';
 import { Archive } from '../../storage/archive/archive.js';
-import { ChainIndex } from '../../storage/chain-index/chain-index.js';
+import { ChainIndex, type IndexDatabase } from '../../storage/chain-index/chain-index.js';
 import { openArchiveFiles } from '../archive-files.js';
-import { INDEX, indexDatabase } from '../index-database.js';
 import { producersOf } from '../producers.js';
 
 /** The second index, while the two are compared. */
@@ -61,10 +60,7 @@ export async function rebuildIndex({
   }
 }
 
-/**
- * Builds the index once more and compares every record. Returns the number of blocks that it has. Throws `data_corrupt` at the first difference, and
- * `aborted`.
- */
+/** Builds the index again and compares every record; gives its blocks. Throws `data_corrupt`, `aborted`. */
 export async function compareIndex(
   directory: DataDir,
   kv: Kv,
@@ -127,4 +123,13 @@ function different(what: string): TesseraError {
     'data_corrupt',
     `the index of the chain does not agree with the stored blocks: ${what}. tessera rebuild --index makes it again`,
   );
+}
+
+export const INDEX = 'index';
+
+export function indexDatabase(dataDir: DataDir): IndexDatabase {
+  return {
+    open: () => dataDir.openDerived(INDEX),
+    remove: async () => void (await dataDir.removeDerived(INDEX)),
+  };
 }

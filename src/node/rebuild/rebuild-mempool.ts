@@ -1,7 +1,6 @@
 /**
- * A mempool node's state made anew: from the blocks of an archive, and with the transactions that the old journal and pool
- * still hold. It is built beside the old databases and takes their place at the end; they are kept. Interrupted at any
- * point, the next call goes on.
+ * A mempool node's state made anew from the blocks of an archive, with the transactions of the old journal and pool.
+ * Built beside the old databases, which are kept. Interrupted at any point, the next call goes on.
  */
 
 import { existsSync } from 'node:fs';
@@ -79,10 +78,7 @@ async function build(folder: string, networkName: string, options: RebuildOption
   return result;
 }
 
-/**
- * Replaces the old databases with the new ones, and keeps the old ones. After a crash at any step, once the old ones are put
- * aside, the next call does the remaining steps.
- */
+/** Replaces the old databases, which are kept. After a crash the next call does the remaining steps. */
 async function takeOver(path: string, { aside }: RebuildResult): Promise<void> {
   const old = join(path, DATABASE_FOLDER);
   const built = join(path, BUILD_FOLDER, DATABASE_FOLDER);

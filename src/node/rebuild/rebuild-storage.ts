@@ -1,7 +1,4 @@
-/**
- * A storage node's database made anew from the segments, which are read whole. A block that is damaged there comes from other nodes
- * when the node runs again, and what is behind it is taken in then.
- */
+/** A storage node's database made anew from the segments. What is damaged there comes from other nodes when the node runs again. */
 
 import { existsSync } from 'node:fs';
 import type { Genesis } from '../../chain/genesis.js';

@@ -3,14 +3,13 @@
 import { join } from 'node:path';
 import type { Kv } from '../../db/kv.js';
 import type { EtcdJournal } from '../../journal/etcd/etcd-journal.js';
-import type { Journal, LastEntry } from '../../journal/journal.js';
-import { type Leadership, soleLeader } from '../../journal/leadership.js';
+import { type Journal, type LastEntry, type Leadership, soleLeader } from '../../journal/journal.js';
 import { LocalJournal } from '../../journal/local-journal.js';
 import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
 import { Failure, type Service } from '../../lib/service.js';
 import type { Signer } from '../../mempool/blocks/signer.js';
 import { Mempool } from '../../mempool/mempool.js';
-import type { MempoolProgress } from '../../mempool/progress.js';
+import type { MempoolProgress } from '../../mempool/state/applier.js';
 import type { Progress } from '../../observability/progress.js';
 import { readGenesis } from '../genesis-file.js';
 import { missingPeer } from '../node-links.js';

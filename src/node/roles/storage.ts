@@ -12,7 +12,7 @@ import { ChainIndex } from '../../storage/chain-index/chain-index.js';
 import { RunningStorageService } from '../../storage/storage-service.js';
 import { type ArchiveFiles, canBeMade, openArchiveFiles, remakeArchiveFiles } from '../archive-files.js';
 import { readGenesis } from '../genesis-file.js';
-import { indexDatabase } from '../index-database.js';
+import { indexDatabase } from '../rebuild/rebuild-index.js';
 import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
 const ARCHIVE = 'archive';

@@ -1,7 +1,4 @@
-/**
- * The archive of a storage node as a reference: its own account of unspent outputs, and the blocks after a height. A mempool
- * node or a wallet of the same chain is compared with it.
- */
+/** The archive of a storage node as a reference: its unspent outputs, and the blocks after a height. */
 
 import { decodeTxOut } from '../../chain/codec.js';
 import { outPointKey, spentOutPoints } from '../../chain/transaction.js';

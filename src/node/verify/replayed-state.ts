@@ -1,14 +1,10 @@
-/**
- * The state of a mempool node by its journal: what the database holds and what the journal has beyond it, as the next start
- * will have it; and once more from nothing, as far as the journal still goes back to the first command. Nothing is written.
- */
+/** The state by its journal, as the next start will have it; and from nothing, if the journal goes back to the first command. */
 
 import { readU64 } from '../../db/keys.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../db/kv.js';
 import { PendingBatch, unsealRecord, writesOf } from '../../db/record.js';
 import type { Journal } from '../../journal/journal.js';
-import { keys as journalKeys } from '../../journal/layout.js';
-import { LocalJournal } from '../../journal/local-journal.js';
+import { keys as journalKeys, LocalJournal } from '../../journal/local-journal.js';
 import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
 import { asBuffer, keptBytes } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';

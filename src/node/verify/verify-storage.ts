@@ -5,9 +5,8 @@ import { Archive } from '../../storage/archive/archive.js';
 import type { Segments } from '../../storage/segments/segments.js';
 import { openSegments } from '../archive-files.js';
 import { readGenesis } from '../genesis-file.js';
-import { INDEX } from '../index-database.js';
 import { producersOf } from '../producers.js';
-import { compareIndex } from '../rebuild/rebuild-index.js';
+import { compareIndex, INDEX } from '../rebuild/rebuild-index.js';
 import type { VerifiedData } from '../roles/role.js';
 
 export async function verifyStorage(data: VerifiedData): Promise<void> {

@@ -1,10 +1,9 @@
-/**
- * Compares the coins of a wallet with an archive, without the passphrase: what the wallet counts as unspent must be unspent,
- * and it must know what is unspent at its addresses. They may differ by the blocks that the archive is ahead.
- */
+/** Compares the coins of a wallet, without its passphrase, with an archive or a running mempool node, which may be ahead. */
 
+import type { BalancesResponse } from '../../api/routes/mempool/schemas.js';
 import { withFixedHash } from '../../chain/assets.js';
 import { outPointKey } from '../../chain/transaction.js';
+import type { NodeClient } from '../../client/client.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -67,4 +66,61 @@ export async function addressesIn(kv: Kv): Promise<Set<string>> {
   const addresses = new Set<string>();
   for await (const [key] of kv.entries(prefixRange(PREFIX.key))) addresses.add(keyText(key));
   return addresses;
+}
+
+/** Addresses in one question. */
+const ADDRESSES_AT_ONCE = 100;
+
+type Balances = BalancesResponse['balance']['address_list'];
+
+export interface ComparedWallet {
+  /** Coins that both have. */
+  readonly same: number;
+  /** Outputs of the node at addresses of the wallet that the wallet does not know. */
+  readonly unknown: number;
+}
+
+/** Throws `data_corrupt` at a coin that the node does not have or has otherwise, `node_unreachable`, `aborted`. */
+export async function holdWalletAgainstNode(
+  { api }: Pick<NodeClient, 'api'>,
+  kv: Kv,
+  onProgress: (outputs: number) => void,
+  signal: AbortSignal,
+): Promise<ComparedWallet> {
+  const coins = await coinsIn(kv);
+  const addresses = [...(await addressesIn(kv))];
+  let same = 0;
+  let unknown = 0;
+  for (let from = 0; from < addresses.length; from += ADDRESSES_AT_ONCE) {
+    if (signal.aborted) throw new TesseraError('aborted', 'the check was cancelled');
+    const asked = addresses.slice(from, from + ADDRESSES_AT_ONCE);
+    const { balance } = await api.queryBalances({ body: { addresses: asked } }, { signal });
+    for (const { key, address, amount } of outputsIn(balance.address_list)) {
+      const coin = coins.get(key);
+      if (coin !== undefined && (coin.amount !== amount || coin.address !== address)) {
+        throw disagreement(`the wallet has ${coin.amount} in ${key}, and the node ${amount} at ${address}`);
+      }
+      if (coin === undefined) unknown++;
+      else same++;
+      coins.delete(key);
+      onProgress(same + unknown);
+    }
+  }
+  for (const { key, state } of coins.values()) {
+    // What the wallet has spent itself may be in a block meanwhile.
+    if (state !== 'unspent') continue;
+    throw disagreement(
+      `the wallet counts on ${key}, which is not unspent on the node: start it, then refresh the wallet`,
+    );
+  }
+  return { same, unknown };
+}
+
+function* outputsIn(balances: Balances) {
+  for (const [address, outputs] of Object.entries(balances)) {
+    for (const { out_point: outPoint, value } of outputs) {
+      const amount = 'Token' in value ? value.Token : value.Item.amount;
+      yield { key: outPointKey({ tHash: outPoint.t_hash, n: outPoint.n }), address, amount: BigInt(amount) };
+    }
+  }
 }

@@ -1,7 +1,4 @@
-/**
- * Dialing: one attempt at a time for each address, shared by all callers that want that link, and the loops that keep the
- * configured peers linked, with exponential backoff and jitter so that a restarted node is not dialed by all at once.
- */
+/** Dialing: one shared attempt for each address, and the loops that keep configured peers linked, with backoff. */
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';

@@ -16,12 +16,51 @@ import { MAX_ADDRESS_LENGTH } from '../address.js';
 import { MESSAGES, type MessageType } from '../messages.js';
 import type { Message } from '../network.js';
 import { meets, PERMISSIONS, type Standing } from '../permissions.js';
-import { NetworkRules } from './rules.js';
+
+/** Rules that one node can bring. */
+const MAX_RULES = 48;
+
+/** The name of a rule (for one that is an option, the option's) → its value, or the hash of a long one. */
+export const NetworkRules = Type.Record(
+  Type.String({ pattern: '^[a-z][a-z0-9_.]{0,63}$' }),
+  Type.String({ pattern: '^[\\x20-\\x7e]{1,160}$' }),
+  { maxProperties: MAX_RULES, additionalProperties: false },
+);
+export type NetworkRules = Static<typeof NetworkRules>;
+
+/** Rules that are lists of words: one in common is enough, so that a running network can change its producer keys. */
+const LISTS: ReadonlySet<string> = new Set(['network.producer_keys']);
+
+/** Names the first rule that differs; null when all rules that both have are compatible. */
+export function rulesFault(own: NetworkRules, theirs: NetworkRules): Verdict {
+  for (const [name, value] of Object.entries(own).sort(byName)) {
+    const other = Object.hasOwn(theirs, name) ? theirs[name] : undefined;
+    if (other === undefined || other === value || (LISTS.has(name) && haveCommonWord(value, other))) continue;
+    return fault(
+      'link_refused',
+      `the two nodes have different rules of the network: ${name} is "${value}" on one and "${other}" on the other; set the same on all nodes`,
+    );
+  }
+  return null;
+}
+
+function haveCommonWord(a: string, b: string): boolean {
+  const words = new Set(b.split(' '));
+  return a.split(' ').some((word) => words.has(word));
+}
+
+/** The rules in an order that does not depend on who wrote them down. */
+export function listRules(rules: NetworkRules): [name: string, value: string][] {
+  return Object.entries(rules).sort(byName);
+}
+
+function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return a < b ? -1 : 1;
+}
 
 /**
- * Version of the protocol between nodes; two nodes must have the same. It goes up with every change of a frame, a message or
- * the handshake that the release before would misread. 1: hello, proof, ready. 2: the hello brings the rules of the network.
- * 3: blocks come with certificates, headers can be asked for.
+ * Version of the protocol between nodes, which two nodes must share. It goes up when the release before would misread
+ * something.
  */
 export const PROTOCOL_VERSION = 3;
 
@@ -207,10 +246,7 @@ function checkProtocol(version: unknown): void {
   );
 }
 
-/**
- * The bytes of a message. Throws `internal_error` when the body or the attachment breaks the type's own bounds: that is a
- * mistake of this node, found before the peer closes the link over it.
- */
+/** The bytes of a message. Throws `internal_error` when body or attachment break the bounds of their type. */
 export function encodeMessage(
   type: MessageType,
   body: unknown,

@@ -28,12 +28,14 @@ import {
   decodeControl,
   encodeControl,
   type Hello,
+  listRules,
+  type NetworkRules,
   PROTOCOL_VERSION,
   type Proof,
+  rulesFault,
   VERSION,
   violation,
 } from './frames.js';
-import { listRules, type NetworkRules, rulesFault } from './rules.js';
 
 /** End of a connection that a node is. */
 export type Side = 'dialer' | 'listener';

@@ -1,14 +1,61 @@
 /**
- * Tells whether a link's other end is alive and reads: looks at the bytes that came and went, a few in the
- * time of a heartbeat, and a ping after each that has heard nothing. A long transfer either way is a sign of life. Looks are
- * counted, not milliseconds: while this node is held up itself, it makes none. A peer that is busy is said to be silent soon,
- * and loses its link much later.
+ * Tells whether a link's other end is alive and reads, by looks at the bytes that came and went, and pings. Looks are
+ * counted, not milliseconds: a node that is held up makes none. A peer is called silent soon, and loses its link much
+ * later.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
-import type { Connection } from '../transport/transport.js';
+import type { Connection, Frame } from '../transport/transport.js';
 import type { PeerLimits } from './limits.js';
-import type { SendQueue } from './send-queue.js';
+
+interface Waiting {
+  /** Total bytes sent on the connection once this frame is out. */
+  readonly end: number;
+  readonly bytes: number;
+}
+
+export class SendQueue {
+  readonly #connection: Connection;
+  /** Frames of this link alone that may not be out yet, in their order. */
+  #own: Waiting[] = [];
+  #ownBytes = 0;
+  #sent = 0;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  get bytes(): number {
+    return this.#connection.bufferedAmount;
+  }
+
+  /** Bytes that have left so far. */
+  get flushed(): number {
+    return this.#sent - this.#connection.bufferedAmount;
+  }
+
+  /** Bytes of frames that nobody else sends too. */
+  get ownBytes(): number {
+    const { flushed } = this;
+    let out = 0;
+    while (out < this.#own.length && (this.#own[out]?.end ?? 0) <= flushed) {
+      this.#ownBytes -= this.#own[out]?.bytes ?? 0;
+      out += 1;
+    }
+    if (out > 0) this.#own = this.#own.slice(out);
+    return this.#ownBytes;
+  }
+
+  push(frame: Frame, isShared: boolean): void {
+    this.#sent += frame.length;
+    this.#connection.send(frame);
+    if (isShared) return;
+    // Keeps the list short on a link that is never asked.
+    if (this.#own.length > 0) void this.ownBytes;
+    this.#own.push({ end: this.#sent, bytes: frame.length });
+    this.#ownBytes += frame.length;
+  }
+}
 
 /** Looks in the time of a heartbeat. */
 const LOOKS = 5;

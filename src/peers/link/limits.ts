@@ -1,7 +1,4 @@
-/**
- * The bounds of links. What the operator sets comes from the configuration (`peers`), which has its defaults; the rest is
- * here, and tests may change it.
- */
+/** The bounds of links: the operator's settings (`peers`), and the rest, which tests may change. */
 
 const MIB = 1024 * 1024;
 

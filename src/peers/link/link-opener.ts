@@ -1,7 +1,4 @@
-/**
- * Makes links of connections: leads each connection, accepted or dialed, through its handshake, asks the register whether the
- * peer may come in, and knows every connection until it is really closed.
- */
+/** Leads each connection through its handshake, asks the register whether the peer may come in, and knows it until it is closed. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { fromHex, isHex, toHex } from '../../lib/bytes.js';
@@ -15,9 +12,9 @@ import type { Random } from '../../lib/random.js';
 import type { Link } from '../network.js';
 import type { Connection, Transport } from '../transport/transport.js';
 import { Handshake, type Identity, type PeerIdentity, type Side } from './handshake.js';
-import { HandshakePool, type PendingHandshake } from './handshake-pool.js';
 import type { PeerLimits } from './limits.js';
 import type { Admission, LinkRegister } from './link-register.js';
+import { HandshakePool, type PendingHandshake } from './stranger-places.js';
 
 /** A connection that has no link yet. */
 export interface Opening {

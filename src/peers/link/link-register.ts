@@ -1,7 +1,6 @@
 /**
- * Register of the links of a node; it decides which it lets in. Between two nodes there is one link at most, whoever dialed.
- * So that the two ends never decide differently, the node with the smaller key decides: it refuses a second connection, and
- * the other end takes a second one that comes up as the sign that the first is dead.
+ * Register of the links of a node. Between two nodes there is one at most: the node with the smaller key refuses a
+ * second connection; the other takes it as the sign that the first is dead.
  */
 
 import type { Clock } from '../../lib/clock.js';
@@ -24,10 +23,7 @@ export interface LinkRegisterOptions {
 /** A peer that was let in; to be released when its handshake fails or its link goes down. */
 export interface Admission {
   readonly nodeKey: string;
-  /**
-   * Set for a peer that nobody vouches for: it came to this node, and proved no secret and no key that this node was told
-   * of.
-   */
+  /** Set for a peer that nobody vouches for: it was not dialed, and proved no secret and no known key. */
   readonly stranger: Stranger | undefined;
 }
 

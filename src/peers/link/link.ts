@@ -1,7 +1,7 @@
 /**
  * An open link: sending and receiving checked messages, and the bounds on what a peer may ask of this node. Any breach of
  * the protocol closes the link with a reason that both ends get to know. A peer that asks for more than its share is read
- * more slowly (`read-throttle.ts`); one that is silent or does not read is cut off (`heartbeat.ts`).
+ * more slowly (`stranger-budget.ts`); one that is silent or does not read is cut off (`heartbeat.ts`).
  */
 
 import type { Clock } from '../../lib/clock.js';
@@ -28,13 +28,11 @@ import {
   workCost,
 } from './frames.js';
 import type { PeerIdentity } from './handshake.js';
-import { Heartbeat } from './heartbeat.js';
+import { Heartbeat, SendQueue } from './heartbeat.js';
 import type { PeerLimits } from './limits.js';
 import type { LinkMetrics } from './link-metrics.js';
 import { PendingRequests } from './pending-requests.js';
-import { ReadThrottle } from './read-throttle.js';
-import { SendQueue } from './send-queue.js';
-import type { BudgetedLink, StrangerBudget } from './stranger-budget.js';
+import { type BudgetedLink, ReadThrottle, type StrangerBudget } from './stranger-budget.js';
 
 /** Handlers by the type they were registered for; the network keeps the pairs matched. */
 export type HandlerTable = ReadonlyMap<MessageType, MessageHandler<MessageType>>;

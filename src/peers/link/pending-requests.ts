@@ -7,10 +7,7 @@ import type { MessageBody, MessageType } from '../messages.js';
 import type { Message } from '../network.js';
 import { violation } from './frames.js';
 
-/**
- * Codes that a peer's answer may carry to the caller. Any other is about the peer itself, and only means that it cannot
- * help.
- */
+/** Codes that a peer's answer may carry to the caller. Any other is about the peer itself. */
 const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'invalid_request',
   'malformed_transaction',
@@ -84,10 +81,7 @@ export class PendingRequests {
     }
   }
 
-  /**
-   * An answer to a request that was given up is dropped: it came too late, which is no breach. Throws `protocol_violation` for one that
-   * nobody has asked for, since what it costs to read it would be paid by nobody.
-   */
+  /** Drops the answer to a request that was given up. Throws `protocol_violation` for one that nobody has asked for. */
   settle(id: number, answer: Message): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined && !this.#givenUp.delete(id)) throw violation(`${answer.type} answers no request`);

@@ -1,11 +1,78 @@
 /**
- * Budget of all links of strangers together: work, bytes that wait to be sent, and bytes of frames that are not complete.
- * When the bytes run out, whoever holds most of them is cut off, so that the others are served.
+ * Bounds on the work and the memory that peers may take. A peer that asks for more than its share is not read until it has
+ * paid; of all strangers together, whoever holds most bytes is cut off when they run out, so that the others are served.
  */
 
-import type { Clock } from '../../lib/clock.js';
+import type { Clock, Timer } from '../../lib/clock.js';
+import type { Connection } from '../transport/transport.js';
 import type { PeerLimits } from './limits.js';
-import { TokenBucket } from './rate-limit.js';
+
+export class TokenBucket {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #clock: Clock;
+  #level: number;
+  #last: number;
+
+  /** Refills `perSecond` tokens a second up to `burst`, and starts full. */
+  constructor(perSecond: number, burst: number, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#clock = clock;
+    this.#level = burst;
+    this.#last = clock.monotonic();
+  }
+
+  /** Takes tokens, if need be on credit; returns the milliseconds until there is no debt, 0 when there is none. */
+  charge(tokens: number): number {
+    const now = this.#clock.monotonic();
+    this.#level = Math.min(this.#burst, this.#level + ((now - this.#last) / 1_000) * this.#perSecond) - tokens;
+    this.#last = now;
+    return this.#level >= 0 ? 0 : Math.ceil((-this.#level / this.#perSecond) * 1_000);
+  }
+}
+
+export interface ReadThrottleModules {
+  readonly clock: Clock;
+  readonly connection: Pick<Connection, 'pause' | 'resume'>;
+  /** Set for a stranger, which also draws on what all strangers share. */
+  readonly strangers: Pick<StrangerBudget, 'charge'> | undefined;
+}
+
+export class ReadThrottle {
+  readonly #modules: ReadThrottleModules;
+  readonly #share: TokenBucket;
+  #until = 0;
+  #pause: Timer | undefined;
+
+  constructor({ costPerSecond, costBurst }: PeerLimits, modules: ReadThrottleModules) {
+    this.#modules = modules;
+    this.#share = new TokenBucket(costPerSecond, costBurst, modules.clock);
+  }
+
+  get isPaused(): boolean {
+    return this.#pause !== undefined;
+  }
+
+  charge(cost: number): void {
+    const { clock, connection, strangers } = this.#modules;
+    const waitMs = Math.max(this.#share.charge(cost), strangers?.charge(cost) ?? 0);
+    if (waitMs === 0) return;
+    const until = clock.monotonic() + waitMs;
+    if (until <= this.#until) return;
+    this.#until = until;
+    this.#pause?.cancel();
+    connection.pause();
+    this.#pause = clock.after(waitMs, () => {
+      this.#pause = undefined;
+      connection.resume();
+    });
+  }
+
+  stop(): void {
+    this.#pause?.cancel();
+  }
+}
 
 /** A link as far as the budget cares. */
 export interface BudgetedLink {

@@ -1,8 +1,4 @@
-/**
- * The places for links of strangers: peers that neither know the secret nor have a key that this node was told of. When all
- * are taken, the link that has been useless longest makes room, of the address that has most; the links that have been up
- * longest are spared, and so is every link for a moment, so that a flood of newcomers turns nobody out at once.
- */
+/** Places for peers that nobody vouches for: those of links, and those of handshakes under way. */
 
 import { inTheWay } from '../../lib/budget.js';
 import type { Clock } from '../../lib/clock.js';
@@ -78,5 +74,71 @@ export class StrangerPlaces {
     this.#options.onEvicted();
     victim.close?.('its place went to another node: this node has all the links that it takes');
     return true;
+  }
+}
+
+export interface PendingHandshake {
+  /** See `addressGroup`. */
+  readonly group: string;
+  readonly hasPass: boolean;
+  /** True when the peer has proven its key and only has to say that it is ready. */
+  hasProven: boolean;
+  cancel(reason: string): void;
+}
+
+export interface HandshakePoolOptions {
+  readonly max: number;
+  readonly maxPerGroup: number;
+  /** Called when a handshake has to go. */
+  onEvicted(): void;
+}
+
+const REASON = 'newer connections took the place of this unfinished handshake: try again';
+
+export class HandshakePool {
+  readonly #options: HandshakePoolOptions;
+  /** Both in order of arrival. */
+  readonly #strangers = new Set<PendingHandshake>();
+  readonly #withPass = new Set<PendingHandshake>();
+
+  constructor(options: HandshakePoolOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#strangers.size + this.#withPass.size;
+  }
+
+  add(handshake: PendingHandshake): void {
+    if (handshake.hasPass) {
+      if (this.#withPass.size >= this.#options.max) this.#evict([...this.#withPass][0]);
+      this.#withPass.add(handshake);
+      return;
+    }
+    this.#makeRoom(handshake.group);
+    this.#strangers.add(handshake);
+  }
+
+  delete(handshake: PendingHandshake): void {
+    this.#strangers.delete(handshake);
+    this.#withPass.delete(handshake);
+  }
+
+  cancelAll(reason: string): void {
+    for (const handshake of [...this.#strangers, ...this.#withPass]) handshake.cancel(reason);
+  }
+
+  #makeRoom(group: string): void {
+    const { max: total, maxPerGroup: share } = this.#options;
+    const some = inTheWay(this.#strangers, (one) => one.group, group, { total, share });
+    // A stranger that has proven nothing goes first.
+    this.#evict(some.find(({ hasProven }) => !hasProven) ?? some[0]);
+  }
+
+  #evict(handshake: PendingHandshake | undefined): void {
+    if (handshake === undefined) return;
+    this.delete(handshake);
+    this.#options.onEvicted();
+    handshake.cancel(REASON);
   }
 }

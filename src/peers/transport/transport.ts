@@ -1,7 +1,4 @@
-/**
- * Transport that links are built on: ordered, reliable frames between two ends. Implementations: WebSocket (`websocket-transport.ts`) and,
- * in the tests, memory; both pass the same contract tests. A transport knows nothing of roles or messages.
- */
+/** Ordered, reliable frames between two ends: WebSocket and, in tests, memory. Knows nothing of roles or messages. */
 
 import type { HostAndPort } from '../address.js';
 
@@ -18,9 +15,8 @@ export const GUARD_BYTES = 64 * 1024;
 export const GUARD_REASON = `more than ${GUARD_BYTES} bytes before the handshake was done`;
 
 /**
- * Asked after each arrival of bytes with those held of a frame that is not complete (a little less at times: what arrived
- * together with the end of the frame before is not counted; more when they arrive a few at a time, as what they take then is counted).
- * What it returns ends the connection as the reason.
+ * Asked after each arrival with the bytes held of an incomplete frame, roughly. What it returns ends the connection as
+ * the reason.
  */
 export type Guard = (heldBytes: number) => string | undefined;
 
@@ -40,17 +36,11 @@ export interface Connection {
   send(frame: Frame): void;
   /** Sets the listener for frames, in place of the one before. Frames that came earlier are delivered to the first one. */
   onMessage(listener: (frame: Frame) => void): void;
-  /**
-   * Adds a listener for the end of the connection; each is called once, with a reason for the log, even if it is added after
-   * the end.
-   */
+  /** Adds a listener for the end, called once with a reason for the log, even if it is added after the end. */
   onClose(listener: (reason: string) => void): void;
   /** Guards the connection. Until this is called, more than `GUARD_BYTES` received end it: a stranger gets no large buffers. */
   guard(guard: Guard): void;
-  /**
-   * The other end is of the same operator: large frames need not be masked (docs/adr/small-decisions.md#0052). Does nothing
-   * where no frame is.
-   */
+  /** The other end is of the same operator: large frames need no mask (docs/adr/small-decisions.md#0052). */
   sendPlain(): void;
   /** Reads no more until `resume`: the other end has to wait. What was read already still arrives. */
   pause(): void;
@@ -71,9 +61,6 @@ export interface Listener {
 export interface Transport {
   /** Throws `peer_unreachable` when the port cannot be opened, `port_in_use` when another program has it. */
   listen(at: HostAndPort, onConnection: (connection: Connection) => void): Promise<Listener>;
-  /**
-   * Resolves the name anew each time; `pass` is shown to the listener. Throws `invalid_socket_address`, `peer_unreachable`,
-   * or `aborted` by the signal.
-   */
+  /** Resolves the name anew; `pass` is shown to the listener. Throws `invalid_socket_address`, `peer_unreachable`, `aborted`. */
   dial(address: string, signal: AbortSignal, pass?: string): Promise<Connection>;
 }

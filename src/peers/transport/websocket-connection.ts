@@ -12,10 +12,7 @@ import { type Connection, type Frame, GUARD_BYTES, GUARD_REASON, type Guard } fr
 const PLAIN_FROM = 64 * 1024;
 /** Bytes that a small arrival counts as: each is an object in memory, which takes some 700 bytes beside them. */
 const LEAST_ARRIVAL_BYTES = 512;
-/**
- * Pings and pongs of WebSocket between two frames, beyond which a connection is ended: nodes send none, proxies a few, and they would
- * cost work that nobody pays for.
- */
+/** Pings and pongs between two frames, beyond which a connection ends: nodes send none, proxies a few. */
 const MAX_BARE_CONTROLS = 32;
 
 /** The masks of what a dialer sends. Of an accepted connection nothing is masked. */

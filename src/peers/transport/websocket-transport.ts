@@ -1,7 +1,6 @@
 /**
- * Links over WebSocket, with TLS when certificates are given. Compression is off: blocks are hashes and signatures, which do
- * not shrink, and a compressed frame hides its size. Nothing here trusts the other end: frames, open sockets and the time
- * until the upgrade are bounded.
+ * Links over WebSocket, with TLS when certificates are given. Uncompressed: hashes do not shrink, and a compressed
+ * frame hides its size. Frames, open sockets and the time until the upgrade are bounded.
  */
 
 import { createServer as createHttpServer, type Server } from 'node:http';
@@ -10,7 +9,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type ClientOptions, type ServerOptions, WebSocket, WebSocketServer } from 'ws';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { formatAddress, type HostAndPort, parseAddress } from '../address.js';
-import { SocketPool } from './socket-pool.js';
 import { type Connection, type Listener, MAX_FRAME_BYTES, type Transport } from './transport.js';
 import { describeError, Masks, WebSocketConnection } from './websocket-connection.js';
 
@@ -37,10 +35,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
 /** Parts in which a frame may come: nodes send it in one, a proxy may cut it up, and a part without bytes costs work, too. */
 const MAX_FRAGMENTS = 64;
 const DEFAULT_MAX_SOCKETS = 2_048;
-/**
- * Connections that the system keeps until they are accepted, as far as `net.core.somaxconn` allows; 511 by default. When a
- * flood fills that queue, everybody else waits for repeats of the system, which come after 1, 3, 7 and 15 seconds.
- */
+/** Connections that the system queues (`net.core.somaxconn`): in a full queue everybody waits for repeats after 1, 3, 7, 15 s. */
 const BACKLOG = 4_096;
 /** The header with which a dialer shows its pass. */
 const PASS_HEADER = 'x-tessera-pass';
@@ -170,4 +165,57 @@ function opened(webSocket: WebSocket, address: string, signal: AbortSignal, mask
 
 function aborted(address: string): TesseraError {
   return new TesseraError('aborted', `dialing ${address} was given up`);
+}
+
+export interface SocketPoolOptions {
+  /** Sockets at once, connections included. */
+  readonly maxSockets: number;
+  /** Sockets at once that are not connections yet. */
+  readonly maxIdle: number;
+}
+
+/** The two ends' addresses name a socket; with TLS there are two objects for it. */
+const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort} ${socket.localPort}`;
+
+export class SocketPool {
+  readonly #options: SocketPoolOptions;
+  readonly #sockets = new Map<string, Socket>();
+  /** Idle sockets in order of arrival. */
+  readonly #idle = new Map<string, Socket>();
+
+  constructor(server: Server, options: SocketPoolOptions) {
+    this.#options = options;
+    server.on('connection', (socket: Socket) => this.#add(socket));
+  }
+
+  /** The socket is a connection now. */
+  upgraded(socket: Socket): void {
+    this.#idle.delete(nameOf(socket));
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#sockets.values()) socket.destroy();
+  }
+
+  #add(socket: Socket): void {
+    const name = nameOf(socket);
+    this.#sockets.set(name, socket);
+    this.#idle.set(name, socket);
+    socket.once('close', () => {
+      if (this.#sockets.get(name) !== socket) return;
+      this.#sockets.delete(name);
+      this.#idle.delete(name);
+    });
+    const { maxSockets, maxIdle } = this.#options;
+    if (this.#sockets.size > maxSockets || this.#idle.size > maxIdle) this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#idle;
+    if (oldest === undefined) return;
+    const [name, socket] = oldest;
+    this.#idle.delete(name);
+    this.#sockets.delete(name);
+    socket.destroy();
+  }
 }

@@ -9,7 +9,7 @@
 import type { Certificate } from '../../chain/certificate.js';
 import { encodeU64 } from '../../db/keys.js';
 import type { KvBatch } from '../../db/kv.js';
-import { nextCrc32c } from '../../db/level-files/crc32c.js';
+import { nextCrc32c } from '../../db/level-files/log.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { asBuffer, concatBytes, fromHex, toHex } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';

@@ -4,7 +4,7 @@ import { decodeTransaction, encodeHeader, inBlock, joinFullBlock } from '../../c
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import { readU64 } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
-import { nextCrc32c } from '../../db/level-files/crc32c.js';
+import { nextCrc32c } from '../../db/level-files/log.js';
 import { isTesseraError } from '../../lib/errors.js';
 import { unpack } from '../segments/pack.js';
 import { readFront, readRecord, type SegmentBlock } from '../segments/record.js';

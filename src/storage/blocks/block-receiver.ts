@@ -17,8 +17,7 @@ import { Mutex } from '../../lib/mutex.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { DoubleSigning } from '../../observability/double-signing.js';
 import type { Metrics } from '../../observability/metrics.js';
-import { joinBlocks } from '../../peers/block-list.js';
-import { MAX_BLOCKS_PER_ANSWER, type MessageBody } from '../../peers/messages.js';
+import { joinBlocks, MAX_BLOCKS_PER_ANSWER, type MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
 

@@ -25,12 +25,12 @@ import { type Signal, SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { DoubleSigning } from '../../observability/double-signing.js';
 import { type Metrics, noMetrics } from '../../observability/metrics.js';
-import { splitBlocks } from '../../peers/block-list.js';
 import {
   MAX_BLOCKS_PER_ANSWER,
   type MessageBody,
   type MessageType,
   type RoundFactsBody,
+  splitBlocks,
 } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import { certificatesOf, isFork, ProvenHashes } from '../../peers/proven-hashes.js';

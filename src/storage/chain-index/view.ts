@@ -1,8 +1,7 @@
 /** Answers of the index about blocks and transactions; `holdings.ts` has addresses and items, `search.ts` the search. */
 
 import { withFixedHash } from '../../chain/assets.js';
-import { paidOf } from '../../chain/paid.js';
-import { createdOutPoints, createdOutput } from '../../chain/transaction.js';
+import { createdOutPoints, createdOutput, paidOf } from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import type { ArchiveLookups } from '../archive/lookups.js';

@@ -12,7 +12,7 @@
  * The length follows from the block alone, so that a damaged record is replaced where it is, by a block of any node.
  */
 
-import { nextCrc32c } from '../../db/level-files/crc32c.js';
+import { nextCrc32c } from '../../db/level-files/log.js';
 import { asBuffer } from '../../lib/bytes.js';
 
 const MAGIC = 0x31425354;

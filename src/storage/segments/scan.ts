@@ -6,7 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { nextCrc32c } from '../../db/level-files/crc32c.js';
+import { nextCrc32c } from '../../db/level-files/log.js';
 import { findMagic, HEAD_LENGTH, readHead, readRecord, type SegmentBlock } from './record.js';
 
 const FOOTER_MAGIC = 0x31465354;

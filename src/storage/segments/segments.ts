@@ -15,7 +15,7 @@ import { chmod, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:f
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { unreadable } from '../../db/database-error.js';
-import { checkRoom } from '../../db/room.js';
+import { checkRoom } from '../../db/disk-room.js';
 import { syncFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';

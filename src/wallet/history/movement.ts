@@ -1,7 +1,7 @@
 /** One movement of the wallet: a transaction as far as it concerns its coins, and the record of it on disk. */
 
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
-import { decodeRecord, readChoice } from '../../db/decode-record.js';
+import { decodeRecord, readChoice } from '../../db/record.js';
 import { TOKENS } from '../coins/coin.js';
 import {
   MOVEMENT_KINDS,

@@ -2,7 +2,7 @@
 
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
-import { decodeRecord } from '../../db/decode-record.js';
+import { decodeRecord } from '../../db/record.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import type { TradeState } from '../service.js';
 import { type Acceptance, type Confirmation, type Offer, readDocument, type TradedAsset } from './documents.js';

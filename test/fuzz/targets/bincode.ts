@@ -14,7 +14,7 @@ import {
   encodeUtxos,
 } from '../../../src/chain/transaction-lists.js';
 import { parseExactJson } from '../../../src/lib/json.js';
-import { joinBlocks, splitBlocks } from '../../../src/peers/block-list.js';
+import { joinBlocks, splitBlocks } from '../../../src/peers/messages.js';
 import * as arbitraries from '../../support/arbitraries.js';
 import { fc } from '../../support/property.js';
 import { type Codec, codecOf, codecTarget, isEqual } from '../codecs.js';

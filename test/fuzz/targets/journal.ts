@@ -4,8 +4,7 @@
  */
 
 import { encodeTransaction } from '../../../src/chain/codec.js';
-import { keys as journalKeys } from '../../../src/journal/layout.js';
-import { LocalJournal } from '../../../src/journal/local-journal.js';
+import { keys as journalKeys, LocalJournal } from '../../../src/journal/local-journal.js';
 import { concatBytes } from '../../../src/lib/bytes.js';
 import { systemClock } from '../../../src/lib/clock.js';
 import type { TxStatus } from '../../../src/mempool/service.js';

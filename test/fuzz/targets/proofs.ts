@@ -9,7 +9,7 @@ import { decodeFullBlock, encodeFullBlock, encodeHeader, encodeTransaction } fro
 import { blockHash } from '../../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../../src/chain/types.js';
 import { toHex } from '../../../src/lib/bytes.js';
-import { joinBlocks } from '../../../src/peers/block-list.js';
+import { joinBlocks } from '../../../src/peers/messages.js';
 import type { Link, Message } from '../../../src/peers/network.js';
 import { isFork, ProvenHashes } from '../../../src/peers/proven-hashes.js';
 import { contentFault, placeFault } from '../../../src/wallet/block-check.js';

@@ -7,9 +7,9 @@
 import { encodeBlock, encodeTransaction } from '../../../src/chain/codec.js';
 import { blockHash, transactionHash, txsHash } from '../../../src/chain/hash.js';
 import type { Kv } from '../../../src/db/kv.js';
-import { readBatch } from '../../../src/db/level-files/batch.js';
 import { readLog } from '../../../src/db/level-files/log.js';
 import { checkTable, newestOfLastKey } from '../../../src/db/level-files/table.js';
+import { readBatch } from '../../../src/db/level-files/varints.js';
 import { decodeMark } from '../../../src/db/seal.js';
 import { utf8 } from '../../../src/lib/bytes.js';
 import * as archive from '../../../src/storage/archive/records.js';

@@ -2,7 +2,7 @@
 
 import { encodeFullBlock } from '../../../src/chain/codec.js';
 import { readGenesis } from '../../../src/node/genesis-file.js';
-import { joinBlocks } from '../../../src/peers/block-list.js';
+import { joinBlocks } from '../../../src/peers/messages.js';
 import type { Reply } from '../../../src/peers/network.js';
 import { createTestChain } from '../../support/storage/test-chain.js';
 import type { Arena } from '../arena.js';

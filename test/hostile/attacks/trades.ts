@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { tokenAsset } from '../../../src/chain/assets.js';
 import { txOut } from '../../../src/chain/builders.js';
 import type { Transaction } from '../../../src/chain/types.js';
-import { folderSize } from '../../../src/db/folder-size.js';
+import { folderSize } from '../../../src/db/disk-room.js';
 import type { Arena } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';
 import { createPeer } from '../stranger.js';

@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_TIME } from '../../../src/api/routes/dev/service.js';
 import { createDeferred } from '../../../src/lib/deferred.js';
-import { DevClock } from '../../../src/node/dev/dev-clock.js';
-import { DevControl, type DevControlModules, type DevNodes } from '../../../src/node/dev/dev-control.js';
+import { DevClock, DevControl, type DevControlModules, type DevNodes } from '../../../src/node/dev/dev-control.js';
 
 function control() {
   const clock = new DevClock();

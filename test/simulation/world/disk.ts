@@ -4,8 +4,8 @@
  * its end.
  */
 
+import { closedError } from '../../../src/db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../../src/db/kv.js';
-import { closedError } from '../../../src/db/level-errors.js';
 import { openRecord, PendingBatch, writesOf } from '../../../src/db/record.js';
 import { TesseraError } from '../../../src/lib/errors.js';
 import type { Luck } from './luck.js';

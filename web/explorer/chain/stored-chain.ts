@@ -3,7 +3,7 @@
  * spent them is not in there.
  */
 
-import { paidOf } from '../../../src/chain/paid.js';
+import { paidOf } from '../../../src/chain/transaction.js';
 import {
   type BlockchainEntryResponse,
   type BlockMeta,

@@ -2,12 +2,11 @@
 
 import type { Config } from '../../../config/schema.js';
 import { namesBelow } from '../../../journal/etcd/entries.js';
-import type { EtcdOptions } from '../../../journal/etcd/etcd-client.js';
+import { EtcdLogin, type EtcdOptions } from '../../../journal/etcd/etcd-client.js';
 import { EtcdJournal, type EtcdJournalModules } from '../../../journal/etcd/etcd-journal.js';
 import { EtcdLease } from '../../../journal/etcd/etcd-lease.js';
-import { EtcdLogin } from '../../../journal/etcd/etcd-login.js';
 import { LeaseLeadership } from '../../../journal/etcd/lease-leadership.js';
-import type { SharedRules } from '../../../journal/etcd/shared-rules.js';
+import type { SharedRules } from '../../../journal/etcd/marks.js';
 import { toHex } from '../../../lib/bytes.js';
 import { silentLogger } from '../../../lib/logger.js';
 import { systemRandom } from '../../../lib/random.js';

@@ -7,7 +7,7 @@
 import type { Kv } from '../../../db/kv.js';
 import type { EtcdJournal } from '../../../journal/etcd/etcd-journal.js';
 import type { Below } from '../../../journal/etcd/marks.js';
-import type { Leadership } from '../../../journal/leadership.js';
+import type { Leadership } from '../../../journal/journal.js';
 import { TesseraError } from '../../../lib/errors.js';
 import type { Logger } from '../../../lib/logger.js';
 import type { Service } from '../../../lib/service.js';

@@ -10,7 +10,7 @@ import type { Clock } from '../../../lib/clock.js';
 import { createDeferred } from '../../../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../../lib/errors.js';
 import type { Logger } from '../../../lib/logger.js';
-import { beginTaking, endTaking, isBeingTaken } from '../../../mempool/replicas/copied-records.js';
+import { beginTaking, endTaking, isBeingTaken } from '../../../mempool/replicas/snapshot-records.js';
 import { takeSnapshot } from '../../../mempool/replicas/take-snapshot.js';
 import { keys } from '../../../mempool/state/layout.js';
 import { decodeHead, encodeHead } from '../../../mempool/state/records.js';
@@ -27,10 +27,7 @@ const MIB = 1024 * 1024;
 
 export interface JoiningModules {
   readonly kv: Kv;
-  /**
-   * Asks where the journal begins and ends, for a state that ends with that entry. What is there is kept until the state of this node has
-   * it. Gives what it knows of the entry too; throws `data_corrupt` when the journal has lost it.
-   */
+  /** Where the journal begins and ends, for a state that ends with that entry. Throws `data_corrupt` when it is lost. */
   readonly join: (last: LastEntry) => Promise<{ readonly base: number; readonly last: LastEntry }>;
   readonly network: Pick<PeerNetwork, 'dial'>;
   readonly storage: Pick<FromStorage, 'refusal' | 'take'>;
