@@ -25,11 +25,12 @@ import { Mutex } from '../lib/mutex.js';
 import { ifMissing } from '../lib/system-error.js';
 import { lockFolder } from './folder-lock.js';
 import { folderOf } from './kept-files.js';
-import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
-import { type LevelKv, type LevelKvOptions, openLevelKv } from './level-kv.js';
+import type { Kv } from './kv.js';
+import { LevelKv, type LevelKvOptions } from './level-kv.js';
 import { LogKv } from './log-kv.js';
 import { DATA_FORMAT, type Marker, readMarker, refuseHalfRestored, writeMarker } from './marker.js';
 import { hasDamageNote, putAside, removeDatabase, removeLeftovers } from './put-aside.js';
+import type { WriteMeasures } from './store-writes.js';
 import { copySynced, makeFolder, makePrivate, syncFolder } from './write-file-durable.js';
 
 const DATABASE_FOLDER = 'db';
@@ -103,16 +104,15 @@ export class DataDir {
    * again when all of it is gone. One that `isLarge` gets more memory for what is written to it.
    */
   async open(name: string, { mayBeGone = false, isLarge = false } = {}): Promise<Kv> {
-    return this.#measured(await this.#mutex.run(() => this.#open(name, { mayBeGone, isLarge })));
+    return this.#mutex.run(() => this.#open(name, { mayBeGone, isLarge }));
   }
 
   /** Opens a database that can be made from others: not in the marker, begun anew when lost. Throws `data_corrupt`. */
   async openDerived(name: string): Promise<Kv> {
-    const kv = await this.#mutex.run(async () => {
+    return this.#mutex.run(async () => {
       await removeLeftovers(this.path, name);
       return this.#openKv(name, { ...LARGE, createIfMissing: true, wayBack: 'it is made again' });
     });
-    return this.#measured(kv);
   }
 
   /** Removes such a database, open or not; false when there was none. The next `openDerived` finishes what was interrupted. */
@@ -164,15 +164,12 @@ export class DataDir {
     });
   }
 
-  #measured(kv: Kv): Kv {
-    return this.#measures === undefined ? kv : new ObservedKv(kv, this.#measures);
-  }
-
-  async #openKv(name: string, options: LevelKvOptions): Promise<LevelKv | LogKv> {
+  async #openKv(name: string, given: LevelKvOptions): Promise<LevelKv | LogKv> {
     if (this.#isClosed) throw new TesseraError('shutting_down', `the data directory ${this.path} is closed`);
     if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
     const path = join(this.path, DATABASE_FOLDER, name);
-    const kv = await (LOGS.includes(name) ? LogKv.open(path, options) : openLevelKv(path, options));
+    const options = { ...given, measures: this.#measures };
+    const kv = await (LOGS.includes(name) ? LogKv.open(path, options) : LevelKv.open(path, options));
     this.#opened.set(name, kv);
     return kv;
   }
@@ -273,42 +270,32 @@ export interface Migration {
   run(directory: { readonly path: string; open(name: string): Promise<Kv> }): Promise<void>;
 }
 
-/**
- * Format 2: commands and archive records that an older program would take for damage. Format 1 is read as it is, and
- * what is new is added as it comes about: the step only names the format.
- */
-const TO_2: Migration = { to: 2, run: async () => undefined };
-
-/** Format 3: blocks of an archive move to segments while the node serves. No copy: that would take the room for both. */
-const TO_3: Migration = { to: 3, keepsCopy: false, run: async () => undefined };
-
-const MIGRATIONS: readonly Migration[] = [TO_2, TO_3];
+const MIGRATIONS: readonly Migration[] = [
+  // Commands and archive records that an older program would take for damage: the step only names the format.
+  { to: 2, run: async () => undefined },
+  // Blocks of an archive move to segments while the node serves: a copy would take the room for both.
+  { to: 3, keepsCopy: false, run: async () => undefined },
+];
 
 const FOLDER_MODE = 0o700;
-const DATABASES = 'db';
 const TABLE = /\.(ldb|sst)$/;
 /** Files that are in use or half written while the folder is open. */
 const LEFT_OUT = /^lock\.pid$|\.tmp$|^LOCK$/;
 
-/** The folder of the copy: `before-format-2`. */
-function copyName(format: number): string {
-  return `before-format-${format}`;
-}
-
 /** Copies marker, keys and closed databases into `before-format-N`; an interrupted copy is made again. */
 async function keepCopy(path: string, format: number): Promise<void> {
-  const target = join(path, copyName(format));
+  const target = join(path, `before-format-${format}`);
   if ((await stat(target).catch(() => undefined)) !== undefined) return;
   const unfinished = `${target}.tmp`;
   await rm(unfinished, { recursive: true, force: true });
   await copyFiles(path, unfinished);
-  await mkdir(join(unfinished, DATABASES), { mode: FOLDER_MODE });
-  const databases = await readdir(join(path, DATABASES), { withFileTypes: true }).catch(() => []);
+  await mkdir(join(unfinished, DATABASE_FOLDER), { mode: FOLDER_MODE });
+  const databases = await readdir(join(path, DATABASE_FOLDER), { withFileTypes: true }).catch(() => []);
   for (const { name } of databases.filter((entry) => entry.isDirectory())) {
-    await copyFiles(await folderOf(join(path, DATABASES, name)), join(unfinished, DATABASES, name));
+    await copyFiles(await folderOf(join(path, DATABASE_FOLDER, name)), join(unfinished, DATABASE_FOLDER, name));
   }
-  await copyInto(join(path, DATABASES), join(unfinished, DATABASES)).catch(ifMissing);
-  await syncFolder(join(unfinished, DATABASES));
+  await copyInto(join(path, DATABASE_FOLDER), join(unfinished, DATABASE_FOLDER)).catch(ifMissing);
+  await syncFolder(join(unfinished, DATABASE_FOLDER));
   await syncFolder(unfinished);
   await rename(unfinished, target);
   await syncFolder(path);
@@ -326,57 +313,5 @@ async function copyInto(from: string, to: string): Promise<void> {
     if (!entry.isFile() || LEFT_OUT.test(entry.name)) continue;
     if (TABLE.test(entry.name)) await link(join(from, entry.name), join(to, entry.name));
     else await copySynced(join(from, entry.name), join(to, entry.name));
-  }
-}
-
-const MS_PER_SECOND = 1_000;
-
-/** Takes seconds; a histogram is one. */
-interface Observable {
-  observe(seconds: number): void;
-}
-
-export interface WriteMeasures {
-  /** Times of writes that wait for the disk. */
-  readonly synced: Observable;
-  readonly unsynced: Observable;
-  readonly clock: Clock;
-}
-
-/** The same store, measured. */
-export class ObservedKv implements Kv {
-  readonly #kv: Kv;
-  readonly #measures: WriteMeasures;
-
-  constructor(kv: Kv, measures: WriteMeasures) {
-    this.#kv = kv;
-    this.#measures = measures;
-  }
-
-  get(key: Uint8Array): Promise<Uint8Array | undefined> {
-    return this.#kv.get(key);
-  }
-
-  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
-    return this.#kv.getMany(keys);
-  }
-
-  batch(): KvBatch {
-    return this.#kv.batch();
-  }
-
-  async write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void> {
-    const { synced, unsynced, clock } = this.#measures;
-    const begun = clock.monotonic();
-    await this.#kv.write(batch, options);
-    (options.sync ? synced : unsynced).observe((clock.monotonic() - begun) / MS_PER_SECOND);
-  }
-
-  entries(range: KvRange): AsyncIterable<KvEntry> {
-    return this.#kv.entries(range);
-  }
-
-  close(): Promise<void> {
-    return this.#kv.close();
   }
 }

@@ -12,10 +12,8 @@ import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { ClassicLevel } from 'classic-level';
-import { errorMessage } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
-import { Mutex } from '../lib/mutex.js';
-import { closedError, isClosed, openError, readError, writeError } from './database-error.js';
+import { isClosed, openError, readError, writeError } from './database-error.js';
 import { checkRoom } from './disk-room.js';
 import { forgetFiles, keepFiles, putBackFiles } from './kept-files.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
@@ -25,6 +23,7 @@ import { BINARY, type BinaryLevel, LevelReader, type UseLevel } from './level-re
 import { mustHold } from './must-hold.js';
 import { PendingBatch, type PendingWrite, pendingBatch, recordChecksums, sealRecord } from './record.js';
 import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
+import { StoreWrites, type WriteMeasures } from './store-writes.js';
 
 /** Writes, and bytes of them, that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
 const PIECE_WRITES = 512;
@@ -46,6 +45,7 @@ export interface LevelKvOptions {
   readonly checkBytes?: number;
   /** Advice for the reader of an error about damage: the end of its sentence. */
   readonly wayBack?: string;
+  readonly measures?: WriteMeasures | undefined;
 }
 
 /**
@@ -62,7 +62,7 @@ export class LevelKv implements Kv {
   readonly #options: LevelKvOptions;
   readonly #wayBack: string;
   readonly #reader: LevelReader;
-  readonly #writing = new Mutex();
+  readonly #writes: StoreWrites;
   /** Undefined while the database is being reopened, or when that failed. */
   #level: BinaryLevel | undefined;
   #opening: Promise<BinaryLevel> | undefined;
@@ -72,9 +72,6 @@ export class LevelKv implements Kv {
   #sealed: Mark | undefined;
   /** A write has failed on the open LevelDB: it gets no further writes. */
   #isSpoiled = false;
-  /** Why the last write failed; null when it did not. */
-  #problem: string | null = null;
-  #isClosed = false;
 
   private constructor(path: string, options: LevelKvOptions) {
     this.#path = path;
@@ -82,6 +79,7 @@ export class LevelKv implements Kv {
     this.#options = options;
     this.#wayBack = options.wayBack ?? DEFAULT_WAY_BACK;
     this.#last = { id: randomBytes(ID_LENGTH), number: 0, digest: 0, isSynced: true };
+    this.#writes = new StoreWrites(path, options.measures);
     this.#reader = new LevelReader(this.#name, this.#use);
   }
 
@@ -121,53 +119,33 @@ export class LevelKv implements Kv {
     return new PendingBatch();
   }
 
-  /** One write at a time, so that no write follows one that fails. */
-  write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void> {
-    return this.#writing.run(async () => {
-      if (this.#isClosed) throw closedError(this.#path);
-      await this.#watched(() => this.#write(batch, options));
-    });
+  write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
+    return this.#writes.run(sync, () => this.#writes.watched(() => this.#write(batch, sync)));
   }
 
-  /** Why it takes no writes; null when the last one succeeded. */
+  /** See `StoreWrites`. */
   get problem(): string | null {
-    return this.#problem;
+    return this.#writes.problem;
   }
 
   /** Reopens the database after a failed write, if the disk allows it. */
-  async recover(): Promise<void> {
-    await this.#writing.run(async () => {
-      if (this.#isClosed || this.#problem === null) return;
-      await this.#watched(() => this.#writable()).catch(() => undefined);
-    });
+  recover(): Promise<void> {
+    return this.#writes.recover(() => this.#writable());
   }
 
   close(): Promise<void> {
-    return this.#writing.run(async () => {
-      if (this.#isClosed) return;
-      this.#isClosed = true;
+    const closeFiles = async (): Promise<void> => {
       await this.#opening?.catch(() => undefined);
-      failpoint('db.close.before', this.#name);
       await this.#level?.close();
-      failpoint('db.close.after', this.#name);
+    };
+    return this.#writes.close(closeFiles, async () => {
       // Closing LevelDB may write what was left of the batch that failed.
       if (this.#isSpoiled) await this.#check().catch(() => undefined);
       await this.#seal?.close();
-      failpoint('db.close.sealed', this.#name);
     });
   }
 
-  async #watched(work: () => Promise<unknown>): Promise<void> {
-    try {
-      await work();
-      this.#problem = null;
-    } catch (error) {
-      this.#problem = errorMessage(error);
-      throw error;
-    }
-  }
-
-  async #write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
+  async #write(batch: KvBatch, sync: boolean): Promise<void> {
     const writes = pendingBatch(batch).writes();
     const level = await this.#writable();
     failpoint('db.write.before', this.#name);
@@ -189,7 +167,7 @@ export class LevelKv implements Kv {
       try {
         return await work(level);
       } catch (error) {
-        const reopened = isClosed(error) && !this.#isClosed && attempt === 0;
+        const reopened = isClosed(error) && !this.#writes.isClosed && attempt === 0;
         if (!reopened) throw readError(this.#path, this.#wayBack, error);
       }
     }
@@ -197,7 +175,7 @@ export class LevelKv implements Kv {
 
   /** The open database; opens it again when an earlier attempt failed. */
   async #open(): Promise<BinaryLevel> {
-    if (this.#isClosed) throw closedError(this.#path);
+    this.#writes.assertOpen();
     if (this.#opening !== undefined) return this.#opening;
     return this.#level ?? this.#openAgain();
   }

@@ -17,9 +17,8 @@ import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { compareBytes } from '../lib/bytes.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
+import { TesseraError } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
-import { Mutex } from '../lib/mutex.js';
 import { atOnce, inPieces } from '../lib/pieces.js';
 import { readWhole } from '../lib/read-whole.js';
 import { ifMissing } from '../lib/system-error.js';
@@ -34,6 +33,7 @@ import { encodeBatch, readBatch } from './level-files/varints.js';
 import { DEFAULT_WAY_BACK, LevelKv, type LevelKvOptions } from './level-kv.js';
 import { openRecord, PendingBatch, type PendingWrite, recordChecksums, sealRecord, writesOf } from './record.js';
 import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
+import { StoreWrites } from './store-writes.js';
 import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
 /** Bytes after which a file is full. */
@@ -66,7 +66,7 @@ export class LogKv implements Kv {
   readonly #name: string;
   readonly #wayBack: string;
   readonly #options: LevelKvOptions;
-  readonly #writing = new Mutex();
+  readonly #writes: StoreWrites;
   #seal: Seal | undefined;
   /** Marks of the last acknowledged batch, and of the last one in the seal. */
   #last: Mark = { id: randomBytes(ID_LENGTH), number: 0, digest: 0, isSynced: true };
@@ -82,14 +82,13 @@ export class LogKv implements Kv {
   #nextNumber = 1;
   /** A write has failed: what it left is still there. */
   #isSpoiled = false;
-  #problem: string | null = null;
-  #isClosed = false;
 
   private constructor(path: string, options: LevelKvOptions) {
     this.#path = path;
     this.#name = basename(path);
     this.#options = options;
     this.#wayBack = options.wayBack ?? DEFAULT_WAY_BACK;
+    this.#writes = new StoreWrites(path, options.measures);
   }
 
   /** Opens the store in the folder `path`. Throws as `openLevelKv`. */
@@ -106,9 +105,9 @@ export class LogKv implements Kv {
     }
   }
 
-  /** Why it takes no writes; null when the last one succeeded. */
+  /** See `StoreWrites`. */
   get problem(): string | null {
-    return this.#problem;
+    return this.#writes.problem;
   }
 
   async get(key: Uint8Array): Promise<Uint8Array | undefined> {
@@ -121,7 +120,7 @@ export class LogKv implements Kv {
   }
 
   async *entries({ gte, lt, reverse = false, limit = -1 }: KvRange): AsyncGenerator<KvEntry> {
-    if (this.#isClosed) throw closedError(this.#path);
+    this.#writes.assertOpen();
     const notes = [...this.#notes].sort(([a], [b]) => a - b).map(([, note]) => note);
     const parts = this.#parts.filter(
       ({ first, last }) => first && last && compareBytes(first, lt) < 0 && compareBytes(last, gte) >= 0,
@@ -145,10 +144,8 @@ export class LogKv implements Kv {
     return new PendingBatch();
   }
 
-  /** One write at a time, so that no write follows one that fails. */
   write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
-    return this.#writing.run(async () => {
-      if (this.#isClosed) throw closedError(this.#path);
+    return this.#writes.run(sync, async () => {
       const writes = writesOf(batch);
       const last = this.#parts.findLast((part) => part.last !== undefined)?.last;
       const kept = writes.filter(({ key, record }) => record !== undefined || isNote(key));
@@ -156,7 +153,7 @@ export class LogKv implements Kv {
       if (last && lowest && compareBytes(lowest, last) <= 0) {
         throw new TesseraError('internal_error', `the keys of ${this.#name} must rise`);
       }
-      if (kept.length > 0) await this.#watched(() => this.#write(kept, sync));
+      if (kept.length > 0) await this.#writes.watched(() => this.#write(kept, sync));
       const deleted = writes.filter(({ key, record }) => record === undefined && !isNote(key));
       const to = deleted.at(-1)?.key;
       if (to === undefined || compareBytes(to, this.#deletedTo) <= 0) return;
@@ -168,23 +165,15 @@ export class LogKv implements Kv {
   }
 
   /** Cuts off what a failed write has left, if the disk allows it. */
-  async recover(): Promise<void> {
-    await this.#writing.run(async () => {
-      if (this.#isClosed || this.#problem === null) return;
-      await this.#watched(() => this.#mend()).catch(() => undefined);
-    });
+  recover(): Promise<void> {
+    return this.#writes.recover(() => this.#mend());
   }
 
-  close(): Promise<void> {
-    return this.#writing.run(async () => {
-      if (this.#isClosed) return;
-      this.#isClosed = true;
-      failpoint('db.close.before', this.#name);
-      await this.#file?.close();
-      failpoint('db.close.after', this.#name);
-      await this.#seal?.close();
-      failpoint('db.close.sealed', this.#name);
-    });
+  async close(): Promise<void> {
+    await this.#writes.close(
+      async () => this.#file?.close(),
+      async () => this.#seal?.close(),
+    );
   }
 
   async #open(): Promise<void> {
@@ -295,16 +284,6 @@ export class LogKv implements Kv {
     const needed = new Set([CURRENT, manifest, ...this.#parts.map(({ number }) => logName(number))]);
     for (const file of await new FolderFiles(this.#path).list()) {
       if (!needed.has(file)) await rm(join(this.#path, file), { recursive: true, force: true });
-    }
-  }
-
-  async #watched(work: () => Promise<unknown>): Promise<void> {
-    try {
-      await work();
-      this.#problem = null;
-    } catch (error) {
-      this.#problem = errorMessage(error);
-      throw error;
     }
   }
 
