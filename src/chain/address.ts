@@ -86,7 +86,6 @@ function hexDigit(code: number): number | undefined {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : undefined;
 }
 
-/** Addresses of version 99999 that a warning names. */
 const NAMED = 3;
 
 /** The warning about addresses of version 99999, which two keys can share; undefined when there are none. */

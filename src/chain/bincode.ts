@@ -33,7 +33,6 @@ export class BincodeWriter {
   #view = new DataView(this.#buffer.buffer);
   #length = 0;
 
-  /** Number of bytes written. */
   get length(): number {
     return this.#length;
   }
@@ -49,7 +48,6 @@ export class BincodeWriter {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** A copy of the bytes written. */
   toBytes(): Uint8Array {
     return copyOf(this.#buffer, 0, this.#length);
   }
@@ -163,7 +161,6 @@ export class BincodeReader {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Bytes not read yet. */
   get remaining(): number {
     return this.#end - this.#at;
   }

@@ -16,9 +16,7 @@ const OPERATIONS_PER_TRANSACTION = 2;
 const STARTS = ['full_or_interval', 'interval'] as const;
 
 export interface BlockLimits {
-  /** Single transactions. */
   readonly transactions: number;
-  /** Bytes of all transactions. */
   readonly bytes: number;
   readonly signatureOperations: number;
 }

@@ -23,7 +23,6 @@ export interface EraUnicorn {
 
 /** The rules from one height to the next era. */
 export interface Era {
-  /** The first block. */
   readonly from: number;
   /** Blocks of original nodes: fee `i` in place of output `i`, items for any address, no limits. */
   readonly isOriginal: boolean;

@@ -23,7 +23,6 @@ export const DRAWS = ['sha3', 'fortuna'] as const;
 
 /** Mark of a basis that draws by Fortuna. */
 const FORTUNA = 'fortuna:';
-/** Bytes of a block of Fortuna. */
 const FORTUNA_BLOCK = 16;
 
 /** The modulus of the network, 2^521 - 1. */

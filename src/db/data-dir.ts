@@ -55,7 +55,6 @@ export interface DataDirOptions {
   readonly role: string;
   readonly networkName: string;
   readonly clock?: Clock;
-  /** Measures the writes to its databases. */
   readonly measures?: WriteMeasures | undefined;
   /** The format that the program writes; for tests of migrations. */
   readonly format?: number;
@@ -149,7 +148,6 @@ export class DataDir {
     return [...this.#opened.values()].map(({ problem }) => problem).filter((problem) => problem !== null);
   }
 
-  /** Tries again the databases that could not be written. */
   async recover(): Promise<void> {
     for (const kv of this.#opened.values()) await kv.recover();
   }

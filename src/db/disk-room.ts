@@ -25,9 +25,7 @@ export interface Room {
   readonly problems: readonly string[];
   /** Throws `write_failed` while nothing new is to be written. */
   check(): void;
-  /** Fires when there is too little space. */
   readonly ranLow: Signal<void>;
-  /** Fires when there is enough space again. */
   readonly isBack: Signal<void>;
 }
 
@@ -41,7 +39,6 @@ export const endlessRoom: Room = {
 };
 
 export interface DiskRoomOptions {
-  /** A folder on the disk. */
   readonly path: string;
   /** Bytes that must stay free; 0 for no mark. */
   readonly minFreeBytes: number;
@@ -57,8 +54,8 @@ export interface DiskRoomModules {
 export class DiskRoom implements Room, Service {
   readonly #options: DiskRoomOptions;
   readonly #modules: DiskRoomModules;
-  readonly #ranLow = new SignalSource<void>();
-  readonly #isBack = new SignalSource<void>();
+  readonly ranLow = new SignalSource<void>();
+  readonly isBack = new SignalSource<void>();
   readonly failed = new Failure().promise;
   #freeBytes = Number.POSITIVE_INFINITY;
   #isLow = false;
@@ -78,14 +75,6 @@ export class DiskRoom implements Room, Service {
 
   get isLow(): boolean {
     return this.#isLow;
-  }
-
-  get ranLow(): Signal<void> {
-    return this.#ranLow;
-  }
-
-  get isBack(): Signal<void> {
-    return this.#isBack;
   }
 
   get problems(): readonly string[] {
@@ -139,10 +128,10 @@ export class DiskRoom implements Room, Service {
     if (this.#isLow === wasLow) return;
     if (this.#isLow) {
       logger.error({ free: freeBytes, mark: minFreeBytes }, this.#sentence());
-      this.#ranLow.emit();
+      this.ranLow.emit();
     } else {
       logger.info({ free: freeBytes }, 'the disk has room again');
-      this.#isBack.emit();
+      this.isBack.emit();
     }
   }
 
@@ -152,7 +141,7 @@ export class DiskRoom implements Room, Service {
     await databases.recover();
     if (databases.problems.length > 0) return;
     logger.info({}, 'all databases can be written again');
-    this.#isBack.emit();
+    this.isBack.emit();
   }
 }
 

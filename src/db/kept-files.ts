@@ -35,7 +35,6 @@ import { copySynced, syncFolder, writeFileDurable } from './write-file-durable.j
 const FOLDER = 'before-open';
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Links that are made at once. */
 const AT_ONCE = 64;
 /** Errors of link(2) on file systems without links. */
 const NO_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];

@@ -12,7 +12,6 @@ export interface KvBatch {
   /** The same in pieces, for a value of many megabytes, which stands in parts. It is in the batch when all of them are done. */
   putInPieces(key: Uint8Array, parts: readonly Uint8Array[]): Pieces<void>;
   del(key: Uint8Array): KvBatch;
-  /** Number of operations. */
   readonly size: number;
 }
 

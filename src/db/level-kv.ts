@@ -123,7 +123,6 @@ export class LevelKv implements Kv {
     return this.#writes.run(sync, () => this.#writes.watched(() => this.#write(batch, sync)));
   }
 
-  /** See `StoreWrites`. */
   get problem(): string | null {
     return this.#writes.problem;
   }

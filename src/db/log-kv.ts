@@ -36,7 +36,6 @@ import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } f
 import { StoreWrites } from './store-writes.js';
 import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
-/** Bytes after which a file is full. */
 const FILE_BYTES = 4 * 1024 * 1024;
 /** Bytes that the call itself writes, into memory of the system: to wake a thread for so few costs more. */
 const WRITTEN_AT_ONCE = 64 * 1024;
@@ -53,7 +52,6 @@ const NUMBERED = /^(?:MANIFEST-)?(\d+)(?:\.\w+)?$/;
 
 const syncData = promisify(fdatasync);
 
-/** A file of the log. */
 interface Part {
   readonly number: number;
   /** First and last key in it that is no note; undefined for none. */
@@ -105,7 +103,6 @@ export class LogKv implements Kv {
     }
   }
 
-  /** See `StoreWrites`. */
   get problem(): string | null {
     return this.#writes.problem;
   }
@@ -261,7 +258,6 @@ export class LogKv implements Kv {
     await this.#nameOldest();
   }
 
-  /** The next file of the log. */
   async #begin(): Promise<void> {
     // What was written without a sync must not be lost behind what is synced in the next file.
     if (this.#file !== undefined) await syncData(this.#file.fd);
@@ -346,7 +342,6 @@ export class LogKv implements Kv {
     await this.#file?.sync();
   }
 
-  /** Takes in what a batch has written. */
   #take(part: Part, writes: readonly PendingWrite[]): void {
     let last: Uint8Array | undefined;
     for (const { key, record } of writes) {

@@ -9,7 +9,6 @@ import { BINARY, type BinaryLevel } from './level-reader.js';
 import { unsealRecord } from './record.js';
 import { decodeMark, MARK_KEY, type Mark } from './seal.js';
 
-/** Records that are read at once. */
 const AT_ONCE = 1_000;
 
 /** `mark`: of the last batch checked; `files`: before the opening, if any. Throws `database_failed`: nothing is lost. */

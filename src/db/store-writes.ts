@@ -9,7 +9,6 @@ import { closedError } from './database-error.js';
 
 const MS_PER_SECOND = 1_000;
 
-/** Takes seconds; a histogram is one. */
 interface Observable {
   observe(seconds: number): void;
 }
@@ -59,7 +58,6 @@ export class StoreWrites {
     (sync ? synced : unsynced).observe((clock.monotonic() - begun) / MS_PER_SECOND);
   }
 
-  /** Notes whether the disk takes what `work` writes. */
   async watched(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();

@@ -8,7 +8,6 @@ const MIN_SHIFT = 1_024;
 export class EntryCache {
   readonly #maxBytes: number;
   #entries: JournalEntry[] = [];
-  /** Index of the first entry that is not dropped. */
   #start = 0;
   #bytes = 0;
 
@@ -36,7 +35,6 @@ export class EntryCache {
     return found.length > 0 ? found : undefined;
   }
 
-  /** Drops entries below `seq`. */
   dropBelow(seq: number): void {
     while ((this.#entries[this.#start]?.seq ?? seq) < seq) this.#dropFirst();
     this.#shift();

@@ -50,7 +50,6 @@ export interface CompactOptions {
 export interface Journal {
   /** Sequence number of the last durable entry; 0 when empty. Known once `start` has resolved. */
   readonly head: number;
-  /** Why nothing can be appended now; null when it can. */
   readonly problem: string | null;
   /** Other processes append to it too. */
   readonly isShared: boolean;
@@ -102,9 +101,7 @@ export function isForgotten(error: unknown): boolean {
 export interface Leadership {
   /** True while this node makes the blocks. Asked again before each step: it ends by the clock. */
   readonly leads: boolean;
-  /** `leads` has changed. */
   readonly changed: Signal<void>;
-  /** Why it is not known who leads; null when it is. */
   readonly problem: string | null;
   /** Lets another lead, for a while at least. Absent where there is no other. */
   resign?(): void;

@@ -15,10 +15,8 @@ import type { Appended, Journal, JournalEntry, Subscription } from './journal.js
 
 /** Bytes of recent entries kept in memory for subscribers; one that is further behind reads from disk. */
 const DEFAULT_CACHE_BYTES = 8 * 1024 * 1024;
-/** Entries and bytes of one group read from disk. */
 const MAX_GROUP_ENTRIES = 1_000;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
-/** Entries deleted in one batch by `compact`. */
 const COMPACT_CHUNK = 1_000;
 
 export interface LocalJournalOptions {
@@ -36,7 +34,6 @@ export interface LocalJournalModules {
 type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
 
 interface Subscriber {
-  /** Sequence number of the next entry it receives. */
   next: number;
   stopped: boolean;
   /** Ends its waiting for new entries. */
@@ -51,7 +48,6 @@ export class LocalJournal implements Journal {
   readonly #deliveries = new Set<Promise<void>>();
   readonly #compaction = new Mutex();
   readonly #stopMetrics: () => void;
-  /** Entries below it are forgotten. */
   #base: number;
   /** Lowest number that may still be on disk. */
   #first: number;
@@ -258,7 +254,6 @@ function lost(seq: number): TesseraError {
 
 /** Bytes of appends that may wait for the disk; more are refused with `overloaded`. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Bytes that one synced batch takes at most. */
 const MAX_COMMIT_BYTES = 8 * 1024 * 1024;
 
 /** Bytes whose records get a turn of the event loop of their own. */
@@ -268,7 +263,6 @@ interface Waiting {
   readonly seq: number;
   readonly payload: Uint8Array;
   readonly durable: Deferred<number>;
-  /** Ends the measurement of the append. */
   readonly stopTimer: () => void;
 }
 
@@ -307,7 +301,6 @@ export class GroupCommit {
     this.#groupEntries = metrics.histogram('tessera_journal_group_entries');
   }
 
-  /** Number of the last durable entry. */
   get head(): number {
     return this.#head;
   }
@@ -394,7 +387,6 @@ export const keys = {
 
 export const ranges = {
   entries: prefixRange('e'),
-  /** Entries from `from` up to, not including, `to`. */
   between: (from: number, to: number) => ({ gte: keys.entry(from), lt: keys.entry(to) }),
 };
 

@@ -33,12 +33,10 @@ export class Budget {
     this.#taken = this.#nothing;
   }
 
-  /** Amount that all holders have. */
   get taken(): Amount {
     return this.#taken;
   }
 
-  /** Amount that one holder has. */
   of(holder: string | undefined): Amount {
     return (holder !== undefined && this.#held.get(holder)) || this.#nothing;
   }

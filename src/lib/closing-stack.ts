@@ -1,6 +1,5 @@
 /** A stack of open things, which are closed in the opposite order. */
 
-/** Closes one thing. */
 type Close = () => Promise<void> | void;
 
 export class ClosingStack {

@@ -25,14 +25,12 @@ export class TimeLimit {
     return this.#controller.signal;
   }
 
-  /** The time begins anew. */
   restart(): void {
     clearTimeout(this.#timer);
     if (this.#ms <= 0) return;
     this.#timer = setTimeout(() => this.#controller.abort(this.#reason()), this.#ms);
   }
 
-  /** Ends the limit, which is not needed any more. */
   end(): void {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener('abort', this.#follow);

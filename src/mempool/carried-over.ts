@@ -18,7 +18,6 @@ import { arrivalOfKey, keys, ranges } from './state/layout.js';
 import type { MempoolState } from './state/state.js';
 import type { StateStore } from './state/state-store.js';
 
-/** Groups that are read at once. */
 const CHUNK = 100;
 /** Verdicts on the transactions themselves. After any other error they are kept and tried again. */
 const VERDICTS: ReadonlySet<string> = new Set([

@@ -149,7 +149,6 @@ export class Gateway {
     return { utxos: found, next: undefined };
   }
 
-  /** The certificate of a block, as a member of a body. */
   #certified(height: number, hash: string | null): { readonly certificate?: Certificate } {
     if (this.#modules.signer === undefined || hash === null) return {};
     return { certificate: this.#modules.signer.block({ height, hash }) };

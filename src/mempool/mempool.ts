@@ -47,11 +47,9 @@ export interface MempoolFigures {
   readonly utxos: number;
   readonly miners: number;
   readonly druidSets: number;
-  /** Transactions without tokens that wait for a block. */
   readonly tokenless: number;
   /** Signature and script checks run so far, by where. */
   readonly checks: { readonly worker: number; readonly main: number };
-  /** Number of the last command applied. */
   readonly seq: number;
   /** Why mempool and storage are not at the same block; null when nothing is wrong. */
   readonly apart: string | null;
@@ -65,13 +63,13 @@ export interface MempoolFigures {
 
 export class Mempool implements MempoolService, Service {
   readonly blockConfirmed = new SignalSource<ConfirmedBlock>();
-  /** Hashes of transactions that entered the pool. */
   readonly transactionsAdmitted = new SignalSource<readonly string[]>();
   /** A transaction that a rule refuses, at once or after it has waited for others. */
   readonly transactionRejected = new SignalSource<RejectedTx>();
   readonly #options: MempoolOptions;
   readonly #modules: MempoolModules;
   readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
   readonly #stopMetrics: () => void;
   #starting: Promise<Parts> | undefined;
   readonly #early: EarlyParts = {};
@@ -82,10 +80,6 @@ export class Mempool implements MempoolService, Service {
     this.#options = options;
     this.#modules = modules;
     this.#stopMetrics = this.#serveMetrics(modules.metrics);
-  }
-
-  get failed(): Promise<never> {
-    return this.#failure.promise;
   }
 
   /** Loads, replays the journal, and starts making blocks. */

@@ -37,7 +37,6 @@ export interface EarlyParts {
 
 /** Host that opens the parts. */
 export interface PartsHost {
-  /** Filled as they are made. */
   readonly early: EarlyParts;
   readonly failure: Failure;
   /** Throws `shutting_down` when the mempool is being stopped. */

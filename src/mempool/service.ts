@@ -44,7 +44,6 @@ export interface CreatedItem {
   /** `genesisHash` is the transaction's hash for `Create`, `default_genesis_hash` for `Default`. */
   readonly asset: ItemAsset;
   readonly toAddress: string;
-  /** Hash of the creating transaction. */
   readonly txHash: string;
 }
 

@@ -61,7 +61,6 @@ export interface KnownTip {
   readonly isCertified: boolean;
 }
 
-/** A template and the progress of the work on it. */
 interface Work {
   readonly height: number;
   readonly template: Uint8Array;
@@ -89,6 +88,7 @@ export class Miner implements MinerService, Service {
   readonly #proofs: { readonly accepted: CounterHandle; readonly refused: CounterHandle };
   readonly #doubleSigning: DoubleSigning;
   readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
   readonly #timers = new Set<Timer>();
   readonly #unsubscribe: (() => void)[] = [];
   #work: Work | undefined;
@@ -124,11 +124,6 @@ export class Miner implements MinerService, Service {
     });
   }
 
-  get failed(): Promise<never> {
-    return this.#failure.promise;
-  }
-
-  /** Number of running threads. */
   get threads(): number {
     return this.#pool.threads;
   }
@@ -155,7 +150,6 @@ export class Miner implements MinerService, Service {
     for (const link of network.links) joinMempool(link);
   }
 
-  /** Drops the work and ends the threads. */
   async stop(): Promise<void> {
     this.#running = false;
     for (const off of this.#unsubscribe.splice(0)) off();
@@ -264,7 +258,6 @@ export class Miner implements MinerService, Service {
     work.header = { ...work.header, nonce: new Uint8Array(0), miningTxHash: work.coinbase.hash };
   }
 
-  /** Undefined when the search was abandoned. */
   async #search(work: Work): Promise<Uint8Array | undefined> {
     const nonce = await this.#pool.search(work.header);
     if (nonce === null || !this.#isCurrent(work)) return undefined;

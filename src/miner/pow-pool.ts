@@ -11,7 +11,6 @@ import { workerUrl } from '../lib/worker-url.js';
 import { MAX_RANGES, searchJobOf } from './nonce-search.js';
 import type { PowReport, PowTask, PowWorkerData } from './pow-worker.js';
 
-/** Milliseconds until a thread that died is replaced. */
 const REPLACE_AFTER_MS = 1_000;
 /** The flag's value when there is nothing to search. */
 const NO_JOB = 0;
@@ -48,7 +47,6 @@ export class PowPool {
     this.#nonceLength = nonceLength;
   }
 
-  /** Number of running threads. */
   get threads(): number {
     return this.#workers.size;
   }
@@ -85,7 +83,6 @@ export class PowPool {
     this.#finish(null);
   }
 
-  /** Ends the threads and resolves when they are gone. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#finish(null);

@@ -7,7 +7,6 @@ import { NonceSearcher, type SearchJob } from './nonce-search.js';
 export interface PowWorkerData {
   /** One Int32: the number of the job to work on. */
   readonly currentJob: SharedArrayBuffer;
-  /** The nonces that this thread searches. */
   readonly range: number;
   /** One BigInt64 that all threads share: the number of nonces tried. */
   readonly hashes: SharedArrayBuffer;

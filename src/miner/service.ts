@@ -23,7 +23,6 @@ export interface RewardAddresses {
 export interface AcceptedProof {
   readonly height: number;
   readonly coinbase: Transaction;
-  /** Transaction hash of the coinbase. */
   readonly coinbaseHash: string;
   readonly address: string;
   /** Raw units. */

@@ -8,9 +8,7 @@ import type { Logger } from '../lib/logger.js';
 export interface DescriptorPlan {
   /** Number of files and sockets that the process may have open. */
   readonly limit: number;
-  /** Sockets for links to other nodes. */
   readonly peerSockets: number;
-  /** Sockets for the API. */
   readonly apiSockets: number;
   /** A warning for the operator; undefined when there are enough. */
   readonly warning: string | undefined;

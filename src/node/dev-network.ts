@@ -87,7 +87,6 @@ export class DevNetwork implements Service {
     return this.#joint?.url;
   }
 
-  /** The nodes, once started. */
   get nodes(): Readonly<Record<NodeRole, Node>> {
     return perRole((_, role) => this.#node(role));
   }
@@ -100,7 +99,6 @@ export class DevNetwork implements Service {
     });
   }
 
-  /** Owners in block 0, once started. */
   get accounts(): DevAccounts {
     return this.#chain.accounts;
   }
@@ -110,7 +108,6 @@ export class DevNetwork implements Service {
     return this.#chain.mnemonic;
   }
 
-  /** Control of the running network, once started. */
   get control(): DevControl {
     if (this.#control === undefined) throw new Error('the network is not started');
     return this.#control;

@@ -10,7 +10,6 @@ import { prettyExact } from '../lib/json.js';
 import { parseJsonFile } from '../lib/json-file.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../lib/read-bounded.js';
 
-/** Permissions that a file keeps. */
 const MODE_BITS = 0o777;
 
 /** Reads a genesis file. Throws `invalid_config` naming file and place; also for rules still to be found, unless `withUnknown`. */

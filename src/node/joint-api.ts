@@ -28,7 +28,6 @@ const TELLERS_OF_BLOCKS: readonly NodeRole[] = STAGES.flatMap((stage) => stage.t
 export interface JointPart {
   readonly role: NodeRole;
   readonly services: RoleServices;
-  /** Connected mempool and storage nodes. */
   peers(): readonly NodePeer[];
   readiness(): readonly string[];
 }
@@ -87,7 +86,6 @@ export class JointApi implements Service {
     this.#keptAnswers = IdempotencyCache.of(options.config.envelope, { clock: this.#clock });
   }
 
-  /** `http://host:port`, once started. */
   get url(): string {
     return this.#url;
   }

@@ -17,7 +17,6 @@ import type { NetworkRules } from '../peers/link/frames.js';
 const DEFAULT_INTERVAL_MS = 30_000;
 /** Number of hex digits of a hash that represents a long value. */
 const HASH_DIGITS = 32;
-/** Number of hex digits that identify a producer key. */
 const KEY_DIGITS = 16;
 
 /** Rules of a mempool node that its state does not follow. */

@@ -31,7 +31,6 @@ export interface NodeApiOptions {
   readonly envelope: Config['envelope'];
   /** The folder for the key that is made when none is configured. */
   readonly folder: string;
-  /** Maximum number of sockets. */
   readonly maxSockets: number;
 }
 

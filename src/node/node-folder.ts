@@ -23,9 +23,7 @@ export interface NodeFolderModules {
   readonly logger: NodeLogger;
   readonly clock: Clock;
   readonly random: Random;
-  /** Undefined when the metrics are off. */
   readonly metrics: Metrics | undefined;
-  /** Closes what was opened. */
   readonly opened: ClosingStack;
 }
 

@@ -56,12 +56,10 @@ export class NodeGroup implements Service {
     );
   }
 
-  /** `http://host:port` of the one address, once started. */
   get apiUrl(): string {
     return this.#joint.url;
   }
 
-  /** The nodes, once started. */
   get nodes(): ReadonlyMap<NodeRole, Node> {
     return this.#started;
   }

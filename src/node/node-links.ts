@@ -23,7 +23,6 @@ export interface NodeLinksModules {
   readonly genesis: Genesis;
   readonly nodeKey: KeyPair;
   readonly metrics: Metrics;
-  /** Maximum number of sockets for links. */
   readonly maxSockets: number;
 }
 

@@ -19,9 +19,7 @@ export interface NodeMetricsOptions {
   readonly host: string;
   readonly port: number;
   readonly role: NodeRole;
-  /** Name of the node. */
   readonly name: string;
-  /** The data directory. */
   readonly folder: string;
 }
 
@@ -56,7 +54,6 @@ export class NodeMetrics implements Service {
     this.#measureNode();
   }
 
-  /** Base URL, once started. */
   get url(): string {
     return this.#server.url;
   }

@@ -64,7 +64,6 @@ export class Node implements Service {
   readonly #isRevertible: boolean;
   readonly #keepsPassphrase: boolean;
   readonly #isMiningHeld: NodeModules['isMiningHeld'];
-  /** Undefined when the metrics are off. */
   readonly #registry: MetricsRegistry | undefined;
   readonly #abort = new AbortController();
   readonly #opened = new ClosingStack();
@@ -114,12 +113,10 @@ export class Node implements Service {
     return this.#metrics?.url ?? '';
   }
 
-  /** `host:port` for other nodes, once started. */
   get peerAddress(): string {
     return this.#context?.network.address ?? '';
   }
 
-  /** The services of its role, once started. */
   get services(): RoleServices {
     return this.#role?.services ?? {};
   }
@@ -319,7 +316,6 @@ export class Node implements Service {
     return { clock, random, metrics, logger: this.#logger.child('api'), readiness: () => this.#readiness() };
   }
 
-  /** Why the node is not ready; empty when it is. */
   #readiness(): readonly string[] {
     const reasons = [...(this.#room?.problems ?? []), ...(this.#role?.readiness() ?? [])];
     return this.#isUp ? reasons : ['the node is starting', ...reasons];

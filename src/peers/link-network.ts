@@ -39,11 +39,9 @@ export interface PeerNetworkOptions {
   readonly listen: HostAndPort;
   /** `host:port` that peers are told to dial, where it is not the one listened on. */
   readonly advertise?: string;
-  /** Addresses to keep a link to. */
   readonly peers: readonly string[];
   /** The operator's `network.secret`, at least 16 characters; without it no link is `trusted`. */
   readonly secret?: string;
-  /** The rules of the network that this node follows. */
   readonly rules: NetworkRules;
   /** Version of the program, which other nodes show to people. */
   readonly version?: string;
@@ -88,6 +86,7 @@ export class LinkNetwork implements PeerNetwork {
   readonly #metrics: LinkMetrics;
   readonly #lines: FewLines;
   readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
   readonly #up;
   readonly #downSignal;
   readonly #handlers = new Map<MessageType, MessageHandler<MessageType>>();
@@ -148,10 +147,6 @@ export class LinkNetwork implements PeerNetwork {
 
   get links(): ReadonlySet<Link> {
     return this.#register.links;
-  }
-
-  get failed(): Promise<never> {
-    return this.#failure.promise;
   }
 
   /** Bytes waiting to be sent to strangers that only their links keep in memory. */

@@ -12,7 +12,6 @@ import type { MessageType } from './permissions.js';
 
 /** Bytes. A full block: up to 48 MiB of transactions (docs/adr/0032-blocks-of-a-network.md), with room for the rest. */
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
-/** Bytes. What one submission of transactions may hold. */
 const MAX_SUBMISSION_BYTES = 4 * 1024 * 1024;
 /** Bytes of one part of a snapshot; the last one may be smaller. */
 export const SNAPSHOT_PART_BYTES = 1024 * 1024;
@@ -24,7 +23,6 @@ export const MAX_LIST = 1_000;
 export const MAX_BLOCKS_PER_ANSWER = 64;
 /** Headers asked for at once; the sender may answer with fewer. */
 export const MAX_HEADERS_PER_ANSWER = 256;
-/** Bytes of the headers of one answer. */
 const MAX_HEADERS_BYTES = 4 * 1024 * 1024;
 
 const BlockNum = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -74,15 +72,12 @@ interface MessageOptions<S extends TSchema> {
   readonly cost?: (body: Static<S>, attachmentBytes: number) => number;
 }
 
-/** Bytes of an attachment that cost one unit to read. */
 const BYTES_PER_UNIT = 8 * 1024;
 /** Bytes of transactions that cost one unit to check; a transaction with two inputs has about as many. */
 const TRANSACTION_BYTES_PER_UNIT = 512;
 /** Entries of a list that are looked up for one unit. */
 const ENTRIES_PER_UNIT = 10;
-/** Units of a page of unspent outputs. */
 const PAGE_COST = 10;
-/** Units of what makes the node write to its disk. */
 const WRITE_COST = 20;
 /** Units of reading a stored block with its transactions. */
 const BLOCK_COST = 10;
@@ -104,7 +99,6 @@ export const MESSAGES = {
   'mining.template': define(Type.Object({ block_num: BlockNum, reward: U64, previous: BlockCertificate }), {
     maxAttachment: 64 * 1024,
   }),
-  /** The template with this number is no longer mined. */
   'mining.stop': define(Type.Object({ block_num: BlockNum })),
   /** A nonce that meets the target. Attachment: the coinbase transaction. Answered by `mining.verdict`. */
   'mining.proof': define(
@@ -124,7 +118,6 @@ export const MESSAGES = {
     }),
     { maxAttachment: MAX_BLOCK_BYTES },
   ),
-  /** The block is on disk. */
   'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash })),
   /** `next`: the number that is expected. `rule`: what the block breaks, or `time`: not to be sent again soon. */
   'block.refused': define(

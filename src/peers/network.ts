@@ -62,9 +62,7 @@ export type MessageHandler<T extends MessageType> = (
 
 /** The links of a node. Started, it listens and dials the configured peers; stopped, all links and the port are closed. */
 export interface PeerNetwork extends Service {
-  /** `host:port` that peers can dial. */
   readonly address: string;
-  /** Hex of this node's own key. */
   readonly nodeKey: string;
   readonly links: ReadonlySet<Link>;
   readonly linkUp: Signal<Link>;

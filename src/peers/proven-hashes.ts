@@ -93,7 +93,6 @@ export class ProvenHashes {
     return undefined;
   }
 
-  /** Undefined for a block that is not proven. */
   at(height: number): string | undefined {
     const at = (height - this.#from) * HASH_BYTES;
     if (at < 0 || at >= this.#hashes.length) return undefined;
@@ -101,7 +100,6 @@ export class ProvenHashes {
   }
 }
 
-/** Headers that form a chain, kept as their hashes. */
 class HeaderChain {
   readonly #from: number;
   #buffer = Buffer.alloc(MAX_HEADERS_PER_ANSWER * HASH_BYTES);
@@ -119,7 +117,6 @@ class HeaderChain {
     return this.#length;
   }
 
-  /** Height of the header that comes next. */
   get next(): number {
     return this.#from + this.#length;
   }

@@ -7,7 +7,6 @@ import type { StackEntry } from '../types.js';
 export class Machine {
   readonly main: StackEntry[];
   readonly alt: StackEntry[];
-  /** Open conditions. */
   conditions: number;
   /** Position of the first condition that is false; null when all are true. */
   firstFalse: number | null;
@@ -24,7 +23,6 @@ export class Machine {
     this.firstFalse = firstFalse;
   }
 
-  /** True when entries are executed, not skipped. */
   get active(): boolean {
     return this.firstFalse === null;
   }

@@ -62,7 +62,6 @@ export class BackupStore {
   readonly path: string;
   readonly #envelope: Envelope;
   readonly #unlock: () => Promise<void>;
-  /** Folders of `files/` that are there. */
   readonly #folders = new Set<string>();
   /** Folders with new entries, which are synced before a backup counts. */
   readonly #unsynced = new Set<string>();
@@ -149,7 +148,6 @@ export class BackupStore {
     return content;
   }
 
-  /** Names of the backups, oldest first. */
   async names(): Promise<readonly string[]> {
     const names = (await readdir(join(this.path, BACKUPS)).catch(ifMissing)) ?? [];
     return names.filter((name) => BACKUP_NAME.test(name)).sort();
@@ -239,7 +237,6 @@ async function refuseOthers(path: string): Promise<void> {
   throw invalid(`${path} holds other things than backups: name a new folder`);
 }
 
-/** Removes what an interrupted backup was writing. */
 async function removeTemporary(path: string): Promise<void> {
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   for (const entry of entries) {

@@ -39,7 +39,6 @@ export interface DatabaseCopyModules {
   /** Files of the backup before, by path. */
   readonly known: ReadonlyMap<string, BackedUpFile>;
   readonly signal: AbortSignal;
-  /** Names of contents that were written. */
   readonly written: Set<string>;
   /** Called with the size of each file that is done. */
   readonly onFile: (bytes: number) => void;
@@ -55,7 +54,6 @@ export class DatabaseCopy {
   readonly name: string;
   readonly #folder: string;
   readonly #modules: DatabaseCopyModules;
-  /** Tables that are done, by number. */
   readonly #tables = new Map<number, BackedUpFile>();
 
   constructor(dataDir: string, name: string, modules: DatabaseCopyModules) {

@@ -26,7 +26,6 @@ const Listing = Type.Object({
   format: Type.Literal(BACKUP_FORMAT),
   /** Milliseconds since the Unix epoch. */
   created: Type.Integer(),
-  /** Version of the program. */
   program: Type.String(),
   role: Type.String(),
   network: Type.String(),

@@ -16,7 +16,6 @@ import type { BackedUpFile, Listing } from './listing.js';
 const FILE_MODE = 0o600;
 
 export interface RestoreOptions {
-  /** Name of the backup. */
   readonly backup: string;
   readonly dataDir: string;
   readonly signal: AbortSignal;

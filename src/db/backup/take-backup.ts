@@ -26,7 +26,6 @@ export interface TakeBackupOptions {
   readonly networkName: string;
   /** The database that comes last: one that is newer than the others can bring them up to itself. */
   readonly lastDatabase: string | undefined;
-  /** Version of the program. */
   readonly program: string;
   /** Milliseconds since the Unix epoch. */
   readonly now: number;

@@ -33,7 +33,6 @@ export interface CheckOptions {
   readonly lastAcknowledged?: number;
   /** Called with the writes of each batch in the logs that counts, and its mark. */
   readonly onBatch?: (log: string, writes: readonly BatchWrite[], mark: Mark | undefined) => void;
-  /** Advice in the error. */
   readonly wayBack: string;
 }
 
@@ -242,7 +241,6 @@ interface Batch {
   readonly checksums: Uint8Array;
 }
 
-/** The batches of a database in their order. */
 class BatchChain {
   /** Undefined before the first batch that has a mark. */
   last: Mark | undefined;

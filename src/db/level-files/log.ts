@@ -25,7 +25,6 @@ function masked(crc: number): number {
 
 const BLOCK_LENGTH = 32 * 1024;
 const HEADER_LENGTH = 7;
-/** Bytes that are written in one piece. */
 const PIECE_BYTES = 1024 * 1024;
 const LENGTH_OFFSET = 4;
 const TYPE_OFFSET = 6;
@@ -75,7 +74,6 @@ export function readLog(file: Buffer): LogContent {
 
 class LogScan {
   readonly #file: Buffer;
-  /** Position where the next fragment is looked for. */
   at = 0;
   /** A fragment failed its check, or did not follow the one before it. */
   isBroken = false;

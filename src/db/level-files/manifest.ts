@@ -11,7 +11,6 @@ import { encodeRecord, readLog } from './log.js';
 import { encodeSlice, VarintReader, varint } from './varints.js';
 
 export interface DatabaseFiles {
-  /** Names of all files. */
   list(): Promise<readonly string[]>;
   /** The content of a file; undefined when it is not there. */
   read(name: string): Promise<Buffer | undefined>;

@@ -140,7 +140,6 @@ function lastOf(block: Uint8Array): TableEntry | undefined {
   return last;
 }
 
-/** The values of an index block. */
 function handlesIn(block: Uint8Array): Handle[] {
   return [...entriesOf(block)].map(({ value }) => readHandle(new VarintReader(value)));
 }

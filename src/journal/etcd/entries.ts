@@ -32,7 +32,6 @@ const IN_PARTS = 1;
 const COUNT_DIGITS = 12;
 
 export interface Names {
-  /** Begins the keys of all groups. */
   readonly log: string;
   readonly part: string;
   readonly head: string;

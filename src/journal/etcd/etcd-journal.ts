@@ -27,7 +27,6 @@ const MOD_REVISION = 2;
 
 export interface EtcdJournalOptions {
   readonly etcd: EtcdOptions;
-  /** Begins the names of all keys. */
   readonly prefix: string;
   /** A name that this node keeps over restarts, and that no other has. */
   readonly replica: string;
@@ -61,7 +60,6 @@ export class EtcdJournal implements Journal {
   readonly #compaction = new Mutex();
   readonly #stopMetrics: () => void;
   #head = 0;
-  /** Entry in the mark of this node. */
   #wants = 1;
   #timer: Timer | undefined;
   #closed = false;

@@ -15,19 +15,15 @@ const DELETION = 1;
 
 export interface EtcdLeaseOptions {
   readonly etcd: EtcdOptions;
-  /** Name of the key. */
   readonly key: string;
   /** A name that this node keeps over restarts, and that no other has. */
   readonly replica: string;
-  /** Time that etcd waits for a sign of life. */
   readonly seconds: number;
 }
 
-/** The key as the watch has told of it. */
 interface Watched {
   /** Undefined: nobody has it. */
   kv: Pick<KeyValue, 'value' | 'lease' | 'modRevision'> | undefined;
-  /** Revision of the key. */
   revision: bigint;
   cancel(): void;
 }

@@ -11,7 +11,6 @@ import type { Patience } from './patience.js';
 
 /** Bytes of entries that are read ahead of who takes them. */
 const MAX_AHEAD_BYTES = 8 * MAX_VALUE_BYTES;
-/** Values asked for at once. */
 const VALUES_AT_ONCE = 8;
 /** Value of `WatchCreateRequest`. */
 const NO_DELETIONS = 1;
@@ -20,7 +19,6 @@ export interface EtcdReaderModules {
   readonly client: EtcdClient;
   readonly names: Names;
   readonly patience: Patience;
-  /** The number below which entries are forgotten. */
   readonly base: () => Promise<number>;
   readonly history: Pick<History, 'check'>;
   /** Called with an entry behind all that were seen before. */
@@ -47,12 +45,10 @@ export class EtcdReader {
     this.#modules = modules;
   }
 
-  /** Entries from it on have not been delivered. */
   get wanted(): number {
     return this.#wanted;
   }
 
-  /** Ends the delivery with an error. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#wake();
@@ -202,7 +198,6 @@ export class EtcdReader {
     this.#wake();
   }
 
-  /** The entry whose parts these are. */
   async #joined({ key, createRevision }: KeyValue, parts: number): Promise<JournalEntry> {
     const { client, names } = this.#modules;
     const id = fromUtf8(key).slice(names.log.length);

@@ -67,7 +67,6 @@ export class EtcdWriter {
   #count = 0;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
-  /** The first of what is being written. */
   #oldest: Waiting | undefined;
   #committing: Promise<void> | undefined;
   #closed = false;
@@ -80,7 +79,6 @@ export class EtcdWriter {
     this.#groupEntries = modules.metrics.histogram('tessera_journal_group_entries');
   }
 
-  /** Why nothing can be written now; null when it can. */
   get problem(): string | null {
     return this.#patience.problem;
   }

@@ -14,7 +14,6 @@ const HEX = 16;
 export interface HistoryModules {
   readonly client: Pick<EtcdClient, 'call'>;
   readonly names: Names;
-  /** The number below which entries are forgotten. */
   readonly base: () => Promise<number>;
 }
 
@@ -37,7 +36,6 @@ export class History {
     await this.check();
   }
 
-  /** The entry is in the journal. */
   noteEntry(seq: number, id: string): void {
     if (seq > this.#last.seq) this.#last = { ...this.#last, seq, id };
   }

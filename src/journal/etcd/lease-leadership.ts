@@ -28,7 +28,6 @@ export interface LeaderLease {
   renew(): Promise<number | undefined>;
   /** Lets others have it at once. */
   giveBack(): Promise<void>;
-  /** Another may have it now, or nobody. */
   readonly changed: Signal<void>;
   close(): void;
 }
@@ -43,6 +42,7 @@ export class LeaseLeadership implements Leadership, Service {
   readonly changed = new SignalSource<void>();
   readonly #modules: LeaseLeadershipModules;
   readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
   /** The lease was taken, and etcd has not said that it is lost. */
   #isTaken = false;
   /** Milliseconds of the lease that was taken, and how many were let go: late answers are of an earlier one. */
@@ -73,10 +73,6 @@ export class LeaseLeadership implements Leadership, Service {
 
   get problem(): string | null {
     return this.#problem;
-  }
-
-  get failed(): Promise<never> {
-    return this.#failure.promise;
   }
 
   /** Resolves at once: whether this node leads is told by `leads`. */

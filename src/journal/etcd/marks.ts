@@ -34,7 +34,6 @@ interface Mark {
   readonly process: string;
 }
 
-/** A mark as this process has found it. */
 interface Seen {
   readonly revision: bigint;
   /** Time when it was first found so, in milliseconds of the monotonic clock. */
@@ -51,7 +50,6 @@ interface Change {
 export interface Wanted {
   /** No node wants anything below it; 0 where this node cannot tell. */
   readonly from: number;
-  /** Nodes that are counted. */
   readonly nodes: number;
   /** Moves the base there, unless a node has joined meanwhile; false then. `below`: where that is known. */
   moveBase(to: number, below: Below | undefined): Promise<boolean>;
@@ -69,7 +67,6 @@ export class Marks {
   readonly #options: MarksOptions;
   readonly #modules: MarksModules;
   readonly #key: Uint8Array;
-  /** Seen marks by the name of their key. */
   #seen = new Map<string, Seen>();
 
   constructor(options: MarksOptions, modules: MarksModules) {

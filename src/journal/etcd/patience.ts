@@ -27,12 +27,10 @@ export class Patience {
     this.#logger = logger;
   }
 
-  /** Why etcd cannot be used now; null when it can. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** Nothing is repeated any more. */
   close(): void {
     this.#closed = true;
     for (const wake of this.#wake) wake();

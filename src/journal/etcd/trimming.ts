@@ -69,7 +69,6 @@ export class Trimming {
   }
 }
 
-/** Deletions of a group, and of its parts. */
 function deletionsOf(key: Uint8Array, { log, part }: Names) {
   const parts = `${part}${fromUtf8(key).slice(log.length)}/`;
   return [{ key }, { key: utf8(parts), rangeEnd: endOf(parts) }].map((value) => ({

@@ -26,7 +26,6 @@ export interface ChainRules {
 
 /** Last block of the chain. */
 export interface ChainTip {
-  /** Number of the block that comes next. */
   readonly next: number;
   /** Hash of the last block; null before the first. */
   readonly hash: string | null;

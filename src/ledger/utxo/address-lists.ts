@@ -25,7 +25,6 @@ import { TextPool } from './text-pool.js';
 export class AddressLists {
   readonly #outs: SlotStore;
   readonly #hash: KeyedHash;
-  /** The first output of each address. */
   readonly #index: SlotIndex;
   readonly #oddTexts: TextPool;
   // The address that is looked for, so that a look-up allocates nothing.
@@ -49,7 +48,6 @@ export class AddressLists {
     this.#index = new SlotIndex((slot) => this.#hashOf(slot));
   }
 
-  /** Bytes of the index. */
   get bytes(): number {
     return this.#index.bytes;
   }
@@ -59,12 +57,10 @@ export class AddressLists {
     return this.#index.longestRun;
   }
 
-  /** Makes room for so many addresses at once. */
   reserve(count: number): void {
     this.#index.reserve(count);
   }
 
-  /** The first output of an address, 0 when it has none. */
   first(address: string): number {
     return this.#readKey(address, false) ? this.#index.find(this.#keyHash(), this.#isKey) : 0;
   }
@@ -122,14 +118,12 @@ export class AddressLists {
     return ((c[b + KINDS] as number) & ADDRESS_KIND) !== KIND_ODD || c[b + ADDRESS] !== 0;
   }
 
-  /** True if the address of an output is kept as text. */
   isOdd(slot: number): boolean {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
     return ((c[b + KINDS] as number) & ADDRESS_KIND) === KIND_ODD && c[b + ADDRESS] !== 0;
   }
 
-  /** The address of an output. */
   text(slot: number): string | null {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);

@@ -22,7 +22,6 @@ export class KeyedHash {
     this.#k1 = view.getInt32(4, true);
   }
 
-  /** The hash of a text. */
   ofText(text: string): number {
     const words = new Uint32Array((text.length + 1) >>> 1);
     for (let i = 0; i < text.length; i++) {

@@ -26,7 +26,6 @@ interface Bucket {
   size: number;
   /** The bits of an entry that are its slot number; the others are its tag. */
   slotMask: number;
-  /** Upper bits that the hashes of its entries share. */
   readonly depth: number;
 }
 
@@ -43,12 +42,10 @@ export class SlotIndex {
     this.#hashOf = hashOf;
   }
 
-  /** Entries. */
   get size(): number {
     return this.#size;
   }
 
-  /** Bytes of the buckets. */
   get bytes(): number {
     return this.#bytes;
   }

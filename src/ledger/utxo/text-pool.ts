@@ -6,7 +6,6 @@ import { SlotIndex } from './slot-index.js';
 export class TextPool {
   readonly #hash: KeyedHash;
   readonly #index: SlotIndex;
-  /** Texts by number, from 1 on. */
   readonly #texts: (string | undefined)[] = [undefined];
   readonly #uses: number[] = [0];
   readonly #free: number[] = [];

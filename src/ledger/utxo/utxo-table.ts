@@ -89,7 +89,6 @@ export class UtxoTable {
     return this.#outIndex.size;
   }
 
-  /** Bytes of the typed arrays. */
   get bytes(): number {
     return this.#outs.bytes + this.#outIndex.bytes + this.#addresses.bytes;
   }
@@ -171,7 +170,6 @@ export class UtxoTable {
     this.#outs.giveBack(slot);
   }
 
-  /** The output in a slot. */
   output(slot: number): TxOut {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
@@ -248,7 +246,6 @@ export class UtxoTable {
     return copy;
   }
 
-  /** Every slot in use. */
   *slots(): Generator<number> {
     for (let slot = 1; slot < this.#outs.end; slot++) if (this.isInUse(slot)) yield slot;
   }

@@ -17,7 +17,6 @@ import { type VerifyThread, VerifyThreads, type VerifyThreadsModules } from './v
 
 /** Signatures of one batch. Larger ones gain nothing and delay the first answer. */
 const MAX_SIGNATURES = 64;
-/** Scripts of one batch. */
 const MAX_SCRIPTS = 4;
 /** Signatures that make it worthwhile to send an idle worker a message. */
 const WORTH_A_MESSAGE = 4;
@@ -33,9 +32,7 @@ const MAIN_THREAD_LOOKS = 64;
 /** Verdicts that are remembered for certain, of scripts and of signatures: up to 10 MiB each. */
 const REMEMBERED = 20_000;
 
-/** The checks of one caller. */
 interface Job {
-  /** Checks without a verdict. */
   left: number;
   readonly done: Deferred<boolean>;
   settled: boolean;
@@ -56,7 +53,6 @@ export interface VerifierOptions {
 export class Verifier {
   readonly #count: number;
   readonly #threads: VerifyThreads;
-  /** Batches that the threads have, by number. */
   readonly #batches = new Map<number, readonly Task[]>();
   /** Threads whose last batch was one of scripts: signatures are next. */
   readonly #ranScripts = new WeakSet<VerifyThread>();
@@ -113,7 +109,6 @@ export class Verifier {
     return job.done.promise;
   }
 
-  /** Rejects what is under way with `shutting_down`. */
   async close(): Promise<void> {
     this.#closed = true;
     const waiting = [this.#signatures, this.#scripts].flatMap((queue) => queue.take(queue.length));
@@ -141,7 +136,6 @@ export class Verifier {
     settle(job, holds);
   }
 
-  /** Settles a check that has run before. */
   #isKnown({ check, job, name }: Task): boolean {
     const verdict = this.#verdicts[check.kind].get(name);
     if (verdict !== undefined && !job.settled) settle(job, verdict);

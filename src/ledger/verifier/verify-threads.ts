@@ -22,7 +22,6 @@ export interface VerifyThreadsModules {
 
 /** Hears of what the threads do. */
 export interface VerifyThreadsEvents {
-  /** A thread takes work. */
   readonly ready: () => void;
   readonly outcomes: (batch: number, outcomes: Uint8Array) => void;
   /** The thread that had these batches is gone. */
@@ -31,7 +30,6 @@ export interface VerifyThreadsEvents {
 
 /** A thread that is ready. */
 export class VerifyThread {
-  /** Batches that it has not answered. */
   readonly batches = new Set<number>();
   readonly #worker: Worker;
 
@@ -46,7 +44,6 @@ export class VerifyThread {
     this.#worker.postMessage({ id, bytes }, [bytes.buffer]);
   }
 
-  /** The batch was answered. */
   answered(id: number): void {
     this.batches.delete(id);
     if (this.batches.size === 0) this.#worker.unref();
@@ -70,7 +67,6 @@ export class VerifyThreads {
     this.#events = events;
   }
 
-  /** Threads that take work. */
   get ready(): ReadonlySet<VerifyThread> {
     return this.#ready;
   }

@@ -37,7 +37,6 @@ import {
 import { JournalQueue, OpenTrades } from './journal-queue.js';
 import { DRUID_SHARE, PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
 
-/** Inputs and transactions that are examined together. */
 const CHUNK_WEIGHT = 128;
 /** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
 const REMEMBERED_VERDICTS = 20_000;
@@ -68,7 +67,6 @@ export interface AdmissionModules {
   readonly room: Room;
 }
 
-/** Data with which a transaction is judged. */
 interface Submission {
   readonly sender: string;
   readonly list: SubmittedList;
@@ -324,7 +322,6 @@ async function inOrder<T>(promises: readonly Promise<T>[]): Promise<readonly T[]
   return promises.length === 1 && only !== undefined ? [await only] : Promise.all(promises);
 }
 
-/** Roughly what examining a transaction costs. */
 function weightOf({ inputs }: Transaction): number {
   return 1 + inputs.length;
 }

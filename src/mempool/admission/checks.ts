@@ -31,7 +31,6 @@ export function waitingPlaces(): Budget {
   });
 }
 
-/** A submission, from its arrival to its verdict. */
 interface Submission {
   readonly hashes: readonly string[];
   /** Number of submissions that it waits for, one behind the other. */
@@ -39,9 +38,7 @@ interface Submission {
 }
 
 interface Waiter {
-  /** Outputs that it spends and nobody has yet. */
   readonly missing: readonly OutPoint[];
-  /** Earlier submissions that bring some of that. */
   readonly open: Set<Submission>;
   readonly ready: Deferred<void>;
 }
@@ -183,7 +180,6 @@ function druidShare({ participants }: DruidInfo): number {
 
 /** Signature operations of one submission: a few seconds of one processor. */
 export const MAX_SUBMITTED_OPERATIONS = 2 * MAX_BLOCK_SIGNATURE_OPERATIONS;
-/** Bytes of the transactions of one submission. */
 const MAX_SUBMITTED_BYTES = 32 * 1024 * 1024;
 /** Submissions of the largest size that are checked at once. */
 const LARGEST_AT_ONCE = 2;

@@ -42,10 +42,8 @@ interface Group {
 
 export class JournalQueue {
   readonly #modules: JournalQueueModules;
-  /** Groups that share the next commands. */
   #queue: Group[] = [];
   #isScheduled = false;
-  /** Commands that have no outcome yet. */
   #sent = 0;
   /** Groups under way, by what two groups may have in common: settled when the group is decided. */
   readonly #underWay = new Map<string, Promise<void>>();

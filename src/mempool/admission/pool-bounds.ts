@@ -24,7 +24,6 @@ export const DRUID_SHARE = 4;
 const TOKENLESS_SHARE = 4;
 /** Places for those without tokens, however small the pool is: one, and that which its sender leaves to others. */
 const LEAST_TOKENLESS = 2;
-/** Group of a sender who comes from ::1. */
 const LOOPBACK_GROUP = addressGroup('::1');
 
 export interface PoolBoundsOptions {
@@ -230,7 +229,6 @@ export class SentTransactions {
 
 type SizedTx = Pick<CandidateTx, 'hash' | 'bytes'>;
 
-/** Transactions, and their bytes. */
 function amountOf(transactions: readonly SizedTx[]): Amount {
   return [transactions.length, transactions.reduce((sum, { bytes }) => sum + bytes.length, 0)];
 }

@@ -63,9 +63,7 @@ interface RoundWork {
   readonly height: number;
   /** Time when its template was first sent, in milliseconds of the monotonic clock. */
   readonly startedAt: number;
-  /** Node keys of the miners that have its template. */
   readonly sentTo: Set<string>;
-  /** A proof has counted. */
   proven: boolean;
   /** The drawn miners prove nothing: whoever has joined may. */
   openToAll: boolean;
@@ -102,7 +100,6 @@ export class BlockMaker {
     this.#metrics = makerMetrics(modules.metrics);
   }
 
-  /** Node keys of the miners that have joined. */
   get miners(): readonly string[] {
     return [...this.#joined.keys()];
   }
@@ -139,7 +136,6 @@ export class BlockMaker {
     return order;
   }
 
-  /** Mining may be held no more. */
   resume(): void {
     this.#proceed();
   }

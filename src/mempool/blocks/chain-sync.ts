@@ -34,7 +34,6 @@ const OTHER_CHAIN_MS = 10_000;
 export interface ChainSyncOptions {
   /** Rules with the producers who must have signed the blocks that are fetched; without any they are taken unsigned. */
   readonly rules: ChainRules;
-  /** Storage nodes that the configuration names. */
   readonly storageNodes: number;
   /** Milliseconds by which the clock of this node may differ from those of others; 5 seconds by default. */
   readonly maxClockSkew?: number;
@@ -53,15 +52,15 @@ export interface ChainSyncModules extends AdoptionCheckModules {
 export class ChainSync {
   /** Fires when what `mayCut` depends on may have changed. */
   readonly changed = new SignalSource<void>();
-  /** The last of the blocks just adopted. */
   readonly caughtUp = new SignalSource<AdoptedBlock>();
-  /** How far the clock of this node is off. */
   readonly clocks: PeerClocks;
   readonly #options: ChainSyncOptions;
   readonly #modules: ChainSyncModules;
   readonly #check: AdoptionCheck;
   readonly #fetched: FetchedBlocks;
   readonly #failure = new Failure();
+  /** Rejects with `other_chain` when no storage node is on the chain of this node, and one is on another. */
+  readonly failed = this.#failure.promise;
   readonly #stopping = new AbortController();
   readonly #listeners: (() => void)[] = [];
   /** Storage nodes whose blocks are not to be asked for, for a while. */
@@ -81,11 +80,6 @@ export class ChainSync {
     this.clocks = new PeerClocks(options.maxClockSkew, modules);
     const behind = modules.metrics.gauge('tessera_mempool_blocks_behind');
     this.#listeners.push(modules.metrics.beforeScrape(() => behind.set(this.#missing)));
-  }
-
-  /** Rejects with `other_chain` when no storage node is on the chain of this node, and one is on another. */
-  get failed(): Promise<never> {
-    return this.#failure.promise;
   }
 
   start(): void {

@@ -9,7 +9,6 @@ import { type HeaderQuestion, type ProofRange, ProvenHashes } from '../../peers/
 import { type AdoptedBlock, readAdoptedBlock } from '../state/adoption.js';
 import type { RoundFacts } from '../state/commands.js';
 
-/** Milliseconds a storage node has to send blocks. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 export class FetchedBlocks {

@@ -8,7 +8,6 @@ import { SignalSource } from '../../lib/signal.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 
-/** Milliseconds between two questions to each node. */
 const ASK_MS = 5_000;
 const DEFAULT_MAX_SKEW_MS = 5_000;
 const MS_PER_SECOND = 1_000;
@@ -27,7 +26,6 @@ interface Heard {
 }
 
 export class PeerClocks {
-  /** What `mayCut` says has changed. */
   readonly changed = new SignalSource<void>();
   readonly #maxSkew: number;
   readonly #modules: PeerClocksModules;

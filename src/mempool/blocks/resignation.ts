@@ -11,7 +11,6 @@ import type { BlockSender } from './block-sender.js';
 import type { ChainSync } from './chain-sync.js';
 import type { StorageTips } from './storage-tips.js';
 
-/** Milliseconds between two looks. */
 const LOOK_MS = 1_000;
 /** Milliseconds for which a leader may be unable: links come up after the start. */
 const UNABLE_MS = 10_000;
@@ -35,7 +34,6 @@ export class Resignation {
   readonly #modules: ResignationModules;
   #timer: Timer | undefined;
   #unableSince: number | undefined;
-  /** The block that the chain was at, at the last look. */
   #height: number | undefined;
   #isAsking = false;
   #stopped = false;
@@ -103,7 +101,6 @@ export class Resignation {
     leadership.resign?.();
   }
 
-  /** Why this node can make no block; null when it can. */
   #inability(): string | null {
     const { maker, tips, sync, sender, applier, room } = this.#modules;
     if (maker.miners.length === 0) return 'no miner has joined';

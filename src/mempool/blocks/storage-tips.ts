@@ -14,7 +14,6 @@ const RETRY_MS = 2_000;
 
 /** The last block that a storage node has. */
 export interface StorageTip {
-  /** The number of blocks that it has. */
   readonly next: number;
   /** Hash of the last one; null when it has none. */
   readonly hash: string | null;
@@ -80,7 +79,6 @@ export class StorageTips {
     for (const remove of this.#listeners.splice(0)) remove();
   }
 
-  /** Known tips, by link. */
   get all(): ReadonlyMap<Link, StorageTip> {
     return this.#tips;
   }
@@ -96,14 +94,12 @@ export class StorageTips {
     return said.length === 0 || said.includes(undefined) ? null : `no block can be kept: ${said.join('; ')}`;
   }
 
-  /** Takes in what a storage node says or shows. */
   note(link: Link, { next, hash, problem }: StorageTip): void {
     if (!isTrustedStorage(link) || !this.#modules.network.links.has(link)) return;
     this.#tips.set(link, { next, hash, problem });
     this.changed.emit();
   }
 
-  /** Asks every linked storage node again. */
   askAll(): void {
     for (const link of this.#modules.network.links) this.ask(link);
   }

@@ -17,7 +17,6 @@ import { isUtxoKey, keys, outPointOfKey, ranges } from '../state/layout.js';
 const HEAD_BYTES = 3;
 const REMOVED = 0;
 const ADDED = 1;
-/** Writes of a batch that one piece looks at. */
 const PIECE_WRITES = 2_048;
 /** Outputs that one read of the database takes, in about a millisecond of the main thread. */
 const READ_CHUNK = 500;
@@ -77,7 +76,6 @@ export class ChangedOutputs {
     return changed;
   }
 
-  /** Outputs that were added or removed. */
   get size(): number {
     return this.#removed.length + this.#added.length;
   }

@@ -123,7 +123,6 @@ export async function readImage(
   }
 }
 
-/** Contents of a piece. */
 interface Piece {
   readonly rows: number;
   readonly bytes: Buffer;
@@ -246,7 +245,6 @@ export interface ImageName {
   /** The command after which it was begun: what changed since then is in the records `U`. */
   readonly seq: number;
   readonly outputs: number;
-  /** Checksum of all its bytes. */
   readonly checksum: number;
 }
 

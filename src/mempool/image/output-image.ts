@@ -32,7 +32,6 @@ const DUE_SHARE = 1 / 16;
 const DUE_SHARE_OF_MIN = 1 / 5;
 /** An image that has not become whole after so many times the changes that are due is given up, with what was noted for it. */
 const GIVE_UP = 8;
-/** Records that are deleted in one batch. */
 const DELETED_AT_ONCE = 2_000;
 /** Bytes of an output in an image, roughly, and how many times its room must be free for one. */
 const IMAGE_BYTES = 68;
@@ -70,9 +69,10 @@ export class OutputImage {
   readonly #slices: TimeSlices;
   readonly #stopping = new AbortController();
   readonly #failure = new Failure();
+  /** Rejects with `data_corrupt` when the records are not those of the state that was read without them. */
+  readonly failed = this.#failure.promise;
   #stopListening: (() => void) | undefined;
   #checking: Promise<void> | undefined;
-  /** The image in force. */
   #name: ImageName | undefined;
   /** True while the batches of commands say which outputs they change. */
   #isNoting = false;
@@ -98,11 +98,6 @@ export class OutputImage {
     // A file that cannot be removed is in nobody's way.
     await image.#removeOthers().catch((error: unknown) => logger.warn({ err: error }, 'an old image stays'));
     return image;
-  }
-
-  /** Rejects with `data_corrupt` when the records are not those of the state that was read without them. */
-  get failed(): Promise<never> {
-    return this.#failure.promise;
   }
 
   /** The table by the image in force; undefined where there is none that can be used. */
@@ -164,7 +159,6 @@ export class OutputImage {
     this.#changes += changes;
   }
 
-  /** Resolves when no image is being written. */
   async settled(): Promise<void> {
     await this.#writing;
   }

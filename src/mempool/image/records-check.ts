@@ -69,7 +69,6 @@ class Digests {
     return { count: count + digest.count, low: (low + digest.low) >>> 0, high: (high + digest.high) >>> 0 };
   }
 
-  /** Returns how many were added. */
   add(key: Uint8Array, value: Uint8Array): number {
     this.#piece.insert(outPointOfKey(key), decodeTxOut(value));
     if (this.#piece.size === PIECE) {

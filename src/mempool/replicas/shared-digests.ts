@@ -16,13 +16,11 @@ import type { DigestCommand, TrailMark } from '../state/commands.js';
 import { keys } from '../state/layout.js';
 import type { MempoolState } from '../state/state.js';
 
-/** States after a block that are compared. */
 const KEPT_STATES = 16;
 /** Commands whose marks are kept in memory, and told where nodes differ. */
 const MAX_TRAIL = 4_096;
 /** Other nodes whose word on one state is kept; more are not heard. */
 const MAX_REPLICAS = 64;
-/** Characters of a node's name in a message. */
 const NAME_LENGTH = 12;
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -38,7 +36,6 @@ const Contents = Type.Object({ own: Type.Array(StateDigest), told: Type.Array(To
 type StateDigest = Static<typeof StateDigest>;
 type Told = Static<typeof Told>;
 
-/** Nodes with another digest, and that digest. */
 interface Opponents {
   readonly digest: string;
   readonly replicas: readonly string[];
@@ -64,7 +61,6 @@ export class SharedDigests {
     this.#told = [...told];
   }
 
-  /** A command has been applied. */
   noteApplied(seq: number, state: Pick<MempoolState, 'mark'>): void {
     this.#trail.push({ seq, mark: state.mark() });
     if (this.#trail.length >= 2 * MAX_TRAIL) this.#trail = this.#trail.slice(-MAX_TRAIL);
@@ -192,7 +188,6 @@ export class SharedDigests {
   }
 }
 
-/** The digest that most of them have, and who they are. */
 function largestOf(votes: Told['votes']): Opponents | undefined {
   const digests = [...new Set(votes.map(({ digest }) => digest))];
   const sides = digests.map((digest) => ({

@@ -40,7 +40,6 @@ export class SharedJournal {
     this.#ahead = await AheadOfJournal.read(store, state, turn);
   }
 
-  /** Position of the state in the journal. */
   get standing(): Standing {
     return this.#ahead?.standing ?? this.#modules.state.waitingSince;
   }
@@ -87,7 +86,6 @@ const PATIENCE_LOOKS = 10;
 export interface CatchUpModules {
   readonly journal: Pick<Journal, 'sync'>;
   readonly state: Pick<MempoolState, 'seq'>;
-  /** Signal of `Applier`. */
   readonly applied: Signal<void>;
   readonly clock: Clock;
 }

@@ -25,7 +25,6 @@ export class RecordReader {
   #parts: Uint8Array[] = [];
   #bytes = 0;
 
-  /** True between two records. */
   get isAtEnd(): boolean {
     return this.#bytes === 0;
   }
@@ -61,7 +60,6 @@ function sizeAt(bytes: Buffer, at: number): number | undefined {
   throw new TesseraError('protocol_violation', `a record of a snapshot has ${key} bytes of key and ${value} of value`);
 }
 
-/** Records that are deleted in one batch. */
 const DELETED_AT_ONCE = 5_000;
 
 /** All records; what the store keeps for itself is behind them. */

@@ -97,7 +97,6 @@ export class SnapshotServer {
 class Transfer {
   readonly id: string;
   readonly nodeKey: string;
-  /** Refusals of the store, when it began. */
   readonly refusals: number;
   readonly #entries: AsyncIterator<KvEntry>;
   readonly #hash: Hash = createHash('sha256');
@@ -105,7 +104,6 @@ class Transfer {
   #waitingBytes = 0;
   #isRead = false;
   #count = 0;
-  /** The last part, for a node that has not received it. */
   #last: Reply<'snapshot.part'> | undefined;
 
   constructor(id: string, nodeKey: string, refusals: number, kv: Kv) {
@@ -115,12 +113,10 @@ class Transfer {
     this.#entries = kv.entries(WHOLE)[Symbol.asyncIterator]();
   }
 
-  /** The last part has been given. */
   get isDone(): boolean {
     return this.#last?.body.sha256 !== undefined;
   }
 
-  /** The next part, or the last one again. */
   async part(number: number): Promise<Reply> {
     if (this.#last !== undefined && number === this.#count - 1) return this.#last;
     if (number !== this.#count || this.isDone)

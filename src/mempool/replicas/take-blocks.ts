@@ -33,7 +33,6 @@ export interface TakeBlocksOptions {
 
 export interface BlocksSource {
   readonly link: Link;
-  /** Number of blocks that there must be. */
   readonly blocks: number;
   /** The last of them that was stored before the journal begins, -1 before the first; undefined when that is not known. */
   readonly stored?: number | undefined;

@@ -15,7 +15,6 @@ export interface SnapshotSource {
   /** A link to the other node: the open one, or a new one. */
   link(): Promise<Link>;
   readonly signal: AbortSignal;
-  /** Told how many bytes are here. */
   readonly onProgress: (bytes: number) => void;
 }
 

@@ -23,7 +23,6 @@ export class AcceptInTurns {
     this.#turn = turn;
   }
 
-  /** The outcome of each group. */
   async accept(
     groups: readonly (readonly CandidateTx[])[],
     context: Omit<AcceptanceContext, 'batch'>,

@@ -31,7 +31,6 @@ export interface CandidateTx {
 
 /** Why a group was not accepted. */
 export interface Refusal {
-  /** Hash of the member that a rule refuses. */
   readonly hash: string;
   readonly fault: Fault;
 }
@@ -61,11 +60,9 @@ const NO_DRUIDS: ReadonlySet<string> = new Set();
 
 /** Parts of the rest of the state that the acceptance needs. */
 export interface AcceptanceChain {
-  /** Number of the last stored block. */
   readonly height: number;
   /** True for a transaction in the pool, in the block being made, or waiting under a DRUID. */
   isPending(hash: string): boolean;
-  /** The next number of an arrival. */
   nextArrival(): number;
 }
 
@@ -88,11 +85,9 @@ export interface AcceptanceContext {
   readonly batch: KvBatch;
 }
 
-/** A DRUID set as it would be after a group. */
 interface DruidPlan {
   readonly druid: string;
   readonly participants: bigint;
-  /** Members that the group brings. */
   readonly candidates: CandidateTx[];
   readonly waiting: readonly PooledTx[];
 }
@@ -131,7 +126,6 @@ export class Acceptance {
     offer: () => undefined,
   };
 
-  /** Accepts a group, or says why not. */
   accept(group: readonly CandidateTx[], context: AcceptanceContext): GroupOutcome {
     const candidates = this.#unknown(group);
     for (const candidate of candidates) {

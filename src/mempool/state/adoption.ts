@@ -70,19 +70,15 @@ export interface TakeOptions {
   readonly isUnchained: boolean;
 }
 
-/** A transaction of the block, by its name. */
 type Applied = Pick<CandidateTx, 'hash' | 'tx'>;
 
-/** A block on its way into the state. */
 interface Taking {
   readonly block: AdoptedBlock;
-  /** Names of its transactions. */
   readonly names: ReadonlySet<string>;
   /** Transactions of the round that was given up, and not in the block so far. */
   readonly waiting: Map<string, PooledTx>;
   /** Unix seconds at which each transaction of the block that waited was first seen. */
   readonly seen: Map<string, number>;
-  /** The complete sets that they belonged to. */
   readonly sets: Set<number>;
   readonly decided: Map<string, TxStatus>;
   /** The pool has to be put together again. */
@@ -257,7 +253,6 @@ export class Adoption {
   }
 }
 
-/** Outputs without those that nobody can ever spend. */
 function spendableOutputs(tx: Transaction, hash: string): readonly PlacedTxOut[] {
   return createdOutPoints(tx, hash).filter(({ txOut }) => !isUnspendable(txOut));
 }

@@ -41,7 +41,6 @@ export interface MempoolProgress {
   replaying(done: number, total: number): void;
   /** Taking in blocks that storage has and this node lacks: blocks done, blocks to do. */
   adopting(done: number, total: number): void;
-  /** Ends that phase. */
   adopted(): void;
   /** Progress of the current phase, in words; undefined while there is none. */
   readonly adoptingNow: string | undefined;
@@ -79,7 +78,6 @@ interface Replay {
 export class Applier implements Service {
   /** Fires after each batch of commands that changed the state, and when commands are taken again. */
   readonly applied = new SignalSource<void>();
-  /** Hashes of transactions that entered the pool. */
   readonly admitted = new SignalSource<readonly string[]>();
   /** A transaction that waited for others and was removed because of a rule. */
   readonly rejected = new SignalSource<RejectedTx>();
@@ -90,11 +88,12 @@ export class Applier implements Service {
   readonly #modules: ApplierModules;
   readonly #blockApplySeconds: HistogramHandle;
   readonly #compaction: Compaction;
-  /** The other nodes at the journal. */
   readonly #shared: SharedJournal;
   /** Commands are applied, or the journal is cut. */
   readonly #working = new Mutex();
   readonly #failure = new Failure();
+  /** Rejects when the state or the journal can no longer be trusted: the node must stop. */
+  readonly failed = this.#failure.promise;
   readonly #turn: Turn;
   readonly #submitted = new Map<EntryId, Submitted>();
   readonly #acceptance: AcceptInTurns;
@@ -120,11 +119,6 @@ export class Applier implements Service {
     this.#blockApplySeconds = metrics.histogram('tessera_mempool_block_apply_duration_seconds');
     this.#failure.follow(store);
     store.resumed.on(() => this.applied.emit());
-  }
-
-  /** Rejects when the state or the journal can no longer be trusted: the node must stop. */
-  get failed(): Promise<never> {
-    return this.#failure.promise;
   }
 
   /** Applies everything that is durable already; resolves when the state stands at the journal's head. */

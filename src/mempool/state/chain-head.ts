@@ -60,7 +60,6 @@ function asertHashesAfter(rules: RoundRules, head: ChainHead, height: number, pr
 
 export interface DigestParts {
   readonly head: ChainHead;
-  /** The blocks being made, in their order. */
   readonly rounds: readonly Round[];
   /** Digests of the unspent outputs, of what is ready for a block, and of what waits for others. */
   readonly sets: readonly SetDigest[];

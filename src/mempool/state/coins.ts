@@ -25,17 +25,14 @@ export const SPENT = fault('double_spend', 'An input is spent by another transac
 
 /** Transactions that are approached together by whoever goes through a long list of them. */
 export const APPROACHED = GROUP;
-/** Outputs that one piece of a transaction writes. */
 const PIECE_OUTPUTS = 512;
 
-/** Place of an output. */
 interface Place {
   readonly table: UtxoTable;
   readonly slot: number;
 }
 
 export class Coins {
-  /** Outputs of blocks. */
   readonly utxos: UtxoTable;
   /** Outputs of transactions that wait. */
   readonly #waiting: UtxoTable;
@@ -50,7 +47,6 @@ export class Coins {
     this.utxos.approach(transactions.flatMap(spentOutPoints));
   }
 
-  /** The output, claimed or not. */
   find(outPoint: OutPoint): TxOut | undefined {
     const place = this.#place(outPoint);
     return place?.table.output(place.slot);
@@ -105,7 +101,6 @@ export class Coins {
     }
   }
 
-  /** Frees what a transaction claims. */
   release(tx: Transaction): void {
     for (const outPoint of spentOutPoints(tx)) {
       const place = this.#place(outPoint);
@@ -142,7 +137,6 @@ export class Coins {
     for (const { outPoint, txOut } of created) this.#insert(outPoint, txOut);
   }
 
-  /** Adds one output of a block. */
   insert(outPoint: OutPoint, txOut: TxOut, batch: KvBatch): void {
     this.#insert(outPoint, txOut);
     batch.put(keys.utxo(outPoint), viewTxOut(txOut));
@@ -200,7 +194,6 @@ export class TrialCoins {
     this.#coins = coins;
   }
 
-  /** Claims as `Coins.claim` does. */
   claim(tx: Transaction): Verdict {
     const spent = spentOutPoints(tx);
     for (const outPoint of spent) {
@@ -211,7 +204,6 @@ export class TrialCoins {
     return null;
   }
 
-  /** Offers as `Coins.offer` does. */
   offer(hash: string, tx: Transaction): void {
     for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
       if (!isUnspendable(txOut)) this.#offered.add(outPointKey(outPoint));

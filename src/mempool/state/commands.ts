@@ -53,7 +53,6 @@ export interface BlockStoredCommand {
 /** The next block as storage has it, which this node did not make or has lost; it was checked against the state. */
 export interface BlockAdoptedCommand {
   readonly kind: 'block-adopted';
-  /** The FullBlock. */
   readonly block: Uint8Array;
   /** Null where storage does not know them. */
   readonly facts: RoundFacts | null;
@@ -64,7 +63,6 @@ export interface BlockAdoptedCommand {
 /** Digest of a node's state after a block, for the others at its journal (docs/adr/0043-digests-in-the-log.md). */
 export interface DigestCommand {
   readonly kind: 'digest';
-  /** The node that says so. */
   readonly replica: string;
   /** The command that stored the block, and the height after it. */
   readonly seq: number;

@@ -13,7 +13,6 @@ import { keys, type RoundSlot } from './layout.js';
 import { encodeCoinsPieces, encodeProof, encodeRoundPieces, encodeWinner } from './records.js';
 import { drawWinner, isProofOf, type Round, type RoundTx } from './round.js';
 
-/** Transactions that one piece puts into the index. */
 const PIECE_TRANSACTIONS = 1_024;
 
 /** A round as it is read from disk. */
@@ -32,7 +31,6 @@ export class CurrentRound {
   /** Kept so that it can be given back if the round is abandoned. */
   #spent: readonly Utxo[] | null;
 
-  /** `byHash` has its transactions. */
   private constructor(coins: Coins, { slot, round, spent }: RoundContents, byHash: ReadonlyMap<string, RoundTx>) {
     this.slot = slot;
     this.#coins = coins;
@@ -41,7 +39,6 @@ export class CurrentRound {
     this.#spent = spent;
   }
 
-  /** Makes the round, in pieces. */
   static *of(coins: Coins, contents: RoundContents): Pieces<CurrentRound> {
     const byHash = new Map<string, RoundTx>();
     for (const [i, tx] of contents.round.transactions.entries()) {

@@ -14,9 +14,7 @@ const MAX_RECORDS = 64;
 const RECORD_HASHES = 4_096;
 /** Transactions of a stored block that one piece looks at. */
 const PIECE_TRANSACTIONS = 1_024;
-/** Statuses that are read at once. */
 const CHUNK_STATUSES = 1_000;
-/** Statuses of one piece. */
 const PIECE_STATUSES = 256;
 
 /** A transaction that a rule has taken out. */
@@ -27,7 +25,6 @@ export interface RejectedTx {
 
 export class FinalStatuses {
   readonly #unwritten = new Map<string, TxStatus>();
-  /** Hashes of those that are Rejected. */
   readonly #refused = new Set<string>();
   /** Rejected transactions for the events of the node: hash → rule. */
   readonly #rejected = new Map<string, string>();

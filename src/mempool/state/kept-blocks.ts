@@ -5,7 +5,6 @@ import type { Pieces } from '../../lib/pieces.js';
 import { keys } from './layout.js';
 import { encodeKept, encodeKeptNames, type KeptName, type KeptRecord } from './records.js';
 
-/** Blocks that are kept. */
 const MAX_KEPT_BLOCKS = 64;
 /** Bytes of all of them; the last block is kept whatever its size. */
 const MAX_KEPT_BYTES = 256 * 1024 * 1024;
@@ -17,7 +16,6 @@ export class KeptBlocks {
     this.#names = names;
   }
 
-  /** The hash of a block that is kept. */
   hashAt(height: number): string | undefined {
     return this.#names.find((name) => name.height === height)?.hash;
   }

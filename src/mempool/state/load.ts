@@ -19,7 +19,6 @@ import {
 } from './records.js';
 import { MempoolState, type StateRules } from './state.js';
 
-/** Records read before the event loop gets a turn. */
 const CHUNK = 2_000;
 
 export interface OutputSource {
@@ -32,7 +31,6 @@ export interface OutputSource {
 export interface LoadOptions {
   /** Key of the hash table; see `UtxoTable`. */
   readonly hashKey: Uint8Array;
-  /** Told how many unspent outputs have been read so far. */
   readonly onProgress?: (outputs: number) => void;
   /** Source from which the unspent outputs can be read faster than from their records. */
   readonly image?: OutputSource | undefined;

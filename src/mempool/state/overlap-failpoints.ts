@@ -12,7 +12,6 @@ export class OverlapFailpoints {
     this.#state = state;
   }
 
-  /** Applies a command; what it comes to. */
   async during<T>(kind: Command['kind'], apply: () => Promise<T>): Promise<T> {
     const before = this.#state.rounds.length;
     const outcome = await apply();

@@ -30,7 +30,6 @@ export interface PooledTx {
 
 export interface UnlawfulUnit {
   readonly unit: readonly PooledTx[];
-  /** Hash of the member that is to blame. */
   readonly culprit: string;
   readonly fault: Fault;
 }
@@ -51,30 +50,25 @@ export class Pool {
   #parents = new Map<string, readonly string[]>();
   /** Transactions with a fault: there are some only after an upgrade. */
   #unlawful = new Map<string, PooledTx>();
-  /** Transactions that move no tokens, by hash. */
   #tokenless = new Set<string>();
   #sum = new SetSum();
   #bytes = 0;
   #tokenlessBytes = 0;
-  /** Signature operations of those that move tokens. */
   #movingOperations = 0;
 
   get count(): number {
     return this.#all.size;
   }
 
-  /** Number and bytes of those that move no tokens. */
   get tokenless(): { readonly count: number; readonly bytes: number } {
     return { count: this.#tokenless.size, bytes: this.#tokenlessBytes };
   }
 
-  /** Number and bytes of those that move tokens. */
   get moving(): { readonly count: number; readonly bytes: number; readonly operations: number } {
     const { count, bytes } = this.tokenless;
     return { count: this.count - count, bytes: this.#bytes - bytes, operations: this.#movingOperations };
   }
 
-  /** Bytes of all transactions. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -184,7 +178,6 @@ export interface DruidSet {
   /** Number of participants, as the first member declared it. */
   readonly participants: bigint;
   readonly members: readonly PooledTx[];
-  /** Members that move no tokens. */
   readonly tokenless: readonly PooledTx[];
 }
 
@@ -212,7 +205,6 @@ export class DruidPool {
     return this.#sum.digest;
   }
 
-  /** The set that a waiting transaction belongs to. */
   setOf(hash: string): DruidSet | undefined {
     const druid = this.#druids.get(hash);
     return druid === undefined ? undefined : this.#sets.get(druid);
@@ -233,7 +225,6 @@ export class DruidPool {
     this.#sum.changeText(tx.hash, 1);
   }
 
-  /** Takes a whole set out. */
   remove(druid: string): void {
     for (const tx of this.#sets.get(druid)?.members ?? []) {
       this.#druids.delete(tx.hash);

@@ -24,7 +24,6 @@ import { type RoundFacts, readFacts, writeFacts } from './commands.js';
 import type { PooledTx } from './pool.js';
 import type { ChainHead, Proof, Round, RoundTx } from './round.js';
 
-/** Elements of a list that one piece writes. */
 const PIECE_ELEMENTS = 512;
 
 /** Every record is written here, and a batch copies it: a buffer for each would keep the garbage collector busy. */
@@ -279,7 +278,6 @@ export function decodeKept(record: Uint8Array): KeptRecord {
 export interface KeptName {
   readonly height: number;
   readonly hash: string;
-  /** Bytes of its record. */
   readonly size: number;
 }
 

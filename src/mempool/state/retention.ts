@@ -21,17 +21,14 @@ export const KEEP_MS = 60_000;
 /** Bytes of commands between two marks. */
 const MARK_BYTES = MIB;
 
-/** Mark at which the journal may be cut. */
 interface Mark {
   readonly seq: number;
   readonly at: number;
-  /** Bytes of all commands up to it. */
   readonly bytes: number;
 }
 
 export class Retention {
   readonly #clock: Clock;
-  /** The oldest first. */
   #marks: readonly Mark[];
   /** Bytes of all commands so far, and of those when the journal was last cut. */
   #bytes = 0;
@@ -97,7 +94,6 @@ export class AdoptedRetention {
 /** Places in the journal that are remembered; of more, every second one is forgotten. */
 const MAX_PLACES = 4_096;
 
-/** Commands that stored a block. */
 interface Stored {
   /** The number is above `behind`, and not above `seq`. */
   readonly behind: number;
@@ -114,9 +110,7 @@ interface Place {
 
 /** Position of the state. */
 export interface Standing {
-  /** Transactions that were ever accepted. */
   readonly arrivals: number;
-  /** Heights of the blocks that are being made. */
   readonly rounds?: readonly number[];
   /** The last block that the journal has stored; undefined when that is not known. */
   readonly height?: number | undefined;
@@ -137,7 +131,6 @@ export class OldestWaiting {
     this.#rounds = new Map(rounds.map((height) => [height, 0]));
   }
 
-  /** Commands up to `seq` were applied. */
   noteApplied(seq: number, { arrivals, rounds = [], height }: Standing): void {
     if (height !== this.#stored.at(-1)?.height) this.#stored.push({ behind: this.#last, seq, height });
     if (this.#stored.length > MAX_PLACES) this.#stored.shift();
@@ -172,7 +165,6 @@ export class OldestWaiting {
   }
 }
 
-/** Blocks between two compactions of the journal. */
 const COMPACT_EVERY = 64;
 /** Commands that the journal keeps behind the state when it is compacted. */
 const KEEP_COMMANDS = 10_000;

@@ -23,7 +23,6 @@ import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { CutBlockCommand } from './commands.js';
 import type { Pool, PooledTx } from './pool.js';
 
-/** Units of the pool that one piece looks at. */
 const PIECE_UNITS = 1_024;
 
 /** A transaction that comes from the configuration of the network, with what it issues in raw units. */
@@ -34,7 +33,6 @@ export interface IssuedTx {
 }
 
 export interface RoundRules {
-  /** The transactions of block 0, in block order. */
   readonly genesis: readonly IssuedTx[];
   /** Transactions that unlock supply, by the number of their block (docs/chain.md#genesis). */
   readonly issuances: ReadonlyMap<number, readonly IssuedTx[]>;
@@ -44,7 +42,6 @@ export interface RoundRules {
   readonly partitionSize: number;
   /** Blocks above this number carry a difficulty target (decision B10). */
   readonly asertActivationHeight: number;
-  /** Rules by height. */
   readonly eras: readonly Era[];
 }
 
@@ -71,13 +68,11 @@ export interface Proof {
   readonly miner: string;
   readonly nonce: Uint8Array;
   readonly coinbase: Uint8Array;
-  /** Hash of the coinbase. */
   readonly hash: string;
 }
 
 export interface Round {
   readonly height: number;
-  /** Header without nonce and coinbase. */
   readonly header: BlockHeader;
   /** Raw units that the coinbase must pay. */
   readonly reward: bigint;
@@ -94,9 +89,7 @@ export interface Round {
 export interface RoundPlan {
   readonly height: number;
   readonly transactions: readonly RoundTx[];
-  /** Raw units that the plan issues by itself. */
   readonly issued: bigint;
-  /** Input of the unicorn. */
   readonly seed: bigint;
 }
 

@@ -24,7 +24,6 @@ export class Rounds {
       .sort((a, b) => a.value.height - b.value.height);
   }
 
-  /** All, in the order of their blocks. */
   get values(): readonly Round[] {
     return this.#rounds.map((round) => round.value);
   }
@@ -54,12 +53,10 @@ export class Rounds {
     return undefined;
   }
 
-  /** The height of the block that a transaction is in. */
   heightOf(hash: string): number | undefined {
     return this.#rounds.find((round) => round.transaction(hash) !== undefined)?.value.height;
   }
 
-  /** A round that is not there yet, in pieces. */
   *prepare(round: Round): Pieces<CurrentRound> {
     const slot = ROUND_SLOTS.find((one) => this.#rounds.every((other) => other.slot !== one));
     if (slot === undefined) throw new Error('broken invariant: more rounds than there is room for');
@@ -82,7 +79,6 @@ export class Rounds {
     return this.#rounds.at(-1)?.close(height, batch) ?? null;
   }
 
-  /** The first block is stored. */
   endFirst(batch: KvBatch): void {
     const [first, ...rest] = this.#rounds;
     first?.end(batch);
@@ -98,7 +94,6 @@ export class Rounds {
     return returned;
   }
 
-  /** All are given up. */
   endAll(batch: KvBatch): void {
     for (const round of this.#rounds) round.end(batch);
     this.#rounds = [];
@@ -156,7 +151,6 @@ export function pendingTx(hash: string, { pool, druids, rounds }: PendingPlaces)
 
 /** Transactions that wait to be stored. */
 export interface Waiting {
-  /** Heights of the blocks that are being made. */
   readonly rounds: readonly number[];
   /** The oldest transaction that is not stored; undefined for none. A member of a DRUID set is as old as its command. */
   oldest(): number | undefined;

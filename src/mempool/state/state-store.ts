@@ -35,8 +35,9 @@ export class StateStore {
   readonly #clock: Clock;
   readonly #writes = new Mutex();
   readonly #failure = new Failure();
+  /** Rejects with `data_corrupt` and the like: what is on disk is not what was written. */
+  readonly failed = this.#failure.promise;
   readonly #stopping = new AbortController();
-  /** The disk takes again what it has refused. */
   readonly resumed = new SignalSource<void>();
   /** Writes that wait for others, and those on their way to the disk, by key. */
   #soon = new Map<string, PendingWrite>();
@@ -58,17 +59,11 @@ export class StateStore {
     this.#clock = clock;
   }
 
-  /** Rejects with `data_corrupt` and the like: what is on disk is not what was written. */
-  get failed(): Promise<never> {
-    return this.#failure.promise;
-  }
-
   /** Why what is in memory cannot be written now; null when it can. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** Number of writes that the disk has refused. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -82,7 +77,6 @@ export class StateStore {
     return (await this.getMany([key]))[0];
   }
 
-  /** Values in the order of `keys`. */
   async getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
     if (keys.length === 0) return [];
     // Before the disk is read: what is written in the meantime is gone from here afterwards.

@@ -56,11 +56,9 @@ export type { RejectedTx } from './final-statuses.js';
 /** Parts of a state when it is read from disk; `load.ts` fills it. */
 export interface StateContents {
   readonly utxos: UtxoTable;
-  /** The blocks being made. */
   readonly rounds: readonly RoundContents[];
   readonly record: HeadRecord | null;
   readonly pooled: readonly PooledTx[];
-  /** Members of DRUID sets that wait for others. */
   readonly waiting: readonly PooledTx[];
   readonly kept: readonly KeptName[];
 }
@@ -68,7 +66,6 @@ export interface StateContents {
 export class MempoolState {
   /** Outputs that may be spent, those of the pool included. */
   readonly coins: Coins;
-  /** The last blocks that are stored. */
   readonly kept: KeptBlocks;
   /** Statuses that commands have decided, until they are on disk. */
   readonly statuses: FinalStatuses;
@@ -135,17 +132,14 @@ export class MempoolState {
     return this.#adoptions;
   }
 
-  /** Number of the last command applied. */
   get seq(): number {
     return this.#last.seq;
   }
 
-  /** Transactions that are ready for a block. */
   get ready(): number {
     return this.#pool.count;
   }
 
-  /** Limits of a block of this network. */
   get blockRules(): BlockRules {
     return this.#rules.block;
   }
@@ -188,7 +182,6 @@ export class MempoolState {
     return this.#pool.get(hash) !== undefined;
   }
 
-  /** True if a transaction waits for others of its DRUID. */
   waits(hash: string): boolean {
     return this.#druids.setOf(hash) !== undefined;
   }
@@ -223,7 +216,6 @@ export class MempoolState {
     this.statuses.begin(seq, batch);
   }
 
-  /** Accepts groups in their order. */
   accept(
     groups: readonly (readonly CandidateTx[])[],
     context: Omit<AcceptanceContext, 'batch'>,
@@ -237,7 +229,6 @@ export class MempoolState {
     return this.#acceptance.outlook(group);
   }
 
-  /** True if a transaction is in a block being made. */
   isBeingMade(hash: string): boolean {
     return this.#rounds.transaction(hash) !== undefined;
   }
@@ -365,7 +356,6 @@ export class MempoolState {
     batch.put(keys.head, encodeHead(record));
   }
 
-  /** The sealed batch is in the store. */
   written(): void {
     this.statuses.written();
   }

@@ -19,7 +19,6 @@ import type { StateStore } from './state-store.js';
 const MAX_REFUSALS_PER_HOUR = 100_000;
 /** Refusals that wait to be written; further ones are not remembered. */
 const MAX_WAITING_REFUSALS = 10_000;
-/** Refusals that share one write. */
 const MAX_REFUSALS_PER_WRITE = 1_000;
 const HOUR_MS = 3_600_000;
 /** Expired groups forgotten in one write; a group has the transactions of a block at most. */
@@ -44,7 +43,6 @@ export class Statuses {
   readonly #options: StatusesOptions;
   readonly #modules: StatusesModules;
   readonly #isClockOff: () => boolean;
-  /** Refusals that are not on disk yet. */
   readonly #refusals = new Map<string, TxStatus>();
   #writing: Promise<void> | undefined;
   #writtenThisHour = 0;

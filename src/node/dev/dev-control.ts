@@ -54,7 +54,6 @@ export class DevClock implements Clock {
   }
 }
 
-/** Commands that wait at most. */
 const MAX_WAITING = 64;
 /** Milliseconds in which blocks that were asked for must be stored: less than a request may take. */
 const BLOCKS_WITHIN_MS = 25_000;
@@ -240,7 +239,6 @@ async function within<T>(work: (signal: AbortSignal) => Promise<T>, stopping: Ab
   }
 }
 
-/** The transactions of the blocks that come. */
 class BlockWatch {
   readonly #heights = new Map<string, number>();
   readonly #limit: TimeLimit;

@@ -134,7 +134,6 @@ export class DevRecord {
     return this.#content.mnemonic;
   }
 
-  /** Milliseconds. */
   get clockAhead(): number {
     return this.#content.clock_ahead_ms;
   }
@@ -191,7 +190,6 @@ function hasSameAccounts(a: RecordFile, b: RecordFile): boolean {
   return a.mnemonic === b.mnemonic && a.accounts === b.accounts && a.balance === b.balance;
 }
 
-/** Undefined for a folder without a chain. */
 async function readRecord(folder: string): Promise<RecordFile | undefined> {
   const file = join(folder, RECORD_FILE);
   const bytes = await readWhole(file).catch(ifMissing);

@@ -36,7 +36,6 @@ export interface ForkOptions {
   /** Accounts whose keys the wallets of the nodes take, where they own something in block 0. */
   readonly accounts: DevAccounts;
   readonly signal: AbortSignal;
-  /** Told how many blocks there are already, of how many. */
   readonly onProgress: (done: number, total: number) => void;
 }
 

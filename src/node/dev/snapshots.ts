@@ -20,7 +20,6 @@ const FACTS_FILE = 'snapshot.json';
 const REVERT_FILE = 'revert.json';
 const UNFINISHED = '.part';
 const OWNER_ONLY = 0o600;
-/** The oldest beyond these are removed. */
 const KEPT = 16;
 /** Files that the lock of a running node leaves in its folder. */
 export const LOCK = /^lock(\.|$)/;
@@ -61,7 +60,6 @@ export class Snapshots {
     this.#known = known;
   }
 
-  /** Oldest first. */
   get all(): readonly SnapshotFacts[] {
     return this.#known;
   }
@@ -74,7 +72,6 @@ export class Snapshots {
     throw new TesseraError('not_found', `There is no snapshot ${id}; there ${ids === '' ? 'is none' : `are ${ids}`}.`);
   }
 
-  /** Copies the folders of the nodes, which must not run. */
   async take(facts: Omit<SnapshotFacts, 'id'>): Promise<SnapshotFacts> {
     const snapshot = { id: (this.#known.at(-1)?.id ?? 0) + 1, ...facts };
     const folder = this.#folderOf(snapshot.id);
@@ -123,7 +120,6 @@ export class Snapshots {
   }
 }
 
-/** Copies what a stopped node has in its folder. */
 async function copyNode(from: string, to: string): Promise<void> {
   const isKept = (path: string): boolean => path === from || !LOCK.test(basename(path));
   await cp(from, to, { recursive: true, filter: isKept });

@@ -25,7 +25,6 @@ const FIRST_LINE = /^tessera-dev-state ([0-9]{1,9}) ([0-9a-f]{64})\n/;
 const FIRST_LINE_LENGTH = 100;
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
-/** Bytes of all files together. */
 const MAX_CONTENT = 1024 * 1024 * 1024;
 /** Files of nodes and of the chain, and nothing outside of the folder. */
 const PATH = new RegExp(`^(${CHAIN_FILES.join('|')}|(${NODE_ROLES.join('|')})(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+)$`);
@@ -117,7 +116,6 @@ async function unpacked(packed: Uint8Array, size: number): Promise<Buffer | unde
   }
 }
 
-/** Paths of what belongs to the chain, in order. */
 async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

@@ -9,7 +9,6 @@ export interface Finding {
   readonly check: string;
   readonly verdict: Verdict;
   readonly found: string;
-  /** Advice about it. */
   readonly advice?: string;
 }
 

@@ -21,7 +21,6 @@ import { type Examination, type Finding, fail, ok, reasonOf, warn } from './find
 /** Difference between two clocks, in seconds, above which there is a warning. */
 const APART = 5;
 const FAR_APART = 60;
-/** Maximum number of bytes read of an answer. */
 const MAX_ANSWER = 64 * 1024;
 
 /** Checks whether the node runs and is ready. */

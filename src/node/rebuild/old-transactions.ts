@@ -13,7 +13,6 @@ import { decodeCommand } from '../../mempool/state/commands.js';
 import { arrivalOfKey, keys, ranges } from '../../mempool/state/layout.js';
 import { decodePooled } from '../../mempool/state/records.js';
 
-/** Groups of transactions per write. */
 const GROUPS_PER_WRITE = 500;
 
 /** Transactions of the old journal and state that are in no adopted block, and those carried over before. */

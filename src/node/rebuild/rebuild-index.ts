@@ -24,7 +24,6 @@ export interface RebuildIndexOptions {
   readonly config: Config;
   readonly genesis: Genesis;
   readonly signal: AbortSignal;
-  /** Blocks done, blocks stored. */
   readonly onProgress: (done: number, total: number) => void;
 }
 

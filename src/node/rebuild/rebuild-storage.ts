@@ -13,12 +13,10 @@ export interface RebuildStorageOptions {
   readonly config: Config;
   readonly genesis: Genesis;
   readonly signal: AbortSignal;
-  /** Blocks done, blocks that were there. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
 export interface RebuiltArchive {
-  /** Number of blocks in the archive. */
   readonly blocks: number;
   /** Segment whose damage keeps later blocks out, in words; null when the archive is whole. */
   readonly problem: string | null;

@@ -10,7 +10,6 @@ import { TesseraError } from '../../lib/errors.js';
 import { type StartedOver, startOver } from '../../wallet/start-over.js';
 
 export interface RebuiltWallet extends StartedOver {
-  /** The folder with the copy of the store. */
   readonly aside: string;
 }
 

@@ -46,10 +46,10 @@ class MempoolRole implements Role {
   readonly #mempool: Mempool;
   readonly #journal: OpenJournal['journal'];
   readonly #leadership: OpenJournal['leadership'];
-  /** Undefined where no other node writes to the journal. */
   readonly #joining: Joining | undefined;
   readonly #fromStorage: FromStorage | undefined;
   readonly #failure = new Failure();
+  readonly failed = this.#failure.promise;
   readonly #links: RoleContext['network']['links'];
   readonly #loading: Progress;
   readonly #replaying: Progress;
@@ -169,10 +169,6 @@ class MempoolRole implements Role {
     return reasons.length === 0 && height < 0 ? ['block 0 is not stored yet: there is no output to spend'] : reasons;
   }
 
-  get failed(): Promise<never> {
-    return this.#failure.promise;
-  }
-
   #progress(): MempoolProgress {
     const adopting = this.#adopting;
     return {
@@ -218,7 +214,6 @@ function fromStorage(
 
 interface OpenJournal {
   readonly journal: Journal;
-  /** The same, where other nodes may write to it too. */
   readonly shared?: EtcdJournal;
   /** Started by whoever has the state, once it is loaded. */
   readonly leadership: Leadership & Service;

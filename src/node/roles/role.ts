@@ -41,7 +41,6 @@ export interface RoleContext {
   readonly keepsPassphrase?: boolean;
   /** See `MempoolModules`. */
   readonly isMiningHeld?: (() => boolean) | undefined;
-  /** A logger for a component. */
   logger(component: string): Logger;
   readonly metrics: Metrics;
   /** Shows the progress of a long task; `name` is its label in the metrics. */
@@ -75,7 +74,6 @@ export interface Role extends Service {
   readonly services: RoleServices;
   /** Sets message handlers and loads. Called before the network starts; `start` is called after it. */
   load(): Promise<void>;
-  /** Why the role is not ready; empty when it is. */
   readiness(): readonly string[];
 }
 
@@ -97,7 +95,6 @@ export interface VerifiedData extends Pick<RebuildOptions, 'config' | 'signal'> 
   /** The last database of the role, which is that of its state, and all of them by name. */
   readonly kv: Kv;
   readonly databases: ReadonlyMap<string, Kv>;
-  /** Shows how far a task is. */
   progress(task: string, unit: string): Progress;
   /** Tells what was found in a database, the last one by default. */
   note(found: string, database?: string): void;
@@ -119,6 +116,5 @@ export interface Rebuilt {
   /** Result, for people and for programs. */
   readonly text: string;
   readonly report: object;
-  /** Problems that remain. */
   readonly problems: readonly string[];
 }

@@ -54,7 +54,6 @@ export class StorageRole implements Role {
   /** Undefined when it is switched off. */
   readonly #index: ChainIndex | undefined;
 
-  /** Opens the archive. */
   static async open(context: RoleContext): Promise<StorageRole> {
     const { clock, config } = context;
     const scripts = new Verifier(

@@ -22,7 +22,6 @@ export interface Later {
 }
 
 export class ArchiveAccount {
-  /** Height of the last block in the account. */
   readonly height: number;
   readonly #kv: Kv;
   readonly #reader: ArchiveReader;

@@ -20,7 +20,6 @@ import { noMetrics } from '../../observability/metrics.js';
 const CREATION = asBuffer(keys.create(''));
 
 export interface ReplayOptions {
-  /** The databases of the node. */
   readonly state: Kv;
   readonly journal: Kv;
   readonly rules: StateRules;
@@ -31,7 +30,6 @@ export interface ReplayOptions {
 }
 
 export interface Replayed {
-  /** The last command of the journal. */
   readonly head: number;
   /** The first command that the journal still has. */
   readonly first: number;

@@ -68,13 +68,11 @@ export async function addressesIn(kv: Kv): Promise<Set<string>> {
   return addresses;
 }
 
-/** Addresses in one question. */
 const ADDRESSES_AT_ONCE = 100;
 
 type Balances = BalancesResponse['balance']['address_list'];
 
 export interface ComparedWallet {
-  /** Coins that both have. */
   readonly same: number;
   /** Outputs of the node at addresses of the wallet that the wallet does not know. */
   readonly unknown: number;

@@ -9,7 +9,6 @@ import type { PeerLimits } from './limits.js';
 
 export interface DialerOptions {
   readonly limits: PeerLimits;
-  /** Opens a link to an address: connection and handshake. */
   openLink(address: string, signal: AbortSignal): Promise<Link>;
   isUp(link: Link): boolean;
 }
@@ -36,7 +35,6 @@ interface KeptPeer {
   link: Link | undefined;
   timer: Timer | undefined;
   failures: number;
-  /** `clock.monotonic()` when the link came up. */
   since: number;
 }
 
@@ -93,7 +91,6 @@ export class Dialer {
     }
   }
 
-  /** Ends the loops and every attempt. */
   stop(): void {
     this.#stopped = true;
     for (const peer of this.#kept.values()) peer.timer?.cancel();

@@ -17,7 +17,6 @@ import { MESSAGES, type MessageType } from '../messages.js';
 import type { Message } from '../network.js';
 import { meets, PERMISSIONS, type Standing } from '../permissions.js';
 
-/** Rules that one node can bring. */
 const MAX_RULES = 48;
 
 /** The name of a rule (for one that is an option, the option's) → its value, or the hash of a long one. */
@@ -68,7 +67,6 @@ export const PROTOCOL_VERSION = 3;
 const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024;
 /** The same from those who ask and do not answer: a list of 1,000 hashes. */
 const MAX_ASKING_ENVELOPE_BYTES = 256 * 1024;
-/** Characters of the largest control record. */
 const MAX_CONTROL_LENGTH = 12 * 1024;
 /** Characters of a reason; what is longer is cut when sent. */
 const MAX_REASON_LENGTH = 500;
@@ -93,7 +91,6 @@ export const Hello = Type.Object({
   protocol: Type.Literal(PROTOCOL_VERSION),
   network: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }),
   role: NodeRoleSchema,
-  /** `host:port` where the sender says it accepts links. */
   address: Type.String({ minLength: 3, maxLength: MAX_ADDRESS_LENGTH, pattern: '^[\\x21-\\x7e]+$' }),
   node_key: hexOf(32),
   nonce: hexOf(32),
@@ -166,7 +163,6 @@ export interface Envelope {
   readonly message: Message;
   /** Set on a request. */
   readonly id: number | undefined;
-  /** Set on the answer to the request with this id. */
   readonly re: number | undefined;
 }
 

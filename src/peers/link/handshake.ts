@@ -47,12 +47,10 @@ const NONCE_BYTES = 32;
 export interface Identity {
   readonly network: string;
   readonly role: NodeRole;
-  /** `host:port` where it accepts links. */
   readonly address: string;
   readonly nodeKey: KeyPair;
   /** The operator's `network.secret`, if it has one. */
   readonly secret: string | undefined;
-  /** The rules of the network that it follows. */
   readonly rules: NetworkRules;
   /** Version of the program that it runs. */
   readonly version?: string | undefined;
@@ -169,7 +167,6 @@ export class Handshake {
     this.#connection.onMessage((frame) => this.#receive(frame));
   }
 
-  /** Gives it up, with a reason for the peer. */
   cancel(reason: string): void {
     this.#refuse(fault('link_refused', reason));
   }

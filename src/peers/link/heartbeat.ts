@@ -29,7 +29,6 @@ export class SendQueue {
     return this.#connection.bufferedAmount;
   }
 
-  /** Bytes that have left so far. */
   get flushed(): number {
     return this.#sent - this.#connection.bufferedAmount;
   }
@@ -57,7 +56,6 @@ export class SendQueue {
   }
 }
 
-/** Looks in the time of a heartbeat. */
 const LOOKS = 5;
 /** Looks in a row without a sign of life after which a peer is silent: two pings have had no answer then. */
 const SILENT_LOOKS = 3;
@@ -71,7 +69,6 @@ export interface HeartbeatModules {
   ping(): void;
   /** The peer was silent for as many heartbeats as it may miss. */
   onSilent(reason: string): void;
-  /** The peer reads too slowly. */
   onSlow(reason: string): void;
 }
 
@@ -80,7 +77,6 @@ export class Heartbeat {
   readonly #modules: HeartbeatModules;
   #timer: Timer | undefined;
   #looks = 0;
-  /** Looks in a row that have heard nothing. */
   #quiet = 0;
   #slow = 0;
   #lastReceived = 0;

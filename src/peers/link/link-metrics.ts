@@ -13,7 +13,6 @@ export class LinkMetrics {
   readonly #bytes: Readonly<Record<Direction, CounterHandle>>;
   /** A link is closed because the peer broke the protocol. */
   readonly violation: () => void;
-  /** A link could not be opened. */
   readonly dialFailed: () => void;
   /** Something of a stranger had to make room. */
   readonly evicted: Readonly<Record<'handshake' | 'link' | 'bytes', () => void>>;

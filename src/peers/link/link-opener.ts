@@ -26,11 +26,9 @@ export interface Opening {
 
 export interface LinkOpenerOptions {
   readonly limits: PeerLimits;
-  /** Current identity of this node. */
   identity(): Identity;
   /** Makes the link of a peer that was let in. */
   bringUp(opening: Opening, peer: PeerIdentity, admission: Admission): Link;
-  /** A connection had to make room for others. */
   onEvicted(): void;
 }
 
@@ -42,15 +40,11 @@ export interface LinkOpenerModules {
   readonly lines: FewLines;
 }
 
-/** Events of a handshake under way. */
 interface HandshakeEvents {
-  /** The peer has proven who it is and was let in. */
   proven(): void;
-  /** Called when it is over, either way. */
   settled(): void;
 }
 
-/** A handshake under way and the link that comes of it. */
 interface Opened {
   readonly handshake: Handshake;
   readonly link: Promise<Link>;
@@ -62,7 +56,6 @@ export class LinkOpener {
   readonly #accepted: HandshakePool;
   /** The handshakes of connections that this node dialed. */
   readonly #dialed = new Set<Handshake>();
-  /** Every connection until it is really closed. */
   readonly #connections = new Map<Connection, Promise<void>>();
 
   constructor(options: LinkOpenerOptions, modules: LinkOpenerModules) {
@@ -130,7 +123,6 @@ export class LinkOpener {
     return isValidPass(pass, { network, secret }, this.#modules.clock);
   }
 
-  /** The handshake of a new connection, to be started. */
   #open(opening: Opening, events: HandshakeEvents): Opened {
     const { connection, side } = opening;
     const { clock, random, register } = this.#modules;

@@ -13,7 +13,6 @@ import { type Stranger, StrangerPlaces, type StrangerPlacesOptions } from './str
 
 export interface LinkRegisterOptions {
   readonly ownRole: NodeRole;
-  /** Hex of this node's own key. */
   readonly nodeKey: string;
   /** Node keys (hex) that may link in a role; a role that is not named is open to all. */
   readonly allowedKeys: Partial<Readonly<Record<NodeRole, readonly string[]>>>;
@@ -84,7 +83,6 @@ export class LinkRegister {
     return this.#byKey.get(nodeKey);
   }
 
-  /** The open link that this node reached at an address. */
   byAddress(address: string): Link | undefined {
     return this.#byAddress.get(address);
   }

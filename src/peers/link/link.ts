@@ -65,7 +65,6 @@ export interface LinkModules {
 }
 
 const NOTHING = new Uint8Array(0);
-/** Bytes of an answer that cost one unit. */
 const ANSWER_BYTES_PER_UNIT = 4 * 1024;
 /** Bytes that may wait for a stranger while it asks for more. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -156,7 +155,6 @@ export class PeerLink implements Link, BudgetedLink {
     return this.#transmit(this.#encode(type, body, attachment), type);
   }
 
-  /** Sends a frame that other links send too. */
   sendShared(frame: Uint8Array, type: MessageType): boolean {
     this.#assertMaySend(type);
     return this.#transmit(frame, type, true);

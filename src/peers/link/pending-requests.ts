@@ -41,7 +41,6 @@ export class PendingRequests {
   readonly #options: PendingRequestsOptions;
   readonly #clock: Clock;
   readonly #waiting = new Map<number, Deferred<Message>>();
-  /** Given-up requests, in order. */
   readonly #givenUp = new Set<number>();
   #lastId = 0;
 

@@ -78,9 +78,7 @@ export class ReadThrottle {
 export interface BudgetedLink {
   /** Bytes that wait to be sent on this link alone; those of a frame that many links share are not counted. */
   readonly queuedBytes: number;
-  /** Bytes of the frame that is being received. */
   readonly heldBytes: number;
-  /** Ends the link at once. */
   cutOff(reason: string): void;
 }
 

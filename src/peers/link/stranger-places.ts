@@ -13,7 +13,6 @@ export interface Stranger {
   readonly since: number;
   /** Time when it last did something useful; `since` when it never did. */
   usefulAt: number;
-  /** Undefined while the link is not up. */
   close: ((reason: string) => void) | undefined;
 }
 
@@ -21,7 +20,6 @@ export interface StrangerPlacesOptions {
   readonly maxLinks: number;
   readonly maxLinksPerAddress: number;
   readonly tenureMs: number;
-  /** Called when a link has to make room. */
   onEvicted(): void;
 }
 
@@ -89,7 +87,6 @@ export interface PendingHandshake {
 export interface HandshakePoolOptions {
   readonly max: number;
   readonly maxPerGroup: number;
-  /** Called when a handshake has to go. */
   onEvicted(): void;
 }
 
@@ -97,7 +94,6 @@ const REASON = 'newer connections took the place of this unfinished handshake: t
 
 export class HandshakePool {
   readonly #options: HandshakePoolOptions;
-  /** Both in order of arrival. */
   readonly #strangers = new Set<PendingHandshake>();
   readonly #withPass = new Set<PendingHandshake>();
 

@@ -28,7 +28,6 @@ export interface WebSocketTransportOptions {
   readonly maxFrameBytes?: number;
 }
 
-/** Milliseconds from a socket's opening to its upgrade. */
 const UPGRADE_TIMEOUT_MS = 5_000;
 /** Milliseconds that a closing connection has to send what is queued. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -37,7 +36,6 @@ const MAX_FRAGMENTS = 64;
 const DEFAULT_MAX_SOCKETS = 2_048;
 /** Connections that the system queues (`net.core.somaxconn`): in a full queue everybody waits for repeats after 1, 3, 7, 15 s. */
 const BACKLOG = 4_096;
-/** The header with which a dialer shows its pass. */
 const PASS_HEADER = 'x-tessera-pass';
 const MAX_PASS_LENGTH = 256;
 
@@ -180,7 +178,6 @@ const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.rem
 export class SocketPool {
   readonly #options: SocketPoolOptions;
   readonly #sockets = new Map<string, Socket>();
-  /** Idle sockets in order of arrival. */
   readonly #idle = new Map<string, Socket>();
 
   constructor(server: Server, options: SocketPoolOptions) {
@@ -188,7 +185,6 @@ export class SocketPool {
     server.on('connection', (socket: Socket) => this.#add(socket));
   }
 
-  /** The socket is a connection now. */
   upgraded(socket: Socket): void {
     this.#idle.delete(nameOf(socket));
   }

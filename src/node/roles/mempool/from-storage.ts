@@ -14,7 +14,6 @@ import type { Service } from '../../../lib/service.js';
 import { type TakeBlocksOptions, takeBlocks } from '../../../mempool/replicas/take-blocks.js';
 import type { Link, PeerNetwork } from '../../../peers/network.js';
 
-/** Milliseconds that a storage node has to open a link. */
 const DIAL_MS = 10_000;
 
 export interface FromStorageModules {
@@ -35,7 +34,6 @@ export class FromStorage {
   #below: Below = { blocks: 0 };
   #asked: Promise<void> | undefined;
 
-  /** `storage`: where the storage nodes are. */
   constructor(storage: readonly string[], options: TakeBlocksOptions, modules: FromStorageModules) {
     this.#storage = storage;
     this.#options = options;

@@ -17,7 +17,6 @@ import { decodeHead, encodeHead } from '../../../mempool/state/records.js';
 import type { Link, PeerNetwork } from '../../../peers/network.js';
 import type { FromStorage } from './from-storage.js';
 
-/** Milliseconds that another node has to open a link. */
 const DIAL_MS = 10_000;
 /** Milliseconds until the others are asked again. */
 const PAUSE_MS = 2_000;
@@ -42,7 +41,6 @@ export class Joining {
   #isTaking = false;
   #problem: string | null = null;
 
-  /** `peers`: where the other mempool nodes are. */
   constructor(peers: readonly string[], modules: JoiningModules) {
     this.#peers = peers;
     this.#modules = modules;
@@ -80,7 +78,6 @@ export class Joining {
     this.#stopping.abort();
   }
 
-  /** The last entry that the state has. */
   async #last(): Promise<LastEntry> {
     const head = await this.#modules.kv.get(keys.head);
     return head === undefined ? { seq: 0 } : decodeHead(head);
