@@ -57,11 +57,7 @@ export interface JointApiModules {
 
 export class JointApi implements Service {
   readonly #options: JointApiOptions;
-  readonly #logger: NodeLogger;
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #metrics: Metrics;
-  readonly #dev: JointApiModules['dev'];
+  readonly #modules: Required<Omit<JointApiModules, 'dev'>> & Pick<JointApiModules, 'dev'>;
   readonly #events: EventHub;
   readonly #keptAnswers: IdempotencyCache;
   readonly #parts = new Map<NodeRole, JointPart>();
@@ -77,13 +73,11 @@ export class JointApi implements Service {
   constructor(options: JointApiOptions, modules: JointApiModules) {
     this.#options = options;
     this.#api = options.config.api;
-    this.#logger = modules.logger.child('api');
-    this.#clock = modules.clock ?? systemClock;
-    this.#random = modules.random ?? systemRandom;
-    this.#metrics = modules.metrics ?? noMetrics;
-    this.#dev = modules.dev;
-    this.#events = new EventHub({ epoch: this.#clock.now() });
-    this.#keptAnswers = IdempotencyCache.of(options.config.envelope, { clock: this.#clock });
+    const defaults = { clock: systemClock, random: systemRandom, metrics: noMetrics };
+    this.#modules = { ...defaults, ...modules, logger: modules.logger.child('api') };
+    const { clock } = this.#modules;
+    this.#events = new EventHub({ epoch: clock.now() });
+    this.#keptAnswers = IdempotencyCache.of(options.config.envelope, { clock });
   }
 
   get url(): string {
@@ -98,18 +92,14 @@ export class JointApi implements Service {
     const options = this.#apiOptions();
     if (config.api.auth === 'keys') await makeFolder(options.folder);
     const { app, keys } = await createNodeApi(options, {
-      logger: this.#logger,
-      clock: this.#clock,
-      random: this.#random,
-      metrics: this.#metrics,
+      ...this.#modules,
       events: this.#events,
       keptAnswers: this.#keptAnswers,
       readiness: () => [
         ...(this.#isHeld ? ['the network is starting'] : []),
         ...roles.flatMap((role) => this.#readinessOf(role)),
       ],
-      dev: this.#dev,
-      isRevertible: this.#dev !== undefined,
+      isRevertible: this.#modules.dev !== undefined,
       services: jointServices(roles, (role) => (this.#isHeld ? undefined : this.#parts.get(role))),
       node: { type: () => this.#type(), peers: () => this.#peers(), routesPow: {} },
     });
@@ -129,7 +119,7 @@ export class JointApi implements Service {
     const { roles, folder } = this.#options;
     const api = { ...this.#api, keys };
     if (this.#keys === undefined) keysOf(roles, api);
-    else this.#keys.replace(await apiKeys({ api, folder }, { random: this.#random, logger: this.#logger }));
+    else this.#keys.replace(await apiKeys({ api, folder }, this.#modules));
     this.#api = api;
   }
 

@@ -55,15 +55,7 @@ export class Node implements Service {
   #config: Config;
   readonly #genesis: Genesis;
   readonly #descriptors: DescriptorPlan;
-  readonly #logger: NodeLogger;
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #terminal: NodeModules['terminal'];
-  readonly #joint: JointApi | undefined;
-  readonly #hasOwnApi: boolean;
-  readonly #isRevertible: boolean;
-  readonly #keepsPassphrase: boolean;
-  readonly #isMiningHeld: NodeModules['isMiningHeld'];
+  readonly #modules: NodeModules & { readonly clock: Clock; readonly random: Random };
   readonly #registry: MetricsRegistry | undefined;
   readonly #abort = new AbortController();
   readonly #opened = new ClosingStack();
@@ -91,15 +83,7 @@ export class Node implements Service {
     this.#genesis = genesis;
     const { warning, ...plan } = planDescriptors(descriptorLimit(), modules.nodes);
     this.#descriptors = { ...plan, warning: modules.nodes === undefined ? warning : undefined };
-    this.#logger = modules.logger;
-    this.#clock = modules.clock ?? systemClock;
-    this.#random = modules.random ?? systemRandom;
-    this.#terminal = modules.terminal;
-    this.#joint = modules.joint;
-    this.#hasOwnApi = modules.hasOwnApi ?? true;
-    this.#isRevertible = modules.isRevertible ?? false;
-    this.#keepsPassphrase = modules.keepsPassphrase ?? false;
-    this.#isMiningHeld = modules.isMiningHeld;
+    this.#modules = { clock: systemClock, random: systemRandom, ...modules };
     this.#registry = modules.registry ?? (config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined);
   }
 
@@ -162,7 +146,10 @@ export class Node implements Service {
         const isFull = isDiskFull(error);
         if (!(isFull || isForgotten(error)) || this.#abort.signal.aborted) throw fileError(error);
         const what = isFull ? 'the disk is full, and the node opens when it has room' : 'the node opens again';
-        this.#logger[isFull ? 'error' : 'warn'](isFull ? {} : { err: error }, `${what}: ${errorMessage(error)}`);
+        this.#modules.logger[isFull ? 'error' : 'warn'](
+          isFull ? {} : { err: error },
+          `${what}: ${errorMessage(error)}`,
+        );
         await this.#shut();
         if (isFull) await pause(ROOM_AGAIN_MS, this.#abort.signal);
       }
@@ -178,7 +165,7 @@ export class Node implements Service {
     this.#behind = error;
     // While it starts, its start finds that out.
     if (!this.#isUp) return;
-    this.#logger.warn({ err: error }, `the node opens again: ${errorMessage(error)}`);
+    this.#modules.logger.warn({ err: error }, `the node opens again: ${errorMessage(error)}`);
     this.#starting = this.#shut().then(() => this.#openUntilItKeeps());
     this.#starting.catch(this.#failure.report);
   }
@@ -197,16 +184,17 @@ export class Node implements Service {
   }
 
   async #open(): Promise<void> {
-    const shared = { clock: this.#clock, random: this.#random };
+    const { logger, clock, random } = this.#modules;
     const metrics = this.#registry;
     const opened = this.#opened;
-    const folder = await openNodeFolder(this.#config, { ...shared, logger: this.#logger, metrics, opened });
+    const folder = await openNodeFolder(this.#config, { clock, random, logger, metrics, opened });
     this.#room = folder.room;
-    warnOfMachine(this.#descriptors, this.#logger);
+    warnOfMachine(this.#descriptors, logger);
     const network = await createNodeLinks(this.#config, {
-      ...shared,
+      clock,
+      random,
       nodeKey: folder.nodeKey,
-      logger: this.#logger.child('peers'),
+      logger: logger.child('peers'),
       genesis: this.#genesis,
       metrics: metrics ?? noMetrics,
       maxSockets: this.#descriptors.peerSockets,
@@ -234,28 +222,28 @@ export class Node implements Service {
 
   async #closeAll(): Promise<void> {
     await this.#opened.closeAll((error) => {
-      this.#logger.error({ err: error }, `closing failed: ${errorMessage(error)}`);
+      this.#modules.logger.error({ err: error }, `closing failed: ${errorMessage(error)}`);
     });
   }
 
   #createContext(folder: NodeFolder, network: RoleContext['network']): RoleContext {
     const metrics = this.#registry ?? noMetrics;
-    const shown = { metrics, clock: this.#clock, terminal: this.#terminal };
+    const { logger, clock, random, terminal, isMiningHeld } = this.#modules;
     this.#context = {
       ...folder,
       config: this.#config,
       genesis: this.#genesis,
       producers: producersOf(this.#config, this.#genesis),
       network,
-      clock: this.#clock,
-      random: this.#random,
+      clock,
+      random,
       stopping: this.#abort.signal,
-      keepsPassphrase: this.#keepsPassphrase,
-      isMiningHeld: this.#isMiningHeld,
-      logger: (component) => this.#logger.child(component),
+      keepsPassphrase: this.#modules.keepsPassphrase === true,
+      isMiningHeld,
+      logger: (component) => logger.child(component),
       metrics,
       progress: (name, options) =>
-        taskProgress(name, options, { ...shown, logger: this.#logger.child(name.replace('_', '-')) }),
+        taskProgress(name, options, { metrics, clock, terminal, logger: logger.child(name.replace('_', '-')) }),
     };
     return this.#context;
   }
@@ -274,7 +262,12 @@ export class Node implements Service {
     const { metrics, node } = this.#config;
     const started = new NodeMetrics(
       { ...metrics, role: node.role, name: node.name, folder },
-      { registry: this.#registry, clock: this.#clock, logger: this.#logger, readiness: () => this.#readiness() },
+      {
+        registry: this.#registry,
+        clock: this.#modules.clock,
+        logger: this.#modules.logger,
+        readiness: () => this.#readiness(),
+      },
     );
     this.#metrics = started;
     this.#failure.follow(started);
@@ -283,16 +276,16 @@ export class Node implements Service {
 
   async #startApi(context: RoleContext, role: Role): Promise<void> {
     this.#joinOthers(context, role);
-    if (!this.#hasOwnApi) {
-      this.#opened.add(await noteApi(context.dataDir.path, this.#joint?.url ?? ''));
+    if (this.#modules.hasOwnApi === false) {
+      this.#opened.add(await noteApi(context.dataDir.path, this.#modules.joint?.url ?? ''));
       return;
     }
     const { host, port } = this.#config.api;
     const { app, keys } = await createNodeApi(this.#apiOptions(this.#config), {
       ...this.#apiModules(context),
       ...role.services,
-      events: eventsOf(role.services, this.#clock),
-      isRevertible: this.#isRevertible,
+      events: eventsOf(role.services, this.#modules.clock),
+      isRevertible: this.#modules.isRevertible === true,
       node: nodeInfo(context.network, this.#config.node.role),
     });
     this.#opened.add(() => app.close());
@@ -304,7 +297,7 @@ export class Node implements Service {
   #joinOthers(context: RoleContext, { services }: Role): void {
     const { role } = this.#config.node;
     const peers = () => linkedPeers(context.network);
-    const leave = this.#joint?.join({ role, services, peers, readiness: () => this.#readiness() });
+    const leave = this.#modules.joint?.join({ role, services, peers, readiness: () => this.#readiness() });
     if (leave !== undefined) this.#opened.add(leave);
   }
 
@@ -313,7 +306,7 @@ export class Node implements Service {
   }
 
   #apiModules({ clock, random, metrics }: RoleContext) {
-    return { clock, random, metrics, logger: this.#logger.child('api'), readiness: () => this.#readiness() };
+    return { clock, random, metrics, logger: this.#modules.logger.child('api'), readiness: () => this.#readiness() };
   }
 
   #readiness(): readonly string[] {
