@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { DEFAULT_BLOCK_RULES } from '../src/chain/block-rules.js';
 import { encodeTxOut } from '../src/chain/codec.js';
 import { transactionToCreateJson } from '../src/chain/create-transaction.js';
-import { encodeTransactions } from '../src/chain/transaction-lists.js';
+import { encodeTransactions } from '../src/chain/decode-in-pieces.js';
 import type { Transaction } from '../src/chain/types.js';
 import { DataDir } from '../src/db/data-dir.js';
 import { LocalJournal } from '../src/journal/local-journal.js';

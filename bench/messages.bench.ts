@@ -12,8 +12,14 @@ import {
   encodeHeader,
   encodeTransaction,
 } from '../src/chain/codec.js';
-import { decodeFullBlockInPieces, decodeTransactionsInPieces, type Turn } from '../src/chain/decode-in-pieces.js';
-import { decodeUtxos, encodeTransactions, encodeUtxos } from '../src/chain/transaction-lists.js';
+import {
+  decodeFullBlockInPieces,
+  decodeTransactionsInPieces,
+  decodeUtxos,
+  encodeTransactions,
+  encodeUtxos,
+  type Turn,
+} from '../src/chain/decode-in-pieces.js';
 import type { Transaction } from '../src/chain/types.js';
 import { fromHex } from '../src/lib/bytes.js';
 import { systemClock } from '../src/lib/clock.js';

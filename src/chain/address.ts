@@ -97,3 +97,9 @@ export function temporaryAddressWarning(addresses: readonly string[] = []): stri
     'its coins. Move them away (tessera wallet sweep), and give the address to nobody'
   );
 }
+
+/** The names that a text may be: itself, and in small letters, but for the `H` of an address of 63 digits. */
+export function nameForms(text: string): readonly string[] {
+  const small = text.toLowerCase();
+  return [...new Set([text, /^[bgh]?[0-9a-f]+$/.test(small) ? small.replace(/^h/, 'H') : text])];
+}

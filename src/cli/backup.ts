@@ -6,7 +6,7 @@ import { takeBackup } from '../db/backup/take-backup.js';
 import { systemClock } from '../lib/clock.js';
 import { systemRandom } from '../lib/random.js';
 import { factsOf, hasWallet } from '../lib/roles.js';
-import { programVersion } from '../lib/version.js';
+import { programVersion } from '../lib/worker-url.js';
 import {
   type CliContext,
   type FlagSpec,

@@ -12,17 +12,20 @@ import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { ClassicLevel } from 'classic-level';
+import { asBuffer, equalBytes } from '../lib/bytes.js';
+import { TesseraError } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { isClosed, openError, readError, writeError } from './database-error.js';
 import { checkRoom } from './disk-room.js';
 import { forgetFiles, keepFiles, putBackFiles } from './kept-files.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from './kv.js';
 import { checkFiles } from './level-files/check-files.js';
-import { FolderFiles } from './level-files/manifest.js';
+import { readLog } from './level-files/log.js';
+import { type DatabaseFiles, FolderFiles, logsFrom, readManifest } from './level-files/manifest.js';
+import { readBatch } from './level-files/varints.js';
 import { BINARY, type BinaryLevel, LevelReader, type UseLevel } from './level-reader.js';
-import { mustHold } from './must-hold.js';
-import { PendingBatch, type PendingWrite, pendingBatch, recordChecksums, sealRecord } from './record.js';
-import { encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
+import { PendingBatch, type PendingWrite, pendingBatch, recordChecksums, sealRecord, unsealRecord } from './record.js';
+import { decodeMark, encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 import { StoreWrites, type WriteMeasures } from './store-writes.js';
 
 /** Writes, and bytes of them, that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
@@ -324,4 +327,63 @@ async function writeInPieces(
   } finally {
     await batch.close();
   }
+}
+
+const AT_ONCE = 1_000;
+
+/** `mark`: of the last batch checked; `files`: before the opening, if any. Throws `database_failed`: nothing is lost. */
+export async function mustHold(
+  name: string,
+  level: BinaryLevel,
+  mark: Mark | undefined,
+  files: DatabaseFiles | undefined,
+): Promise<void> {
+  if (mark !== undefined && (await lastNumber(level)) < mark.number) throw unread(name);
+  if (files === undefined) return;
+  const writes = [...(await lastWrites(files)).values()];
+  for (let from = 0; from < writes.length; from += AT_ONCE) {
+    const some = writes.slice(from, from + AT_ONCE);
+    const records = await level.getMany(
+      some.map(({ key }) => key),
+      BINARY,
+    );
+    for (const [i, { value }] of some.entries()) if (!isSame(value, records[i])) throw unread(name);
+  }
+}
+
+async function lastNumber(level: BinaryLevel): Promise<number> {
+  const record = await level.get(MARK_KEY, BINARY);
+  return record === undefined ? 0 : decodeMark(unsealRecord(MARK_KEY, record)).number;
+}
+
+interface Write {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array | undefined;
+}
+
+/** The last write of each key in the logs; LevelDB keeps them at a few MiB. */
+async function lastWrites(files: DatabaseFiles): Promise<ReadonlyMap<string, Write>> {
+  const writes = new Map<string, Write>();
+  const manifest = await readManifest(files);
+  if (manifest === undefined) return writes;
+  for (const log of logsFrom(manifest.logNumber, await files.list())) {
+    const bytes = await files.read(log);
+    if (bytes === undefined) continue;
+    for (const { data } of readLog(bytes).records) {
+      for (const write of readBatch(data)) writes.set(asBuffer(write.key).toString('latin1'), write);
+    }
+  }
+  return writes;
+}
+
+function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : equalBytes(a, b);
+}
+
+function unread(name: string): TesseraError {
+  return new TesseraError(
+    'database_failed',
+    `the system did not let all of the database ${name} be read: nothing is lost, check the disk and start again`,
+    { details: { database: name } },
+  );
 }

@@ -20,7 +20,7 @@ import { compareBytes } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import { failpoint } from '../lib/failpoints.js';
 import { atOnce, inPieces } from '../lib/pieces.js';
-import { readWhole } from '../lib/read-whole.js';
+import { readWhole } from '../lib/read-bounded.js';
 import { ifMissing } from '../lib/system-error.js';
 import { closedError, openError, writeError } from './database-error.js';
 import { checkRoom } from './disk-room.js';

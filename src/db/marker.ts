@@ -7,7 +7,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
-import { readWhole } from '../lib/read-whole.js';
+import { readWhole } from '../lib/read-bounded.js';
 import { ifMissing } from '../lib/system-error.js';
 import { writeFileDurable } from './write-file-durable.js';
 

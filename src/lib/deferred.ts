@@ -1,4 +1,4 @@
-/** A promise together with its `resolve` and `reject`. */
+/** Tools for promises. */
 
 export interface Deferred<T> {
   readonly promise: Promise<T>;
@@ -14,4 +14,12 @@ export function createDeferred<T>(): Deferred<T> {
     reject = rej;
   });
   return { promise, resolve, reject };
+}
+
+/** Resolves with both results. When one fails, the other is waited for before the error is thrown. */
+export async function together<A, B>(first: Promise<A>, second: Promise<B>): Promise<readonly [A, B]> {
+  const [a, b] = await Promise.allSettled([first, second]);
+  if (a.status === 'rejected') throw a.reason;
+  if (b.status === 'rejected') throw b.reason;
+  return [a.value, b.value];
 }

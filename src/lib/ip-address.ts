@@ -1,6 +1,7 @@
 /** IP addresses and networks: which are loopback, and which count as one (a host usually has a whole IPv6 /64). */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { TesseraError } from './errors.js';
 
 const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /** Parts of 16 bits in a /64. */
@@ -57,4 +58,23 @@ export function isAddressOrNetwork(text: string): boolean {
   if (family === 0 || rest.length > 0) return false;
   if (prefix === undefined) return true;
   return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
+const FORM = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
+const MAX_PORT = 65_535;
+
+/** True for `1.2.3.4:5` and `[::1]:5`, with a port from 1 to 65535. */
+export function isSocketAddress(text: string): boolean {
+  const found = FORM.exec(text);
+  if (found === null) return false;
+  const [, v6, v4, port] = found;
+  const number = Number(port);
+  return number >= 1 && number <= MAX_PORT && (v6 === undefined ? isIPv4(v4 ?? '') : isIPv6(v6));
+}
+
+/** Throws `invalid_socket_address` unless the text is an `ip:port`. */
+export function requireSocketAddress(text: string): void {
+  if (!isSocketAddress(text)) {
+    throw new TesseraError('invalid_socket_address', 'address must be a valid ip:port socket address.');
+  }
 }

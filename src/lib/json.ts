@@ -5,8 +5,15 @@
  */
 
 import { readUtf8 } from './bytes.js';
-import { TesseraError } from './errors.js';
-import { isForbiddenName, type JsonValue, MAX_JSON_DEPTH, malformedJson, parseCarefully } from './json-careful.js';
+import { isTesseraError, TesseraError } from './errors.js';
+import {
+  isForbiddenName,
+  type JsonFault,
+  type JsonValue,
+  MAX_JSON_DEPTH,
+  malformedJson,
+  parseCarefully,
+} from './json-careful.js';
 import { shapeFault } from './json-scan.js';
 
 export { type JsonValue, MAX_JSON_DEPTH } from './json-careful.js';
@@ -148,4 +155,24 @@ export function prettyExact(value: unknown, margin = ''): string {
         .map(([key, member]) => `${stringJson(String(key))}: ${prettyExact(member, inner)}`);
   const [first, last] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
   return lines.length === 0 ? `${first}${last}` : `${first}\n${inner}${lines.join(`,\n${inner}`)}\n${margin}${last}`;
+}
+
+/** As `parseExactJson`; the message goes after the name of the file, and has line and column. */
+export function parseJsonFile(input: string | Uint8Array, options?: ParseOptions): JsonValue {
+  try {
+    return parseExactJson(input, options);
+  } catch (cause) {
+    if (!isTesseraError(cause, 'malformed_json')) throw cause;
+    // The parser throws nothing else under this code.
+    const { reason, at } = cause.details as unknown as JsonFault;
+    const place = at === undefined ? '' : ` (${placeIn(input, at)})`;
+    throw new TesseraError('malformed_json', `it is not acceptable JSON: ${reason}${place}`, { cause });
+  }
+}
+
+/** Both from 1, as editors count. */
+function placeIn(input: string | Uint8Array, at: number): string {
+  const text = typeof input === 'string' ? input : new TextDecoder('utf-8', { ignoreBOM: true }).decode(input);
+  const before = text.slice(0, at).split('\n');
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }

@@ -1,6 +1,7 @@
 /** Reads a file that somebody has named, of bounded size. A folder, a device or a pipe is an error that says so. */
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 
 /** Bytes of a file with a secret, which is a line: the longest passphrase is 1,024 characters of four bytes. */
 export const MAX_SECRET_FILE = 8 * 1024;
@@ -86,4 +87,24 @@ function pause(): void {
 
 function tooLarge(path: string, maxBytes: number): Error {
   return new Error(`${path} holds more than ${maxBytes} bytes; is it the right file?`);
+}
+
+/**
+ * All bytes of the file. A failing disk may give less, and the error only with the next call; Node's `readFile` takes a
+ * short read for the end of the file.
+ */
+export async function readWhole(path: string): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const bytes = Buffer.alloc((await file.stat()).size);
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return bytes.subarray(0, length);
+  } finally {
+    await file.close();
+  }
 }

@@ -1,6 +1,15 @@
-/** Finds the files that run in threads and processes of their own. They are files of the built program, for tests too. */
+/** Files of the package that the program finds by itself. */
+
+import { readFileSync } from 'node:fs';
 
 /** The URL of `dist/program/<name>.js`, from here and from the built program. From `src` (vitest, tsx) it needs `npm run build`. */
 export function workerUrl(name: string): URL {
   return new URL(`../../dist/program/${name}.js`, import.meta.url);
+}
+
+/** `0.1.0` */
+export function programVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(text) as { version: string };
+  return version;
 }

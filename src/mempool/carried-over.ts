@@ -4,9 +4,9 @@
  * cannot be admitted yet is tried after the next block.
  */
 
+import { decodeTransactions } from '../chain/decode-in-pieces.js';
 import { transactionHash } from '../chain/hash.js';
 import { spentOutPoints } from '../chain/transaction.js';
-import { decodeTransactions } from '../chain/transaction-lists.js';
 import type { Transaction } from '../chain/types.js';
 import type { Room } from '../db/disk-room.js';
 import { isTesseraError } from '../lib/errors.js';

@@ -1,8 +1,7 @@
 /** Answers wallets of linked users and miners, tells them of each block, and tells storage what is stored. */
 
 import type { Certificate } from '../chain/certificate.js';
-import { decodeTransactionsInPieces } from '../chain/decode-in-pieces.js';
-import { countTransactions, encodeUtxos } from '../chain/transaction-lists.js';
+import { countTransactions, decodeTransactionsInPieces, encodeUtxos } from '../chain/decode-in-pieces.js';
 import type { Transaction, Utxo } from '../chain/types.js';
 import type { Clock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';

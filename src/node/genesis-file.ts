@@ -6,8 +6,7 @@ import { type Genesis, parseGenesis } from '../chain/genesis.js';
 import { writeFileDurable } from '../db/write-file-durable.js';
 import { utf8 } from '../lib/bytes.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
-import { prettyExact } from '../lib/json.js';
-import { parseJsonFile } from '../lib/json-file.js';
+import { parseJsonFile, prettyExact } from '../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../lib/read-bounded.js';
 
 const MODE_BITS = 0o777;

@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { Random } from '../lib/random.js';
 import { factsOf, NODE_ROLES, type NodeRole, OPERATOR_TYPES } from '../lib/roles.js';
-import { programVersion } from '../lib/version.js';
+import { programVersion } from '../lib/worker-url.js';
 import type { Metrics } from '../observability/metrics.js';
 import { LinkNetwork } from '../peers/link-network.js';
 import type { Link, PeerNetwork } from '../peers/network.js';

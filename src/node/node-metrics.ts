@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';
 import type { NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
-import { programVersion } from '../lib/version.js';
+import { programVersion } from '../lib/worker-url.js';
 import { LINE_LEVELS, type NodeLogger } from '../observability/logger.js';
 import { followTotal, type Metrics, type MetricsRegistry, watchProcess } from '../observability/metrics.js';
 import { MetricsServer } from '../observability/metrics-server.js';

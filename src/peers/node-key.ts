@@ -6,7 +6,7 @@ import { writeFileDurable } from '../db/write-file-durable.js';
 import { fromHex, isHex, toHex, utf8 } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Random } from '../lib/random.js';
-import { readWhole } from '../lib/read-whole.js';
+import { readWhole } from '../lib/read-bounded.js';
 import { ifMissing } from '../lib/system-error.js';
 
 /** Name of the key in the data directory. */

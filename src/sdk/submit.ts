@@ -1,7 +1,7 @@
 /** Sending signed transactions, again where an answer is lost. */
 
+import { encodeTransactions } from '../chain/decode-in-pieces.js';
 import { transactionHash } from '../chain/hash.js';
-import { encodeTransactions } from '../chain/transaction-lists.js';
 import type { Transaction } from '../chain/types.js';
 import { submit } from '../client/repeat.js';
 import { systemClock } from '../lib/clock.js';

@@ -1,9 +1,9 @@
 /** Proves outputs that a mempool node names, by the chain from block 0 on. One that is disproved costs the node its link. */
 
 import { withFixedHash } from '../chain/assets.js';
+import { encodeUtxos } from '../chain/decode-in-pieces.js';
 import { transactionHash } from '../chain/hash.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
-import { encodeUtxos } from '../chain/transaction-lists.js';
 import type { Asset, FullBlock, OutPoint, TxOut, Utxo } from '../chain/types.js';
 import { toHex } from '../lib/bytes.js';
 import type { Clock, Timer } from '../lib/clock.js';

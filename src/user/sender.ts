@@ -6,8 +6,8 @@
  */
 
 import { setMaxListeners } from 'node:events';
+import { encodeTransactions } from '../chain/decode-in-pieces.js';
 import { spentOutPoints } from '../chain/transaction.js';
-import { encodeTransactions } from '../chain/transaction-lists.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';

@@ -2,7 +2,7 @@
 
 import type { Asset } from '../chain/types.js';
 import type { Clock } from '../lib/clock.js';
-import { requireSocketAddress } from '../lib/socket-address.js';
+import { requireSocketAddress } from '../lib/ip-address.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { KeepKey } from '../wallet/idempotency-keys.js';
 import { metadataOf } from '../wallet/items.js';

@@ -1,6 +1,6 @@
 /** Refreshes addresses page by page, as of the block of the first. If the last output of a page is spent, its address starts over. */
 
-import { decodeUtxos } from '../chain/transaction-lists.js';
+import { decodeUtxos } from '../chain/decode-in-pieces.js';
 import type { Utxo } from '../chain/types.js';
 import type { Clock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';

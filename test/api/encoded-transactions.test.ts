@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { needsPreflight } from '../../src/api/http/web-pages.js';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
-import { encodeTransactions } from '../../src/chain/transaction-lists.js';
+import { encodeTransactions } from '../../src/chain/decode-in-pieces.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import type { MempoolService } from '../../src/mempool/service.js';

@@ -3,8 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
 import { MAX_TRANSACTION_BYTES } from '../../src/chain/constants.js';
-import { decodeFullBlockInPieces, decodeTransactionsInPieces } from '../../src/chain/decode-in-pieces.js';
-import { encodeTransactions } from '../../src/chain/transaction-lists.js';
+import {
+  decodeFullBlockInPieces,
+  decodeTransactionsInPieces,
+  encodeTransactions,
+} from '../../src/chain/decode-in-pieces.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import { equalBytes } from '../../src/lib/bytes.js';
 import { fc, test } from '../support/property.js';

@@ -7,7 +7,7 @@ import { addressOf } from '../../src/chain/address.js';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { createItemTransaction, txOut } from '../../src/chain/builders.js';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
-import { encodeTransactions } from '../../src/chain/transaction-lists.js';
+import { encodeTransactions } from '../../src/chain/decode-in-pieces.js';
 import type { Transaction, TxOut } from '../../src/chain/types.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
 import { generateKeyPair } from '../../src/crypto/ed25519.js';

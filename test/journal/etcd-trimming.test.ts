@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { namesBelow } from '../../src/journal/etcd/entries.js';
 import { KV } from '../../src/journal/etcd/generated/etcd-pb.js';
-import { Trimming } from '../../src/journal/etcd/trimming.js';
+import { Trimming } from '../../src/journal/etcd/history.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { silentLogger } from '../../src/lib/logger.js';

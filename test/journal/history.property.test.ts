@@ -9,9 +9,8 @@ import { decodeGroup, endOf, namesBelow, revisionOf } from '../../src/journal/et
 import { EtcdError } from '../../src/journal/etcd/etcd-client.js';
 import { EtcdWriter } from '../../src/journal/etcd/etcd-writer.js';
 import { KV } from '../../src/journal/etcd/generated/etcd-pb.js';
-import { History } from '../../src/journal/etcd/history.js';
+import { History, Trimming } from '../../src/journal/etcd/history.js';
 import { Marks } from '../../src/journal/etcd/marks.js';
-import { Trimming } from '../../src/journal/etcd/trimming.js';
 import type { JournalEntry, LastEntry } from '../../src/journal/journal.js';
 import { fromUtf8, utf8 } from '../../src/lib/bytes.js';
 import { type Clock, systemClock } from '../../src/lib/clock.js';

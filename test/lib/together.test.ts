@@ -1,8 +1,7 @@
-/** Two things at the same time (`lib/together.ts`). */
+/** Two things at the same time (`lib/deferred.ts`). */
 
 import { expect, it } from 'vitest';
-import { createDeferred } from '../../src/lib/deferred.js';
-import { together } from '../../src/lib/together.js';
+import { createDeferred, together } from '../../src/lib/deferred.js';
 
 it('gives both results', async () => {
   expect(await together(Promise.resolve(1), Promise.resolve('two'))).toEqual([1, 'two']);

@@ -6,8 +6,8 @@
 import { expect, it } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { encodeTransaction } from '../../src/chain/codec.js';
+import { joinTransactions } from '../../src/chain/decode-in-pieces.js';
 import { transactionHash } from '../../src/chain/hash.js';
-import { joinTransactions } from '../../src/chain/transaction-lists.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import type { Room } from '../../src/db/disk-room.js';

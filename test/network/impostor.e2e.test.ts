@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { encodeFullBlock } from '../../src/chain/codec.js';
-import { encodeUtxos } from '../../src/chain/transaction-lists.js';
+import { encodeUtxos } from '../../src/chain/decode-in-pieces.js';
 import { DEV_AMOUNT } from '../../src/config/dev-accounts.js';
 import { parseAddress } from '../../src/peers/address.js';
 import { createPeer } from '../hostile/stranger.js';

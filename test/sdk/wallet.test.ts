@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { encodeTransactions } from '../../src/chain/decode-in-pieces.js';
 import { parseExpectation } from '../../src/chain/json-read.js';
-import { encodeTransactions } from '../../src/chain/transaction-lists.js';
 import { fromHex, toHex } from '../../src/lib/bytes.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { buildSpending } from '../../src/sdk/payments.js';

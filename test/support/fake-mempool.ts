@@ -5,9 +5,9 @@
 
 import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { encodeFullBlock } from '../../src/chain/codec.js';
+import { decodeTransactions, encodeUtxos } from '../../src/chain/decode-in-pieces.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
-import { decodeTransactions, encodeUtxos } from '../../src/chain/transaction-lists.js';
 import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import type { Signer } from '../../src/mempool/blocks/signer.js';

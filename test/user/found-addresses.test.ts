@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { encodeFullBlock } from '../../src/chain/codec.js';
-import { encodeUtxos } from '../../src/chain/transaction-lists.js';
+import { encodeUtxos } from '../../src/chain/decode-in-pieces.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
 import { parseWords } from '../../src/wallet/keys/words.js';

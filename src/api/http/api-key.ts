@@ -7,7 +7,7 @@ import { toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { isLoopback } from '../../lib/ip-address.js';
 import type { Random } from '../../lib/random.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { isSystemError } from '../../lib/system-error.js';
 import type { HttpMethod, Operation } from '../operation.js';
 import { type AllowedOrigins, hostname, isStrangeHost, mayChange, type PageFacts } from './web-pages.js';

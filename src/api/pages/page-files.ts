@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { SITES, type Site } from './page-paths.js';
 

@@ -2,8 +2,7 @@
 
 import { parse as parseToml } from 'smol-toml';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { prettyExact } from '../../lib/json.js';
-import { parseJsonFile } from '../../lib/json-file.js';
+import { parseJsonFile, prettyExact } from '../../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
 import { type OwnCommand, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';

@@ -30,8 +30,7 @@ import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH, verifySignature } from '../../cryp
 import { parseHex, toHex } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { assertSound, fault, type Verdict } from '../../lib/fault.js';
-import { prettyExact, stringifyExact } from '../../lib/json.js';
-import { parseJsonFile } from '../../lib/json-file.js';
+import { parseJsonFile, prettyExact, stringifyExact } from '../../lib/json.js';
 import { printable, printableJson } from '../../lib/printable.js';
 import { nameOfAsset, unspentFault } from '../../wallet/coins/unspent.js';
 import { type CliContext, UsageError } from '../command.js';

@@ -10,7 +10,7 @@ import { submit as submitOnce } from '../../client/repeat.js';
 import { TIMEOUT_MS } from '../../client/transport.js';
 import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { parseJsonFile } from '../../lib/json-file.js';
+import { parseJsonFile } from '../../lib/json.js';
 import { pause } from '../../lib/pause.js';
 import { printable } from '../../lib/printable.js';
 import { type Unspent, unspentIn } from '../../wallet/coins/unspent.js';

@@ -17,7 +17,7 @@ import type { ScryptCost } from '../../crypto/scrypt.js';
 import { toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Random } from '../../lib/random.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { lockFolder } from '../folder-lock.js';
 import { makeFolder, syncFolder, writeFileDurable } from '../write-file-durable.js';

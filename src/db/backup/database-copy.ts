@@ -12,7 +12,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { folderOf } from '../kept-files.js';
 import {

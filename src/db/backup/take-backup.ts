@@ -6,7 +6,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { readMarker, refuseHalfRestored } from '../marker.js';
 import type { BackupStore } from './backup-store.js';

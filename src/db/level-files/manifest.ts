@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { atOnce } from '../../lib/pieces.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { isSystemError } from '../../lib/system-error.js';
 import { encodeRecord, readLog } from './log.js';
 import { encodeSlice, VarintReader, varint } from './varints.js';

@@ -12,10 +12,9 @@ import { EtcdClient, EtcdError, type EtcdOptions } from './etcd-client.js';
 import { EtcdReader } from './etcd-reader.js';
 import { EtcdWriter, type EtcdWriterModules } from './etcd-writer.js';
 import { type KeyValue, KV, type RangeRequestSchema } from './generated/etcd-pb.js';
-import { History, logKeys } from './history.js';
+import { History, logKeys, Trimming } from './history.js';
 import { type Below, joinRules, Marks, type SharedRules } from './marks.js';
 import { Patience } from './patience.js';
-import { Trimming } from './trimming.js';
 
 /** Members of etcd that are asked where the journal ends, one after the other. */
 const SYNC_CALLS = 2;

@@ -17,8 +17,7 @@ import type { Link, PeerNetwork } from '../../peers/network.js';
 import type { AdoptedBlock } from '../state/adoption.js';
 import type { Applier, MempoolProgress } from '../state/applier.js';
 import { closedHash } from '../state/round.js';
-import { AdoptionCheck, type AdoptionCheckModules } from './adoption-check.js';
-import { FetchedBlocks } from './fetched-blocks.js';
+import { AdoptionCheck, type AdoptionCheckModules, FetchedBlocks } from './adoption-check.js';
 import { PeerClocks } from './peer-clocks.js';
 import { type Relation, relationOf, type StorageTips } from './storage-tips.js';
 

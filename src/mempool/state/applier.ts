@@ -16,6 +16,7 @@ import {
 } from '../../journal/journal.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { failpoint } from '../../lib/failpoints.js';
 import { Mutex } from '../../lib/mutex.js';
 import { inPieces, type Pieces } from '../../lib/pieces.js';
 import { Failure, type Service } from '../../lib/service.js';
@@ -29,10 +30,9 @@ import { type CandidateTx, type GroupOutcome, readCandidate } from './acceptance
 import { type AdoptedBlock, readAdoptedBlock } from './adoption.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keepConfirmed } from './final-statuses.js';
-import { OverlapFailpoints } from './overlap-failpoints.js';
 import { Compaction, type CompactionModules } from './retention.js';
 import { closedBlockPieces, type Round } from './round.js';
-import type { RejectedTx } from './state.js';
+import type { MempoolState, RejectedTx } from './state.js';
 
 export interface MempoolProgress {
   /** Reading the state: unspent outputs so far. */
@@ -368,4 +368,34 @@ export function whyEnded(cause: unknown, { mayBeTaken = false } = {}): TesseraEr
 export function notWritten(cause: TesseraError): TesseraError {
   const text = `the node cannot write to its disk, and nothing was taken: ${cause.message}`;
   return new TesseraError('write_failed', text, { cause });
+}
+
+export class OverlapFailpoints {
+  readonly #state: Pick<MempoolState, 'rounds'>;
+  #unwritten: Command['kind'][] = [];
+
+  constructor(state: Pick<MempoolState, 'rounds'>) {
+    this.#state = state;
+  }
+
+  async during<T>(kind: Command['kind'], apply: () => Promise<T>): Promise<T> {
+    const before = this.#state.rounds.length;
+    const outcome = await apply();
+    if (outcome && Math.max(before, this.#state.rounds.length) > 1) {
+      this.#unwritten.push(kind);
+      pass(kind, 'applied');
+    }
+    return outcome;
+  }
+
+  written(): void {
+    for (const kind of this.#unwritten.splice(0)) pass(kind, 'written');
+  }
+}
+
+function pass(kind: Command['kind'], moment: 'applied' | 'written'): void {
+  if (kind === 'cut-block') failpoint('overlap.cut', moment);
+  if (kind === 'close-block') failpoint('overlap.closed', moment);
+  if (kind === 'block-stored') failpoint('overlap.stored', moment);
+  if (kind === 'block-adopted') failpoint('overlap.adopted', moment);
 }

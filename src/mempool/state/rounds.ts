@@ -8,8 +8,9 @@ import { atOnce, type Pieces } from '../../lib/pieces.js';
 import type { Coins } from './coins.js';
 import type { ProofCommand } from './commands.js';
 import { CurrentRound, type RoundContents } from './current-round.js';
-import { ROUND_SLOTS } from './layout.js';
+import { keys, ROUND_SLOTS } from './layout.js';
 import type { DruidPool, Pool, PooledTx } from './pool.js';
+import { encodeKept, encodeKeptNames, type KeptName, type KeptRecord } from './records.js';
 import type { Round, RoundTx } from './round.js';
 
 export class Rounds {
@@ -175,4 +176,37 @@ function oldestArrival({ pool, druids, rounds }: PendingPlaces): number | undefi
 /** The same question without the words: asked for every transaction that arrives. */
 export function isPending(hash: string, { pool, druids, rounds }: PendingPlaces): boolean {
   return pool.get(hash) !== undefined || rounds.transaction(hash) !== undefined || druids.setOf(hash) !== undefined;
+}
+
+const MAX_KEPT_BLOCKS = 64;
+/** Bytes of all of them; the last block is kept whatever its size. */
+const MAX_KEPT_BYTES = 256 * 1024 * 1024;
+
+export class KeptBlocks {
+  #names: readonly KeptName[];
+
+  constructor(names: readonly KeptName[] = []) {
+    this.#names = names;
+  }
+
+  hashAt(height: number): string | undefined {
+    return this.#names.find((name) => name.height === height)?.hash;
+  }
+
+  /** Adds a block to the batch and removes those that are too old, in pieces. */
+  *keep(height: number, hash: string, record: KeptRecord, batch: KvBatch): Pieces<void> {
+    const parts = encodeKept(record);
+    yield* batch.putInPieces(keys.kept(height), parts);
+    yield;
+    const names = [...this.#names, { height, hash, size: parts.reduce((sum, part) => sum + part.length, 0) }];
+    let size = names.reduce((sum, name) => sum + name.size, 0);
+    while (names.length > MAX_KEPT_BLOCKS || (size > MAX_KEPT_BYTES && names.length > 1)) {
+      const oldest = names.shift();
+      if (oldest === undefined) break;
+      size -= oldest.size;
+      batch.del(keys.kept(oldest.height));
+    }
+    batch.put(keys.keptNames, encodeKeptNames(names));
+    this.#names = names;
+  }
 }

@@ -28,7 +28,6 @@ import { Coins } from './coins.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand, RoundFacts } from './commands.js';
 import type { RoundContents } from './current-round.js';
 import { FinalStatuses } from './final-statuses.js';
-import { KeptBlocks } from './kept-blocks.js';
 import { keys } from './layout.js';
 import { DruidPool, type DruidSet, type Kin, Pool, type PooledTx } from './pool.js';
 import { encodeHead, type HeadRecord, type KeptName, viewPooled } from './records.js';
@@ -43,7 +42,16 @@ import {
   type RoundPlan,
   type RoundRules,
 } from './round.js';
-import { isPending, type PendingPlaces, type PendingTx, pendingTx, Rounds, type Waiting, waitingIn } from './rounds.js';
+import {
+  isPending,
+  KeptBlocks,
+  type PendingPlaces,
+  type PendingTx,
+  pendingTx,
+  Rounds,
+  type Waiting,
+  waitingIn,
+} from './rounds.js';
 
 /** Rules of a network for the mempool; the same on every replica. */
 export interface StateRules extends RoundRules {

@@ -25,7 +25,7 @@ import { makeFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { readGenesis } from '../genesis-file.js';
 import { genesisFingerprint } from '../network-rules.js';

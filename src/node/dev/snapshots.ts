@@ -10,7 +10,7 @@ import { Value } from '@sinclair/typebox/value';
 import { makeFolder, syncFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { NODE_ROLES } from '../../lib/roles.js';
 import { isSystemError } from '../../lib/system-error.js';
 import { type DevRecord, MAX_AHEAD } from './dev-record.js';

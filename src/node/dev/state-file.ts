@@ -13,7 +13,7 @@ import { sha3Hex } from '../../crypto/sha3.js';
 import { makeFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import { utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import { NODE_ROLES } from '../../lib/roles.js';
 import { ifMissing } from '../../lib/system-error.js';
 import { CHAIN_FILES } from './dev-record.js';

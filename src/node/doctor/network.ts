@@ -7,7 +7,7 @@ import type { Config } from '../../config/schema.js';
 import { generateKeyPair } from '../../crypto/ed25519.js';
 import { lockHolder, runningNode } from '../../db/folder-lock.js';
 import { systemRandom } from '../../lib/random.js';
-import { programVersion } from '../../lib/version.js';
+import { programVersion } from '../../lib/worker-url.js';
 import { formatAddress } from '../../peers/address.js';
 import type { Identity } from '../../peers/link/handshake.js';
 import { NODE_KEY_FILE, readNodeKey } from '../../peers/node-key.js';

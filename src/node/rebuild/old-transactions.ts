@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeTransaction } from '../../chain/codec.js';
+import { decodeTransactions, joinTransactions } from '../../chain/decode-in-pieces.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
-import { decodeTransactions, joinTransactions } from '../../chain/transaction-lists.js';
 import type { Kv } from '../../db/kv.js';
 import { openLevelKv } from '../../db/level-kv.js';
 import * as journalLayout from '../../journal/local-journal.js';

@@ -3,8 +3,8 @@
 import { forgetDamage, hasDamageNote, noteDamage, removeLeftovers } from '../../db/put-aside.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import type { Timer } from '../../lib/clock.js';
+import { together } from '../../lib/deferred.js';
 import { errorMessage, isTesseraError } from '../../lib/errors.js';
-import { together } from '../../lib/together.js';
 import type { Progress } from '../../observability/progress.js';
 import { Archive } from '../../storage/archive/archive.js';
 import type { BlockProgress } from '../../storage/archive/unspent-outputs.js';

@@ -1,6 +1,6 @@
 /** Search for a text: the number of a block, a hash of a block, transaction or item, an address, the beginning of one, or words of metadata. */
 
-import { nameForms } from '../../chain/name-forms.js';
+import { nameForms } from '../../chain/address.js';
 import type { Kv } from '../../db/kv.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { addressesFrom, addressKey, addressOfKey, itemKey } from './layout.js';

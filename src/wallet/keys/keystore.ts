@@ -30,7 +30,7 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
-import { readWhole } from '../../lib/read-whole.js';
+import { readWhole } from '../../lib/read-bounded.js';
 import type { PassphraseCaller } from '../service.js';
 import { copyName, removeCopies } from './keystore-copies.js';
 import { PassphraseLimiter } from './passphrase-limiter.js';

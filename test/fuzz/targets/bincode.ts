@@ -5,14 +5,14 @@
  */
 
 import * as codec from '../../../src/chain/codec.js';
-import { scriptJson, transactionJson } from '../../../src/chain/json.js';
-import { parseScript, parseTransaction } from '../../../src/chain/json-read.js';
 import {
   decodeTransactions,
   decodeUtxos,
   encodeTransactions,
   encodeUtxos,
-} from '../../../src/chain/transaction-lists.js';
+} from '../../../src/chain/decode-in-pieces.js';
+import { scriptJson, transactionJson } from '../../../src/chain/json.js';
+import { parseScript, parseTransaction } from '../../../src/chain/json-read.js';
 import { parseExactJson } from '../../../src/lib/json.js';
 import { joinBlocks, splitBlocks } from '../../../src/peers/messages.js';
 import * as arbitraries from '../../support/arbitraries.js';

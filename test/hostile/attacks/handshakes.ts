@@ -1,6 +1,6 @@
 /** Handshakes with more, or other things, in them than there should be. */
 
-import { encodeTransactions } from '../../../src/chain/transaction-lists.js';
+import { encodeTransactions } from '../../../src/chain/decode-in-pieces.js';
 import { systemRandom } from '../../../src/lib/random.js';
 import { decodeControl } from '../../../src/peers/link/frames.js';
 import { createHello, createProof } from '../../../src/peers/link/handshake.js';

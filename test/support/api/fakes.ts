@@ -7,7 +7,7 @@ import { transactionHash } from '../../../src/chain/hash.js';
 import { blockJson, transactionJson } from '../../../src/chain/json.js';
 import type { Block, BlockHeader, Transaction } from '../../../src/chain/types.js';
 import { TesseraError } from '../../../src/lib/errors.js';
-import { isSocketAddress } from '../../../src/lib/socket-address.js';
+import { isSocketAddress } from '../../../src/lib/ip-address.js';
 import type { Holding, Holdings, MempoolService } from '../../../src/mempool/service.js';
 import type { MinerService } from '../../../src/miner/service.js';
 import type { LatestBlock, StorageService, StoredBlock, StoredTransaction } from '../../../src/storage/service.js';

@@ -1,7 +1,7 @@
 /** Results of a search: shown at once when there is one, else as a list. */
 
 import { useEffect } from 'preact/hooks';
-import { nameForms } from '../../../src/chain/name-forms.js';
+import { nameForms } from '../../../src/chain/address.js';
 import { isTesseraError, RefusedCall, type SearchResponse } from '../../../src/sdk/client.js';
 import { grouped } from '../../shared/amounts.js';
 import { Hash } from '../../shared/components/hash.js';

@@ -1,6 +1,6 @@
 /** Routes of user nodes alone: donation requests. */
 
-import { requireSocketAddress } from '../../../lib/socket-address.js';
+import { requireSocketAddress } from '../../../lib/ip-address.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { routesOf } from '../../http/route.js';
 import { DEFAULT_DONATION_REQUESTS, userOperations } from './operations.js';
