@@ -63,10 +63,7 @@ export function hasValidAddressLength(address: string): boolean {
   return bytes === V0_ADDRESS_LENGTH || bytes === STANDARD_ADDRESS_LENGTH;
 }
 
-/**
- * Reads a text that is not hex as if it were (temporary addresses): of each pair of characters both digits if they are
- * hex, else the first alone, else zero. A plus sign before a digit counts as a sign and is dropped.
- */
+/** Reads any text as hex (temporary addresses): of each pair both digits, else the first alone, else zero. */
 function decodeBase64AsHex(text: string): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(text.length / 2));
   for (let i = 0; i < text.length; i += 2) {

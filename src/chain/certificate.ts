@@ -1,8 +1,4 @@
-/**
- * The certificates of producers (docs/chain.md#certificates): signatures that are kept beside blocks and are no part of
- * their bytes. A certificate of a block says that it belongs to this chain and so, by the hashes in the headers, does every
- * block before it. A certificate of a node key says that the node speaks for the producer.
- */
+/** The certificates of producers (docs/chain.md#certificates): signatures beside blocks, no part of their bytes. */
 
 import { type KeyPair, SIGNATURE_LENGTH, sign, verifySignature } from '../crypto/ed25519.js';
 import { sha3Hex } from '../crypto/sha3.js';

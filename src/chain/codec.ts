@@ -1,7 +1,6 @@
 /**
- * Bytes of every structure of the chain (docs/chain.md#structures), both ways. `encodeX(value)` gives new bytes;
- * `decodeX(bytes)` takes exactly one value and throws `malformed_transaction` on anything else, trailing bytes included.
- * `writeX` and `readX` are the parts of larger structures, here and in messages between nodes.
+ * Bytes of every structure of the chain (docs/chain.md#structures). `decodeX` takes exactly one value and throws
+ * `malformed_transaction` on anything else. `writeX` and `readX` are parts of larger structures.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';

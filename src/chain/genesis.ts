@@ -62,10 +62,7 @@ export interface Genesis {
   readonly eras: readonly Era[];
 }
 
-/**
- * Reads a genesis file: `mempool_seed_utxo` (required), `mempool_genesis_tx_in`, `initial_issuances`, `block_rules` and
- * `user_wallet_seeds`. Integers beyond 2^53 must have been read as bigints.
- */
+/** Reads a genesis file; `mempool_seed_utxo` is required. Integers beyond 2^53 must have been read as bigints. */
 export function parseGenesis(value: unknown, where = ''): Genesis {
   try {
     return readGenesis(value, rootPlace(where));

@@ -45,10 +45,7 @@ export function* txsHashPieces(transactionHashes: readonly string[]): Pieces<str
   return sha3Hex(bytes);
 }
 
-/**
- * Hex (64) of the Merkle root over transaction hashes, or '' for none. The tree splits at the largest power of two below
- * the number of leaves; leaves and nodes carry no prefix, and a lone right edge is promoted, not doubled.
- */
+/** Hex of the Merkle root over hashes, '' for none: without prefixes; a lone right edge is promoted, not doubled. */
 export function merkleRoot(transactionHashes: readonly string[]): string {
   return atOnce(merkleRootPieces(transactionHashes));
 }

@@ -1,7 +1,4 @@
-/**
- * Reads single members of parsed JSON from outside. Nothing is coerced; a value that does not fit throws
- * `malformed_transaction` with the place of the fault, such as `transactions[0].inputs[1].previous_out: ...`.
- */
+/** Reads members of parsed JSON. Nothing is coerced; a misfit throws `malformed_transaction` with its place. */
 
 import { parseHex } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';

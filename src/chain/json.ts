@@ -1,8 +1,4 @@
-/**
- * JSON of every structure, as serde writes it in the reference (docs/chain.md#json): compact, members in declaration order,
- * absent options as null, u64 as bare digits. `xJson` gives the text, which signatures cover; `xView` gives plain objects
- * with bigints for routes that serialize by schema. Wire names are snake_case here and nowhere else.
- */
+/** JSON of every structure as serde writes it (docs/chain.md#json). `xJson` is what signatures cover; `xView` is objects. */
 
 import type { AssetValues } from './assets.js';
 import { opcodeName } from './script/opcodes.js';

@@ -1,7 +1,4 @@
-/**
- * Proof of work (docs/chain.md#proof-of-work): the header's hash, read as a big-endian number, must not be above the target
- * in `difficulty`, a compact form of 4 big-endian bytes. Without a target the hash must begin with a zero byte.
- */
+/** Proof of work (docs/chain.md#proof-of-work), by a compact target or a leading zero byte; and the ASERT difficulty. */
 
 import { compareBytes, fromHex } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
@@ -107,10 +104,7 @@ function refused(what: string): Fault {
   return fault('block_refused', `the proof of work is not valid: ${what}`);
 }
 
-/**
- * The compact target of a header, empty without one. In the layout `prime` it stands in `bits`, where 0 means none; in `oldest`
- * there is none (docs/chain.md#header-layouts). Undefined when it is malformed.
- */
+/** The compact target of a header, empty without one (docs/chain.md#header-layouts). Undefined when malformed. */
 function difficultyOf({ layout, bits, difficulty }: BlockHeader): Uint8Array | undefined {
   if (layout === undefined) return difficulty;
   if (layout === 'oldest' || bits === 0n) return new Uint8Array(0);

@@ -43,10 +43,7 @@ export function spentOutPoints(tx: Transaction): OutPoint[] {
 /** The parts of a transaction that it creates outputs by. */
 export type Creating = Pick<Transaction, 'outputs' | 'fees' | 'feesReplace'>;
 
-/**
- * Everything that the transaction creates: outputs, then fees, fee `i` at the index `outputs.length + i`, so that no fee
- * takes the place of an output (decision B5). In a block of original nodes it does.
- */
+/** All that the transaction creates: outputs, then fees (decision B5), which take their places in original blocks. */
 export function createdOutPoints(tx: Transaction, hash: string = transactionHash(tx)): PlacedTxOut[] {
   return placedOutputs(tx, hash);
 }

@@ -75,10 +75,7 @@ export interface Transaction {
   readonly druidInfo: DruidInfo | null;
 }
 
-/**
- * Members that a header is hashed with: `current` is tw_chain 1.1.3; `prime`, its successor, keeps the target in `bits` and has no
- * `difficulty`; `oldest` has no `timestamp` either (docs/chain.md#header-layouts).
- */
+/** Members that a header is hashed with (docs/chain.md#header-layouts): `prime` has the target in `bits`. */
 export type HeaderLayout = 'current' | 'prime' | 'oldest';
 
 export interface BlockHeader {

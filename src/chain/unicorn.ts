@@ -1,8 +1,4 @@
-/**
- * The unicorn: public randomness that nobody can steer (docs/chain.md#unicorn). A seed to which many contribute goes through
- * a slow function, sloth, that is quick to check; its result draws participants and winner. The draw itself uses SHA3-256, or
- * Fortuna where the network goes on with the generator of original nodes (decision B11).
- */
+/** The unicorn: public randomness that nobody can steer (docs/chain.md#unicorn), which draws participants and winner. */
 
 import { gcmsiv } from '@noble/ciphers/aes.js';
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
@@ -117,10 +113,7 @@ export function drawNumber(g: string, usage: number): bigint {
   return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0);
 }
 
-/**
- * The first number of the generator of original nodes: AES-256-GCM-SIV as a block cipher, with a nonce of zeros and without its tag. The
- * key of the blocks is made from the first 32 characters of `g` and the usage.
- */
+/** The first number of original nodes: AES-256-GCM-SIV as a block cipher, keyed by 32 characters of `g` and the usage. */
 function fortunaNumber(g: string, usage: number): bigint {
   const block = (key: Uint8Array, high: number, low: number): Uint8Array => {
     const counter = new DataView(new ArrayBuffer(FORTUNA_BLOCK));

@@ -78,10 +78,7 @@ export class DataDir {
     this.#unlock = unlock;
   }
 
-  /**
-   * Opens or creates the data directory `path`. Throws `data_dir_locked` naming the process that has it, `data_dir_invalid`
-   * when it belongs to another role, network or a newer program, `data_corrupt` when its marker is damaged.
-   */
+  /** Opens or creates the data directory. Throws `data_dir_locked`, `data_dir_invalid` for another's, `data_corrupt`. */
   static async open(path: string, options: DataDirOptions): Promise<DataDir> {
     await makeFolder(path);
     await makePrivate(path);
@@ -98,9 +95,8 @@ export class DataDir {
   }
 
   /**
-   * Opens the database `name` (lower case, digits, hyphens), creating it the first time. Throws `data_lost` or
-   * `data_corrupt` when it was created before and is not whole. One that `mayBeGone`, since others have what was in it, is made
-   * again when all of it is gone. One that `isLarge` gets more memory for what is written to it.
+   * Opens the database `name`, creating it the first time, or when all of one that `mayBeGone` is. Throws `data_lost`,
+   * `data_corrupt`.
    */
   async open(name: string, { mayBeGone = false, isLarge = false } = {}): Promise<Kv> {
     return this.#mutex.run(() => this.#open(name, { mayBeGone, isLarge }));

@@ -1,8 +1,4 @@
-/**
- * The lock of a folder: a LevelDB without content in it, whose own lock the kernel releases when the process ends, however
- * it ends (rules P5 and P7). Beside it stands the id of the process, for the message that others get, and where the system tells it,
- * when the process was started: after a crash another one may have the id.
- */
+/** The lock of a folder: an empty LevelDB, which the kernel releases (rules P5, P7); who has it, and where its API listens. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';

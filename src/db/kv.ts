@@ -31,9 +31,8 @@ export interface Kv {
   getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
   batch(): KvBatch;
   /**
-   * One after the other, in the order of the calls. With `sync` the batch survives power loss once the promise resolves;
-   * without, it survives kill -9 of the process. Throws `database_failed` when the system refuses it (a full disk): the
-   * batch is not there then, reads go on, and a later write is taken when there is room again.
+   * In the order of the calls. With `sync` the batch survives power loss, else kill -9. Throws `database_failed` when
+   * the system refuses it: it is not there then, and later writes may succeed.
    */
   write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void>;
   /** Entries in key order, in chunks, as of the beginning, unless a failed write made the store reopen its database. */

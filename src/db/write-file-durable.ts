@@ -14,11 +14,7 @@ export class NotSyncedError extends Error {
   override readonly name = 'NotSyncedError';
 }
 
-/**
- * Writes `bytes` to `path` with exactly the permissions `mode` (for example 0o600). When the promise resolves the content
- * survives power loss; when it rejects the old file is as it was, unless the error is a `NotSyncedError`. Two writes of one
- * path at once end in one of the two. `sync`: how a folder is synced; tests make it fail.
- */
+/** Writes `bytes` with the permissions `mode`, durably; on an error the old file is there, but for a `NotSyncedError`. */
 export async function writeFileDurable(
   path: string,
   bytes: Uint8Array,

@@ -28,10 +28,7 @@ export interface LastEntry {
 /** An entry that is being written, after all that this node appended before. */
 export interface Appended {
   readonly id: EntryId;
-  /**
-   * Resolves with its sequence number when the entry is on disk (synced). Rejects with `database_failed` when nothing was
-   * written, with `mempool_unreachable` when that is not known in time, or with the error that ended the journal.
-   */
+  /** Resolves when synced. Rejects with `database_failed` (nothing is written), `mempool_unreachable` (not known in time). */
   readonly durable: Promise<number>;
 }
 

@@ -1,7 +1,6 @@
 /**
- * Budget that several holders share: places, bytes, or several such measures at once. A budget has a total, and a share for
- * each holder, so that none takes all: a fixed one, or no more than it leaves free (as switches share a buffer by dynamic
- * thresholds): alone it has half of the total, a second holder a quarter, and whoever comes later still finds room.
+ * Budget of places, bytes or several measures: a total, and a share for each holder, fixed or no more than it leaves
+ * free (as switches share a buffer), so that whoever comes later finds room.
  */
 
 /** One number for each measure of a budget. */

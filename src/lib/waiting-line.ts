@@ -25,10 +25,7 @@ interface Waiter {
   release?: () => void;
 }
 
-/**
- * A line of those for whom a budget of one measure has no room yet: each party's in the order in which they came, the parties in turn. Nobody
- * passes one of another party that waits for the total; a party that has its share waits while others go.
- */
+/** A line of those for whom a budget has no room: each party's in order, the parties in turn, nobody passed over. */
 export class WaitingLine {
   readonly #budget: Budget;
   readonly #limits: BudgetLimits & WaitingLineLimits;

@@ -55,10 +55,7 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   };
 }
 
-/**
- * Rules that all who write to one journal must share: of the rules of a mempool node, the ones that the state follows, and
- * the secret of the operator, by a hash. The pace of the leader is none of them, and producers change while a network runs.
- */
+/** Rules that all who write to one journal share: those that the state follows, and the operator's secret, hashed. */
 export function journalRules(config: Config, genesis: Genesis): NetworkRules {
   const { name: network, secret = '' } = config.network;
   const rules = Object.entries(networkRules(config, genesis)).filter(([name]) => !NOT_OF_THE_STATE.has(name));

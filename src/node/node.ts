@@ -130,10 +130,7 @@ export class Node implements Service {
     this.#config = { ...config, api: { ...config.api, keys } };
   }
 
-  /**
-   * Opens the node. A mempool node that was away until the journal went on without it is closed and opened again in this process,
-   * as by a restart: it comes to a new state then (docs/adr/0042-snapshots-and-trimming.md). One whose disk is full waits until it has room.
-   */
+  /** Opens the node, again when the journal went on without it (docs/adr/0042-snapshots-and-trimming.md) or a disk is full. */
   async #openUntilItKeeps(): Promise<void> {
     for (;;) {
       try {

@@ -207,10 +207,7 @@ export const MESSAGES = {
   'transactions.result': define(
     Type.Object({ accepted: Type.Boolean(), code: Type.String({ maxLength: 64 }), detail: Reason }),
   ),
-  /**
-   * Asks for a page of the unspent outputs of addresses; answered by `utxos`. `after`: where the page before ended; it pays
-   * the first of the addresses. An output that is not there any more is `invalid_request`: ask for that address again.
-   */
+  /** Asks for a page of unspent outputs. `after`: where the last page ended; `invalid_request` when that is gone. */
   'utxos.get': define(
     Type.Object({ addresses: Type.Array(Address, { maxItems: MAX_LIST }), after: Type.Optional(PagePoint) }),
     { cost: ({ addresses }) => PAGE_COST + addresses.length / ENTRIES_PER_UNIT },

@@ -63,9 +63,8 @@ export class ProvenHashes {
   }
 
   /**
-   * Asks a storage node for headers up to a certified one. Undefined when it has no certificate for what it offers. Throws
-   * `protocol_violation` when they are not a chain or a certificate is forged. `details.rule` is `link` when they merely do
-   * not follow our last block; where they are certified all the same, it is a fork (`isFork`).
+   * Asks a storage node for headers up to a certified one; undefined for none. Throws `protocol_violation`;
+   * `details.rule` is `link` where they do not follow our last block (certified: a fork, `isFork`).
    */
   static async ask(
     link: Link,

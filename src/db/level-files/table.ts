@@ -1,7 +1,6 @@
 /**
- * LevelDB's table format. A table is a row of blocks, `data ‖ compression (1) ‖ crc32c(data ‖ compression), masked (4)`, and
- * a footer of 48 bytes that says where the index and the metaindex are. Those two list all other blocks; together they
- * must fill the file. A `RangeError` says that a table is damaged.
+ * LevelDB's table format: blocks `data ‖ compression (1) ‖ crc32c(data ‖ compression), masked (4)`, and a footer of 48
+ * bytes. Index and metaindex list all blocks, which fill the file. A `RangeError`: it is damaged.
  */
 
 import { uncompressSync } from 'snappy';

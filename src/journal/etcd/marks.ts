@@ -1,7 +1,6 @@
 /**
- * The marks of the nodes that share a journal in etcd: from which entry on each still wants it. What none of them wants is
- * forgotten. A node whose mark has stayed as it is for a while is not counted, and its mark is removed: when it comes back it
- * takes the state of another. That is measured by the monotonic clock of whoever looks: no clock that is set moves it.
+ * Marks of the nodes that share a journal in etcd: the entry from which each wants it. What none wants is forgotten. A
+ * mark that stays for long is removed, and its node takes another's state.
  */
 
 import { fromUtf8, utf8 } from '../../lib/bytes.js';

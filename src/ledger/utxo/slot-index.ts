@@ -1,8 +1,4 @@
-/**
- * Slot numbers by the hash of their key (extendible hashing). The index is made of buckets, each a small table with linear
- * probing. The upper bits of a hash choose the bucket, the lower ones the place in it. A full bucket is split in two: no entry of
- * another is touched, so that an index of any size grows by about a millisecond at a time.
- */
+/** Slot numbers by the hash of their key (extendible hashing): a full bucket is split in two, a millisecond at a time. */
 
 /** Entries may be at most this share of the places of a bucket. */
 const MAX_LOAD = 0.8;

@@ -1,8 +1,4 @@
-/**
- * Drives the rounds of block making: when to cut, which miners work, which proofs count, when to close. It decides nothing
- * about the state itself; it appends commands and reacts to their outcomes, so after a restart it continues from whatever
- * round the state holds. Of several nodes at one journal only the leader does so; proofs are taken by each of them.
- */
+/** Drives the rounds of block making by appending commands. Of several nodes at one journal only the leader does. */
 
 import { encodeHeader } from '../../chain/codec.js';
 import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';

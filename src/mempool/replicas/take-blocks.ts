@@ -41,9 +41,8 @@ export interface BlocksSource {
 }
 
 /**
- * Replaces what is in the database by the state after the last block of the storage node, as if command `seq` had been the last; gives
- * how many blocks that are. Throws `peer_unreachable` and the like, after which the database may hold a part of a state, which
- * `isBeingTaken` tells.
+ * Replaces the database by the state after storage's last block, as if command `seq` were the last; gives the number of
+ * blocks. After an error it may hold a part of a state (`isBeingTaken`).
  */
 export async function takeBlocks(
   kv: Kv,

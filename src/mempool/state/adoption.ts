@@ -1,8 +1,4 @@
-/**
- * Adopting a block from storage instead of making one: what the block spends and creates, and what becomes of the waiting
- * transactions. The block was already checked against the state; only the pool is judged here. All of it goes in pieces, as a
- * cut does: between two of them each transaction has changed the outputs wholly or not at all, and has a status.
- */
+/** Adopting a block from storage, checked before, in pieces: what it spends and creates, and what becomes of what waits. */
 
 import { decodeTransaction, encodeTransaction } from '../../chain/codec.js';
 import { decodeFullBlockInPieces, type Turn } from '../../chain/decode-in-pieces.js';

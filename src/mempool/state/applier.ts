@@ -279,11 +279,7 @@ export class Applier implements Service {
     }
   }
 
-  /**
-   * Writes the changes of commands: soon, where the journal is on the same disk; at once where it is in a cluster, which may be
-   * restored from a copy that lacks them. What the disk refuses for now is held: the commands are in the journal, and in force.
-   * During a replay there is room for one batch only.
-   */
+  /** Writes the changes of commands: soon; at once beside a cluster, which may be restored from a copy that lacks them. */
   async #write(batch: KvBatch, { seq, id }: JournalEntry): Promise<void> {
     await keepConfirmed(this.#modules.state.statuses, this.#modules.store, batch);
     await inPieces(this.#modules.state.statuses.list(batch), this.#turn);

@@ -1,8 +1,4 @@
-/**
- * Outputs that may be spent: the outputs of blocks, the one being made included, which the database keeps; and those of transactions that
- * wait in the pool, which follow from it and are in memory only. A transaction that waits claims what it spends, so that no other can (rule
- * P4). Changes of the outputs of blocks go into the table and into the batch, always together.
- */
+/** Outputs that may be spent: of blocks, which the database keeps, and of what waits. What waits claims its own (rule P4). */
 
 import { viewTxOut } from '../../chain/codec.js';
 import {

@@ -1,8 +1,4 @@
-/**
- * The transactions that wait: those ready for a block (single ones, and DRUID sets that are complete and travel as one
- * unit), and members of DRUID sets that wait for the others. Order of arrival is the order of service. The pool keeps
- * encoded bytes, not decoded objects: they are smaller, and the garbage collector need not walk through them.
- */
+/** The transactions that wait, ready or for others of their DRUID set, in the order of arrival, as encoded bytes. */
 
 import { movesTokens, spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';

@@ -23,10 +23,7 @@ export interface LostUnit {
   readonly fault: Fault;
 }
 
-/**
- * The pool then holds what can stay of itself and of `returned`; `lost` is called for what cannot. In pieces: until the last of them
- * the pool holds what it held, so that whatever waits is known to wait. `isUnchained`: nothing spends what waits.
- */
+/** The pool then holds what can stay of itself and of `returned`; `lost` gets the rest. Until the last piece it is as it was. */
 export function* resettle(
   { pool, coins }: ResettleModules,
   returned: readonly PooledTx[],

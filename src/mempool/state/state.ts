@@ -260,10 +260,7 @@ export class MempoolState {
     return this.#rounds.mayOpen ? yield* planRound(this.#rules, this.#closedHead(), this.#pool, order) : null;
   }
 
-  /**
-   * The new round, or null when it comes too early. Nothing may be applied between the plan and the end of the cut. Between two
-   * pieces whoever reads finds each transaction waiting or in the round, and the outputs as before or after it.
-   */
+  /** The new round, or null when it comes too early. Between two pieces each transaction is found waiting or in the round. */
   *cutBlock(command: CutBlockCommand, plan: RoundPlan, unicorn: Unicorn, batch: KvBatch): Pieces<Round | null> {
     if (!this.#rounds.mayOpen) return null;
     yield* this.#acceptance.expire(plan.height - this.#rules.druidLifetime, command.time, batch);
@@ -301,9 +298,8 @@ export class MempoolState {
   }
 
   /**
-   * Takes in the next block as storage has it, in place of those that are being made: what follows the own block would follow one that
-   * is never stored. False when it is not the next one. Throws `data_corrupt` when a round cannot be given up. Between two pieces the outputs are those before or after a transaction,
-   * whatever waited or was in a round is known, and the head is the one before: it moves with the last piece.
+   * Takes in the next block of storage in place of those being made; false when it is not the next. Throws
+   * `data_corrupt` when a round cannot be given up. The head moves with the last piece.
    */
   *adoptBlock(block: AdoptedBlock, batch: KvBatch, { isUnchained = false } = {}): Pieces<boolean> {
     const { height, hash, full, bytes } = block;

@@ -1,8 +1,4 @@
-/**
- * Statuses of transactions (decision V1). Pending is known from the pool and the block being made; the final states are read
- * from disk, where the batch that decided them put them. Refusals at admission never reach the journal: they are noted here,
- * up to a limit, and never replace another status. Each node forgets old statuses on its own; no rule depends on them.
- */
+/** Statuses of transactions (decision V1). Refusals at admission are noted here only, and never replace another status. */
 
 import type { KvBatch } from '../../db/kv.js';
 import type { Clock, Timer } from '../../lib/clock.js';

@@ -1,7 +1,6 @@
 /**
- * The bytes of frames. A text frame is a control record in JSON: handshake, heartbeat, farewell. A binary frame is a
- * message: u32le length of the JSON envelope ‖ envelope `{t, id?, re?, b}` ‖ attachment, where `id` marks a request and
- * `re` its answer. Whatever comes in is checked here against a compiled schema; all else is a `protocol_violation`.
+ * The bytes of frames. Text is a control record in JSON; binary is a message: u32le length ‖ JSON envelope `{t, id?,
+ * re?, b}` ‖ attachment (`id`: a request, `re`: its answer). All that comes in is checked.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';

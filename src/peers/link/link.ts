@@ -1,8 +1,4 @@
-/**
- * An open link: sending and receiving checked messages, and the bounds on what a peer may ask of this node. Any breach of
- * the protocol closes the link with a reason that both ends get to know. A peer that asks for more than its share is read
- * more slowly (`stranger-budget.ts`); one that is silent or does not read is cut off (`heartbeat.ts`).
- */
+/** An open link: checked messages, and bounds on what a peer may ask. A breach closes it with a reason for both ends. */
 
 import type { Clock } from '../../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';

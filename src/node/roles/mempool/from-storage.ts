@@ -1,7 +1,6 @@
 /**
- * The last resort of a mempool node without a state, when the beginning of the journal that it shares is gone: it makes a state
- * from the blocks of a storage node, and the journal goes on from there. That is right where blocks and journal together hold all
- * that was ever taken, and where no node with a state is left to ask (docs/adr/0048-a-state-from-storage.md).
+ * The last resort of a mempool node without a state, when the journal has lost its beginning and nobody has a state:
+ * one from the blocks of storage (docs/adr/0048-a-state-from-storage.md).
  */
 
 import type { Kv } from '../../../db/kv.js';

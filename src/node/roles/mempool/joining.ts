@@ -1,7 +1,6 @@
 /**
- * A mempool node joins a journal that others have written to before it, and so needs a state from which the journal goes on. It takes the
- * state of another mempool node when its own is missing, incomplete, or ends before the journal begins; when there is no such node, it
- * makes one from the blocks of storage (docs/adr/0042-snapshots-and-trimming.md, docs/adr/0048-a-state-from-storage.md).
+ * A mempool node joins a journal with entries: with its own state, another node's, or one from storage
+ * (docs/adr/0042-snapshots-and-trimming.md, docs/adr/0048-a-state-from-storage.md).
  */
 
 import type { Kv } from '../../../db/kv.js';
