@@ -28,7 +28,6 @@ import type { AddressVersion, Transaction, TxOut } from './types.js';
 const PUBLIC_KEY_LENGTH = 32;
 const OUT_POINT = /^(\d{1,10})-(.+)$/s;
 
-/** Tokens that are issued at a given block instead of by mining. */
 interface Issuance {
   readonly address: string;
   /** Raw units. */

@@ -227,7 +227,6 @@ export class DataDir {
   }
 }
 
-/** Reads the marker and checks that it fits this node, or writes the first one. */
 async function claim(path: string, options: DataDirOptions): Promise<Marker> {
   const { role, networkName, clock = systemClock, format = DATA_FORMAT } = options;
   await refuseHalfRestored(path);

@@ -154,7 +154,6 @@ export function runningNode(path: string): RunningNode {
   };
 }
 
-/** Undefined when there is no note, or one of another process. */
 function readNote(file: string, holder: number): string | undefined {
   try {
     const [pid, url = ''] = readFileSync(file, 'utf8').trim().split(' ');

@@ -246,7 +246,6 @@ export class LevelKv implements Kv {
     await this.#check().catch(() => undefined);
   }
 
-  /** Checks the files, and cuts off what comes after the last acknowledged batch. */
   #check(): Promise<Mark | undefined> {
     return checkFiles(basename(this.#path), new FolderFiles(this.#path), {
       tableBytes: this.#seal === undefined ? (this.#options.checkBytes ?? DEFAULT_CHECK_BYTES) : 0,

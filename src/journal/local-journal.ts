@@ -167,7 +167,6 @@ export class LocalJournal implements Journal {
     }
   }
 
-  /** A group of entries from disk, the first being `from`. */
   async #read(from: number): Promise<JournalEntry[]> {
     if (from < this.#base) {
       throw new TesseraError(

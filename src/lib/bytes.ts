@@ -7,7 +7,6 @@ import { isUtf8 } from 'node:buffer';
 import { TesseraError } from './errors.js';
 
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
-/** Value of a character as a hexadecimal digit, by its code. */
 const NO_DIGIT = 0xff;
 const HEX_DIGITS = new Uint8Array(0x80).fill(NO_DIGIT);
 for (let digit = 0; digit < 16; digit++) {

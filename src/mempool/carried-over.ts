@@ -114,7 +114,6 @@ export class CarriedOver {
     }
   }
 
-  /** Submits each group, and forgets those with a verdict. */
   async #submitOnce(counts: Record<Outcome, number>, { mayPutOff }: { readonly mayPutOff: boolean }): Promise<void> {
     const { store } = this.#modules;
     counts.orphan = 0;

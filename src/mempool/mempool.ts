@@ -321,7 +321,6 @@ function tooManyOutputs(): TesseraError {
   );
 }
 
-/** Looks that are remembered: more of them say nothing new. */
 const MAX_LOOKS = 1_000;
 
 interface Look {

@@ -232,7 +232,6 @@ export class Miner implements MinerService, Service {
     return !this.#modules.network.links.has(work.link) || height > work.height;
   }
 
-  /** Does the next steps of the work: coinbase, nonce, proof. */
   async #proceed(work: Work): Promise<void> {
     const { network, logger } = this.#modules;
     try {

@@ -15,7 +15,6 @@ import type { NetworkRules } from '../peers/link/frames.js';
 
 /** Milliseconds between two rounds where neither the genesis file nor the configuration says it. */
 const DEFAULT_INTERVAL_MS = 30_000;
-/** Number of hex digits of a hash that represents a long value. */
 const HASH_DIGITS = 32;
 const KEY_DIGITS = 16;
 
@@ -98,7 +97,6 @@ export function genesisFingerprint(genesis: Genesis): string {
 /** A start asks for it more than once, and a genesis file may have very many outputs. */
 const fingerprints = new WeakMap<Genesis, string>();
 
-/** All constants of the chain, so that none can be forgotten. */
 function constants(): string {
   const all = Object.entries(chainConstants).map(([name, value]) => `${name} ${value}`);
   return all.sort().join('\n');

@@ -123,7 +123,6 @@ export class NodeGroup implements Service {
     }
   }
 
-  /** Configuration with the addresses of the nodes that listen on any free port. */
   #linked(config: Config): Config {
     const { role } = config.node;
     const found = (other: NodeRole): readonly string[] => {

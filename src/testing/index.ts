@@ -21,7 +21,6 @@ export type { DevAccount, DevNetworkOptions } from './messages.js';
 const PROGRAM = fileURLToPath(workerUrl('network-process'));
 /** Amount that the faucet pays by default: 1,000 display units. */
 const FAUCET_AMOUNT = 72_072_000_000n;
-/** Characters of the process's last words that an error repeats. */
 const LAST_WORDS = 4_000;
 
 /** Refusal of a network, with the code that the API has for it. */
@@ -90,7 +89,6 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** The process of a network, and the questions to it that have no answer yet. */
 class NetworkProcess {
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;

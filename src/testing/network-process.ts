@@ -81,7 +81,6 @@ function run({ command, args }: Extract<Request, { readonly id: number }>): unkn
   return method.apply(control, [...args]);
 }
 
-/** Stops the network, removes what is temporary and ends the process. */
 async function end(): Promise<void> {
   try {
     ending ??= stopAll();

@@ -48,7 +48,6 @@ export function decodeListing(bytes: Buffer, what: string): Listing {
   throw new TesseraError('backup_invalid', `${what} has a format that this program does not know`);
 }
 
-/** No path is there twice, and none is below another file. */
 function checkPaths({ files }: Listing, what: string): void {
   const paths = new Set(files.map(({ path }) => path));
   const folders = files.flatMap(({ path }) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index)));

@@ -168,7 +168,6 @@ class FileCheck {
     return fault && { log: name, at, why: fault.kind, later: marksOf(fault.later), files: [] };
   }
 
-  /** Cuts off batches that were never acknowledged; throws when one was. */
   async #judge({ log, at, why, later, files }: Stop, chain: BatchChain): Promise<void> {
     if (why !== 'refused') {
       const { sealed } = this.#options;
@@ -222,7 +221,6 @@ class FileCheck {
   }
 }
 
-/** The place from which the batches of the logs cannot be used. */
 interface Stop {
   readonly log: string;
   readonly at: number;

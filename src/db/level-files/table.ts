@@ -39,7 +39,6 @@ export function checkTable(table: Buffer, expected: TableFile): void {
   }
 }
 
-/** Checks every byte of a table; gives its first and its last internal key. */
 function checkBlocks(table: Buffer): Partial<Pick<TableFile, 'smallest' | 'largest'>> {
   const { metaindex, index } = footerOf(table);
   const dataBlocks = handlesIn(readBlock(table, index));

@@ -155,7 +155,6 @@ export class LeaseLeadership implements Leadership, Service {
     await this.#modules.lease.giveBack();
   }
 
-  /** Says when `leads` has changed, now and at the end of the time. */
   #tell(): void {
     this.#expiry?.cancel();
     const { leads } = this;

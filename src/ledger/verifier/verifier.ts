@@ -142,7 +142,6 @@ export class Verifier {
     return verdict !== undefined;
   }
 
-  /** Settles the checks that have run before; returns the others. */
   #unknown(tasks: readonly Task[]): Task[] {
     return tasks.filter((task) => !this.#isKnown(task));
   }
@@ -223,7 +222,6 @@ function isDear(check: ScriptCheck): boolean {
   return check.kind === 'script' || signatureCost(check.signature) > 1 || verificationCost(check.publicKey) > 1;
 }
 
-/** Drops the checks of callers that already have their verdict. */
 function open(tasks: readonly Task[]): readonly Task[] {
   return tasks.filter(({ job }) => !job.settled);
 }

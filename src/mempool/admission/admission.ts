@@ -247,7 +247,6 @@ export class Admission {
     return inputs.some(({ previousOut }) => previousOut !== null && coins.isClaimed(previousOut));
   }
 
-  /** Puts transactions into the journal and the pool: conflicts are decided there. */
   async #write(fresh: readonly CandidateTx[], sender: string): Promise<void> {
     let rest = fresh;
     while (rest.length > 0) {
@@ -316,7 +315,6 @@ function rivalsIn(list: SubmittedList): ReadonlySet<string> {
   return rivals;
 }
 
-/** All values, in the order of the promises; most lists are of one. */
 async function inOrder<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
   const [only] = promises;
   return promises.length === 1 && only !== undefined ? [await only] : Promise.all(promises);
@@ -326,7 +324,6 @@ function weightOf({ inputs }: Transaction): number {
   return 1 + inputs.length;
 }
 
-/** Consecutive pieces of a list, each of about the same weight. */
 function chunksOf<T>(list: readonly T[], weightOfOne: (one: T) => number): readonly (readonly T[])[] {
   const chunks: T[][] = [];
   let weight = Number.POSITIVE_INFINITY;

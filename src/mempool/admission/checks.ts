@@ -53,7 +53,6 @@ export class SubmissionsUnderWay {
   readonly #places: Budget;
   /** Submissions by the hashes of their transactions. Nearly always one for each. */
   readonly #submissions = new Map<string, readonly Submission[]>();
-  /** Waiters by the hash of a transaction that they spend from. */
   readonly #waiters = new Map<string, Set<Waiter>>();
 
   constructor({ coins, places }: SubmissionsUnderWayModules) {

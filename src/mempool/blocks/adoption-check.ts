@@ -83,7 +83,6 @@ export class FetchedBlocks {
   /** The hashes of the next blocks, where a certificate proves them. */
   #proven: ProvenHashes | undefined;
 
-  /** Takes the producers; without any, blocks are taken unsigned. */
   constructor(producers: Producers | undefined, signal: AbortSignal, turn: Turn) {
     this.#producers = producers;
     this.#signal = signal;

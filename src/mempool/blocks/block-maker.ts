@@ -54,7 +54,6 @@ const RETRY_MS = 2_000;
 /** Milliseconds the drawn miners have for a first proof; after each such time everybody gets the template. */
 const PATIENCE_MS = 60_000;
 
-/** Facts about the current round that the maker has besides the state. */
 interface RoundWork {
   readonly height: number;
   /** Time when its template was first sent, in milliseconds of the monotonic clock. */
@@ -185,7 +184,6 @@ export class BlockMaker {
     this.#lastCut = this.#modules.clock.monotonic();
   }
 
-  /** True if the leader has given the template to all miners by now. */
   #isOpenElsewhere(height: number): boolean {
     const isCutElsewhere = !this.#modules.leadership.leads && this.#cutElsewhere === height;
     return isCutElsewhere && this.#modules.clock.monotonic() - this.#lastCut >= PATIENCE_MS;

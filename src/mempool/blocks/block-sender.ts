@@ -52,9 +52,7 @@ export class BlockSender {
   readonly #modules: BlockSenderModules;
   readonly #startTimer: () => () => void;
   readonly #slices: TimeSlices;
-  /** Links that were sent a block and have not answered yet. */
   readonly #asked = new Set<Link>();
-  /** Links that did not take a block, until the next attempt. */
   readonly #resting = new Set<Link>();
   /** Links of storage nodes that say the closed block breaks a rule, until the next attempt. */
   readonly #refusing = new Set<Link>();

@@ -52,7 +52,6 @@ export async function checkRecords(modules: RecordsCheckModules, signal: AbortSi
   }
 }
 
-/** The digest of a table that would have all these outputs. */
 class Digests {
   readonly #utxos: UtxoTable;
   #piece: UtxoTable;

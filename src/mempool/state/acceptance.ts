@@ -99,7 +99,6 @@ interface Step {
   readonly plan: DruidPlan | null;
 }
 
-/** Fault of a set, and the member to blame when it is one. */
 interface SetFault {
   readonly fault: Fault;
   readonly culprit?: string;
@@ -278,7 +277,6 @@ export class Acceptance {
     this.#statuses.decide(rejected, time, batch);
   }
 
-  /** Removes a waiting set from the pool; returns the statuses of its members. */
   #takeOut(set: DruidSet, wrong: SetFault, batch: KvBatch): ReadonlyMap<string, TxStatus> {
     this.#druids.remove(set.druid);
     const rejected = new Map<string, TxStatus>();

@@ -198,7 +198,6 @@ export class Adoption {
     } else if (block.height > 0 && !seen.has(hash) && !isCoinbase(tx)) noteArrival();
   }
 
-  /** Confirms a transaction; those of block 0 have no status. */
   #confirm(hash: string, { block, seen, decided }: Taking): void {
     if (block.height === 0) return;
     const timestamp = seen.get(hash) ?? Number(block.full.block.header.timestamp);

@@ -58,7 +58,6 @@ export interface ApplierModules extends CompactionModules {
   readonly image?: { note(batch: KvBatch, seq: number): Pieces<void> } | undefined;
 }
 
-/** A command of this process, from its place in the journal to its outcome. */
 interface Submitted {
   readonly command: Command;
   readonly outcome: Deferred<unknown>;
@@ -323,7 +322,6 @@ export class Applier implements Service {
     this.#replay = undefined;
   }
 
-  /** Nothing is applied any more; whoever waits for an outcome gets the reason. */
   #end(error: unknown): void {
     this.#ended ??= whyEnded(error);
     for (const { outcome } of this.#submitted.values()) outcome.reject(whyEnded(error, { mayBeTaken: true }));

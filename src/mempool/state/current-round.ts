@@ -126,7 +126,6 @@ export class CurrentRound {
     for (const number of this.#round.proofs.keys()) batch.del(keys.proof(this.slot, number));
   }
 
-  /** True if it makes block `height` and has no winner yet. */
   #isOpenAt(height: number): boolean {
     return this.#round.height === height && !this.isClosed;
   }

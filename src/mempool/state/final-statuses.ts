@@ -12,7 +12,6 @@ import type { StateStore } from './state-store.js';
 const MAX_RECORDS = 64;
 /** Hashes of one record, as long as that many records suffice. */
 const RECORD_HASHES = 4_096;
-/** Transactions of a stored block that one piece looks at. */
 const PIECE_TRANSACTIONS = 1_024;
 const CHUNK_STATUSES = 1_000;
 const PIECE_STATUSES = 256;
@@ -33,7 +32,6 @@ export class FinalStatuses {
   #hashes: string[] = [];
   #latest = 0;
 
-  /** `seq` is the number of the last command that was applied. */
   constructor(seq: number) {
     this.#seq = seq + 1;
   }

@@ -65,7 +65,6 @@ interface Assembled {
   readonly fault: TesseraError | null;
 }
 
-/** The state with these unspent outputs, and all else from its records. */
 async function assemble(kv: Kv, rules: StateRules, utxos: UtxoTable): Promise<Assembled> {
   const head = await kv.get(keys.head);
   const pooled = await loadTransactions(kv, ranges.pooled);

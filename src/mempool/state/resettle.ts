@@ -71,7 +71,6 @@ function enter(unit: readonly Decoded[], coins: Coins, isUnchained: boolean): Fa
   return null;
 }
 
-/** Single transactions and whole sets, in the order of the first member. */
 function unitsOf(all: readonly PooledTx[]): Iterable<readonly PooledTx[]> {
   const units = new Map<number, PooledTx[]>();
   for (const one of all) {

@@ -34,7 +34,6 @@ export class Retention {
   #bytes = 0;
   #bytesAtCut = 0;
 
-  /** `seq` is the last command before the first that is counted here. */
   constructor(seq: number, clock: Clock) {
     this.#clock = clock;
     this.#marks = [{ seq, at: clock.monotonic(), bytes: 0 }];

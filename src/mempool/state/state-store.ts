@@ -188,7 +188,6 @@ export class StateStore {
     return false;
   }
 
-  /** Tries to write what is held until all of it is on disk. */
   async #drain(): Promise<void> {
     try {
       while (this.#held.length > 0) {

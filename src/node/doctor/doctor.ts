@@ -26,7 +26,6 @@ export async function* examineNode(loaded: LoadedConfig, timeoutMs: number): Asy
   for (const findings of peers) yield* findings;
 }
 
-/** Reports a part that does not end in time, instead of waiting for it. */
 async function inTime({ name, run }: Examination, deadline: AbortSignal): Promise<readonly Finding[]> {
   const late: Finding[] = [warn(name, 'not finished in time', 'try again with a longer --timeout')];
   if (deadline.aborted) return late;

@@ -15,7 +15,6 @@ import { type Examination, type Finding, fail, ok, reasonOf, warn } from './find
 
 /** The permissions of group and others. */
 const OTHERS = 0o077;
-/** Number of bytes of tables that are read; `tessera verify` reads all. */
 const TABLE_BYTES = 64 * 1024 * 1024;
 const MIB = 1024 * 1024;
 /** Free bytes below which an operator should act, and below which a node soon refuses writes. */
@@ -132,7 +131,6 @@ async function databases(path: string, { databases: names }: Marker, signal: Abo
   return findings;
 }
 
-/** Checks the free space where the folder is, or will be. */
 async function disk(path: string): Promise<readonly Finding[]> {
   let place = path;
   while (dirname(place) !== place && (await stat(place).catch(() => undefined)) === undefined) place = dirname(place);

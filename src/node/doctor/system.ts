@@ -20,7 +20,6 @@ import { type Examination, type Finding, fail, ok, reasonOf, warn } from './find
 const TESTED = /^(20|22|24)\./;
 const OTHERS = 0o077;
 const DAY_MS = 86_400_000;
-/** A certificate should be renewed this many days before it expires. */
 const RENEW_DAYS = 30;
 /** The state of a listening socket in /proc/net/tcp. */
 const LISTENS = '0A';
@@ -158,7 +157,6 @@ function listenError(host: string, port: number): Promise<string | undefined> {
   });
 }
 
-/** The process that listens on the port, if Linux tells this user. */
 function portHolder(port: number): number | undefined {
   const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
   const inodes = new Set(tables.flatMap((table) => read(() => listeners(table, port), [])));

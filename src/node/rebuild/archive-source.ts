@@ -57,7 +57,6 @@ export class ArchiveSource {
   }
 }
 
-/** Checks the certificate of the last block, which covers all blocks before it. */
 function assertSigned({ tip, tipCertificate }: Archive, producers: Producers): void {
   if (tip.hash === null) return;
   const unsigned = blockCertificateFault(producers, { height: tip.next - 1, hash: tip.hash }, tipCertificate);

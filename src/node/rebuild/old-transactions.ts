@@ -24,7 +24,6 @@ export class OldTransactions {
   #groups: Uint8Array[][] = [];
   #count = 0;
 
-  /** `folder` holds the old databases, `kv` is the new state. */
   constructor(folder: string, kv: Kv) {
     this.#folder = folder;
     this.#kv = kv;

@@ -17,7 +17,6 @@ import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { buildState, DATABASE_FOLDER, type RebuildOptions } from './build-state.js';
 
-/** The folder, in the data folder, in which the new databases are built. */
 const BUILD_FOLDER = 'rebuild';
 /** The file of the result, in that folder, once the new databases only have to replace the old ones. */
 const DONE_FILE = 'done.json';

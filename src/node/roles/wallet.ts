@@ -96,7 +96,6 @@ export const ofWallets: Pick<RoleDefinition, 'rebuild' | 'holdAgainst'> = {
     (await import('../verify/wallet-against-archive.js')).holdWalletAgainst(archive, kv, show, signal),
 };
 
-/** Discards its chain data, which it asks for again at the next start. */
 async function rebuild({ config, hours, signal }: RebuildOptions): Promise<Rebuilt> {
   const { rebuildWallet } = await import('../rebuild/rebuild-wallet.js');
   const { coins, payments, height, aside } = await rebuildWallet(config, hours, signal);

@@ -28,7 +28,6 @@ export async function verifyMempool(data: VerifiedData): Promise<void> {
 export const holdMempoolAgainst: NonNullable<RoleDefinition['holdAgainst']> = async (archive, data, show) =>
   holdStateAgainst(archive, await loadState(data), show, data.signal);
 
-/** The state as the next start will have it, and the same from the journal alone. */
 async function checkReplay(journal: Kv, data: VerifiedData): Promise<string> {
   const { config, signal } = data;
   const progress = data.progress('replaying', 'commands');

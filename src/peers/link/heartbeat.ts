@@ -16,7 +16,6 @@ interface Waiting {
 
 export class SendQueue {
   readonly #connection: Connection;
-  /** Frames of this link alone that may not be out yet, in their order. */
   #own: Waiting[] = [];
   #ownBytes = 0;
   #sent = 0;
