@@ -28,3 +28,16 @@ export const systemClock: Clock = {
 export function unixSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
 }
+
+/** Resolves after `ms` milliseconds, or when the signal aborts. */
+export function pauseUntil(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.after(ms, end);
+    signal.addEventListener('abort', end);
+  });
+}

@@ -7,7 +7,7 @@
 import { databaseError, isUnreadable } from '../../db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../db/kv.js';
 import { type PendingWrite, unsealRecord, writesOf } from '../../db/record.js';
-import type { Clock, Timer } from '../../lib/clock.js';
+import { type Clock, pauseUntil, type Timer } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import { Failure } from '../../lib/service.js';
@@ -191,7 +191,7 @@ export class StateStore {
   async #drain(): Promise<void> {
     try {
       while (this.#held.length > 0) {
-        if (!this.#stopping.signal.aborted) await this.#pause();
+        if (!this.#stopping.signal.aborted) await pauseUntil(this.#clock, RETRY_MS, this.#stopping.signal);
         if (this.#stopping.signal.aborted) throw new TesseraError('shutting_down', 'the node is stopping');
         for (let first = this.#held[0]; first !== undefined && (await this.#retry(first)); first = this.#held[0]) {
           this.#held.shift();
@@ -230,19 +230,6 @@ export class StateStore {
     if (!isTesseraError(error, 'database_failed')) throw error;
     this.#problem = error.message;
     this.#refusals++;
-  }
-
-  #pause(): Promise<void> {
-    const { signal } = this.#stopping;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        timer.cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = this.#clock.after(RETRY_MS, end);
-      signal.addEventListener('abort', end);
-    });
   }
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {

@@ -5,8 +5,7 @@
 
 import type { Kv } from '../../../db/kv.js';
 import type { LastEntry } from '../../../journal/journal.js';
-import type { Clock } from '../../../lib/clock.js';
-import { createDeferred } from '../../../lib/deferred.js';
+import { type Clock, pauseUntil } from '../../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../../lib/errors.js';
 import type { Logger } from '../../../lib/logger.js';
 import { beginTaking, endTaking, isBeingTaken } from '../../../mempool/replicas/snapshot-records.js';
@@ -101,7 +100,7 @@ export class Joining {
       for (const peer of this.#peers) if (await this.#isTakenFrom(peer, base)) return;
       const isPatient = this.#peers.length > 0 && clock.monotonic() - since < PATIENCE_MS;
       if (!isPatient && (await this.#isTakenFromStorage(base))) return;
-      await this.#pause(clock);
+      await pauseUntil(clock, PAUSE_MS, this.#stopping.signal);
     }
     throw stopping();
   }
@@ -166,17 +165,6 @@ export class Joining {
 
   #show(peer: string, bytes: number): void {
     this.#problem = `the state of the mempool node ${peer} is being taken: ${Math.floor(bytes / MIB)} MiB so far`;
-  }
-
-  async #pause(clock: Clock): Promise<void> {
-    const { signal } = this.#stopping;
-    const over = createDeferred<void>();
-    const timer = clock.after(PAUSE_MS, over.resolve);
-    const wake = (): void => over.resolve();
-    signal.addEventListener('abort', wake);
-    await over.promise;
-    signal.removeEventListener('abort', wake);
-    timer.cancel();
   }
 }
 
