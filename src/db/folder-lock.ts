@@ -11,7 +11,7 @@ import { isDiskFull } from './database-error.js';
 const LOCK_FOLDER = 'lock';
 const PID_FILE = 'lock.pid';
 /** File with the API address of the lock's holder. */
-export const URL_FILE = 'lock.url';
+const URL_FILE = 'lock.url';
 const FILE_MODE = 0o600;
 /** Place of the start time in /proc/PID/stat, counted from behind the name of the process. */
 const START_TIME = 19;
@@ -48,7 +48,7 @@ export interface Holder {
 }
 
 /** Same as `lockHolder`, but synchronous. */
-export function holderOf(path: string): Holder | undefined {
+function holderOf(path: string): Holder | undefined {
   try {
     return aliveProcess(readFileSync(join(path, PID_FILE), 'utf8'));
   } catch {

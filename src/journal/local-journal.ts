@@ -390,6 +390,6 @@ export const ranges = {
 };
 
 /** The sequence number of an `entry` key. */
-export function seqOfKey(key: Uint8Array): number {
+function seqOfKey(key: Uint8Array): number {
   return readU64(key, 1);
 }

@@ -51,7 +51,7 @@ export interface PeerNetworkOptions {
 }
 
 /** Throws `invalid_config`, `invalid_socket_address`. */
-export function checkOptions(options: PeerNetworkOptions): void {
+function checkOptions(options: PeerNetworkOptions): void {
   const wrong = (message: string) => new TesseraError('invalid_config', message);
   if (options.network.length < 1 || options.network.length > MAX_NETWORK_NAME_LENGTH) {
     throw wrong(`network.name must have 1 to ${MAX_NETWORK_NAME_LENGTH} characters`);

@@ -272,7 +272,7 @@ const CONTINUATION_MASK = 0xc0;
 const CONTINUATION = 0x80;
 
 /** `OP_CAT`: s1 s2 -> s1s2, at most 520 bytes. */
-export function concatenate(machine: Machine): boolean {
+function concatenate(machine: Machine): boolean {
   const s2 = machine.popText();
   const s1 = machine.popText();
   if (s1 === undefined || s2 === undefined || utf8Length(s1) + utf8Length(s2) > MAX_SCRIPT_ITEM_SIZE) return false;
@@ -280,7 +280,7 @@ export function concatenate(machine: Machine): boolean {
 }
 
 /** `OP_SUBSTR`: s n1 n2 -> n2 bytes of s from n1 on; both ends must lie inside, and n1 before the end. */
-export function substring(machine: Machine): boolean {
+function substring(machine: Machine): boolean {
   const n2 = machine.popNum();
   const n1 = machine.popNum();
   const text = machine.popText();
@@ -291,7 +291,7 @@ export function substring(machine: Machine): boolean {
 }
 
 /** `OP_LEFT`: s n -> the first n bytes, or all. */
-export function left(machine: Machine): boolean {
+function left(machine: Machine): boolean {
   const n = machine.popNum();
   const text = machine.popText();
   if (n === undefined || text === undefined) return false;
@@ -300,7 +300,7 @@ export function left(machine: Machine): boolean {
 }
 
 /** `OP_RIGHT`: s n -> what follows the first n bytes, or nothing. */
-export function right(machine: Machine): boolean {
+function right(machine: Machine): boolean {
   const n = machine.popNum();
   const text = machine.popText();
   if (n === undefined || text === undefined) return false;
@@ -309,7 +309,7 @@ export function right(machine: Machine): boolean {
 }
 
 /** `OP_SIZE`: s -> s and its number of bytes. */
-export function size(machine: Machine): boolean {
+function size(machine: Machine): boolean {
   const top = machine.main.at(-1);
   return top?.kind === 'bytes' ? machine.pushNum(BigInt(utf8Length(top.text))) : false;
 }

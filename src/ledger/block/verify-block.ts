@@ -201,7 +201,7 @@ function tooMuch(of: string, most: number): BlockFault {
 }
 
 /** Fault of an incomplete trade: one half must not happen without the other. The members of a set stand side by side. */
-export function* tradesFault(transactions: readonly VerifiedTransaction[]): Pieces<BlockFault | null> {
+function* tradesFault(transactions: readonly VerifiedTransaction[]): Pieces<BlockFault | null> {
   for (let at = 0; at < transactions.length; ) {
     yield;
     const first = transactions[at];
@@ -224,7 +224,7 @@ export function* tradesFault(transactions: readonly VerifiedTransaction[]): Piec
 }
 
 /** The transactions of block 0 have the names and contents of the genesis file. */
-export function genesisFault({ block, transactions }: FullBlock, { genesis }: ChainRules): BlockFault | null {
+function genesisFault({ block, transactions }: FullBlock, { genesis }: ChainRules): BlockFault | null {
   const expected = [...genesis.transactions];
   const isListed = expected.length === block.transactions.length;
   if (!isListed || expected.some(([name], i) => block.transactions[i] !== name)) {
@@ -241,14 +241,14 @@ export function genesisFault({ block, transactions }: FullBlock, { genesis }: Ch
 }
 
 /** Raw units issued up to this block and with it, if it meets the rules. */
-export function issuedAfter(full: FullBlock, tip: ChainTip, { genesis }: ChainRules): bigint {
+function issuedAfter(full: FullBlock, tip: ChainTip, { genesis }: ChainRules): bigint {
   const before = issuedBefore(full, tip);
   const due = tip.next === 0 ? [] : issuanceTransactions(genesis, full.block.header.bNum);
   return before + blockReward(before, eraAt(genesis.eras, tip.next)) + issuedBy(due);
 }
 
 /** The coinbase pays exactly the reward, and nothing is issued but what the genesis file provides. */
-export function supplyFault(full: FullBlock, tip: ChainTip, rules: ChainRules): BlockFault | null {
+function supplyFault(full: FullBlock, tip: ChainTip, rules: ChainRules): BlockFault | null {
   const era = eraAt(rules.genesis.eras, tip.next);
   const wrong = coinbaseFault(full.miningTransaction, BigInt(tip.next), blockReward(issuedBefore(full, tip), era), era);
   if (wrong !== null) return blockFault('mining-transaction', wrong.message);

@@ -141,7 +141,7 @@ export class CatchUp {
 }
 
 /** The outcome of a command in the journal. Throws `mempool_unreachable` when a shared journal cannot be read back. */
-export async function inTime<T>(
+async function inTime<T>(
   outcome: Promise<T>,
   journal: Pick<Journal, 'isShared' | 'problem'>,
   clock: Clock,

@@ -349,7 +349,7 @@ interface Outcomes {
 export type CommandOutcome<K extends Command['kind']> = Outcomes[K];
 
 /** Why nothing is applied any more, for clients. What this node has appended may still be applied, by others or after a restart. */
-export function whyEnded(cause: unknown, { mayBeTaken = false } = {}): TesseraError {
+function whyEnded(cause: unknown, { mayBeTaken = false } = {}): TesseraError {
   const options = { cause, details: { mayBeTaken } };
   if (isTesseraError(cause, 'shutting_down')) return new TesseraError(cause.code, cause.message, options);
   const text = isForgotten(cause)
@@ -359,7 +359,7 @@ export function whyEnded(cause: unknown, { mayBeTaken = false } = {}): TesseraEr
 }
 
 /** Why a command is not in the journal. */
-export function notWritten(cause: TesseraError): TesseraError {
+function notWritten(cause: TesseraError): TesseraError {
   const text = `the node cannot write to its disk, and nothing was taken: ${cause.message}`;
   return new TesseraError('write_failed', text, { cause });
 }

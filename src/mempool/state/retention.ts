@@ -17,7 +17,7 @@ const KEEP_BYTES = 64 * MIB;
 /** Bytes of commands between two times that the journal is cut. */
 const CUT_EVERY_BYTES = 32 * MIB;
 /** Milliseconds for which every command is kept. */
-export const KEEP_MS = 60_000;
+const KEEP_MS = 60_000;
 /** Bytes of commands between two marks. */
 const MARK_BYTES = MIB;
 

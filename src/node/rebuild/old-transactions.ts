@@ -7,7 +7,7 @@ import { decodeTransactions, joinTransactions } from '../../chain/decode-in-piec
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import type { Kv } from '../../db/kv.js';
 import { openLevelKv } from '../../db/level-kv.js';
-import * as journalLayout from '../../journal/local-journal.js';
+import { ranges as journalRanges } from '../../journal/local-journal.js';
 import { errorMessage } from '../../lib/errors.js';
 import { decodeCommand } from '../../mempool/state/commands.js';
 import { arrivalOfKey, keys, ranges } from '../../mempool/state/layout.js';
@@ -68,7 +68,7 @@ export class OldTransactions {
   }
 
   async #readJournal(kv: Kv): Promise<void> {
-    for await (const [, payload] of kv.entries(journalLayout.ranges.entries)) {
+    for await (const [, payload] of kv.entries(journalRanges.entries)) {
       const command = decodeCommand(payload);
       if (command.kind === 'transactions') for (const group of command.groups) await this.#add(group);
     }

@@ -175,7 +175,7 @@ export interface SocketPoolOptions {
 /** The two ends' addresses name a socket; with TLS there are two objects for it. */
 const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort} ${socket.localPort}`;
 
-export class SocketPool {
+class SocketPool {
   readonly #options: SocketPoolOptions;
   readonly #sockets = new Map<string, Socket>();
   readonly #idle = new Map<string, Socket>();
