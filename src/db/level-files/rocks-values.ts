@@ -3,9 +3,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBounded } from '../../lib/read-bounded.js';
-import { readBatch } from './varints.js';
 import { readLog } from './log.js';
 import { rocksEntries, userKey } from './table.js';
+import { readBatch } from './varints.js';
 
 const MAX_FILE = 256 * 1024 * 1024;
 /** Sequence of a write, above the kind in the tag of an internal key; kind 1 is a value. */
