@@ -36,7 +36,7 @@ const SHORT_SIZES = [200];
 const BLOCKS = 12;
 /** Blocks at the beginning that are not counted; block 0 is one of them. */
 const UNCOUNTED = 4;
-const THREADS = 1;
+export const THREADS = 1;
 const SERVER = fileURLToPath(new URL('storage-server.ts', import.meta.url));
 
 /** Fills an archive with blocks of so many payments; nothing is verified twice, so it takes what signing takes. */
@@ -57,7 +57,7 @@ async function fill(folder: string, genesisText: string, payments: number): Prom
 }
 
 /** Milliseconds by the clock and of all threads for the signatures of these payments and nothing else. */
-async function verifyAlone(transactions: readonly Transaction[]): Promise<{ clock: number; all: number }> {
+export async function verifyAlone(transactions: readonly Transaction[]): Promise<{ clock: number; all: number }> {
   const verifier = new Verifier({ threads: THREADS });
   await verifier.start();
   const outputs = benchOutputs(BLOCKS * transactions.length);

@@ -16,6 +16,7 @@ import { chainIndexBench } from './chain-index.bench.js';
 import { compareRuns, printComparison, type Run } from './compare.js';
 import { costBench } from './cost.bench.js';
 import { fairnessBench } from './fairness.bench.js';
+import { importBench } from './import.bench.js';
 import { largestBlockBench } from './largest-block.bench.js';
 import { describeMachine, thisMachine } from './machine.js';
 import { messagesBench } from './messages.bench.js';
@@ -53,6 +54,7 @@ const BENCHES: Readonly<Record<string, (options: BenchArguments) => Promise<void
   index: chainIndexBench,
   'catch-up': catchUpBench,
   'archive-size': archiveSizeBench,
+  import: importBench,
 };
 const asked = readArguments(process.argv.slice(2), Object.keys(BENCHES));
 if ('text' in asked) {
