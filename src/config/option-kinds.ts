@@ -40,6 +40,8 @@ export const addressOrNetwork = () =>
     maxLength: 64,
     form: 'an IP address or a network such as 10.0.0.0/8',
   });
+export const url = () =>
+  Type.String({ pattern: '^https?://[^\\s/]+(/\\S*)?$', maxLength: 512, form: 'a URL such as https://host:port' });
 export const file = (description: string) =>
   maybeText({ minLength: 1, path: 'working-directory', form: 'a file path', description });
 export const hex = (bytes: number) =>

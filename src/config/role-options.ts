@@ -1,7 +1,7 @@
 /** The options of what the roles do: the pool, mining, the wallet and its payments, the archive. */
 
 import { Type } from '@sinclair/typebox';
-import { file, HOUR_MS, hex, KIB, MIB, MINUTE_MS } from './option-kinds.js';
+import { file, HOUR_MS, hex, KIB, MIB, MINUTE_MS, url } from './option-kinds.js';
 import { flag, group, integer, list, maybeInteger, maybeText, text } from './options.js';
 
 /** 2^521 - 1, the modulus of the network's unicorn (a Mersenne prime). */
@@ -50,6 +50,14 @@ export const mempool = group('The pool of transactions (role mempool).', {
     default: 1_000,
     unit: 'blocks',
     description: 'How long one part of a DRUID trade waits for the others before it is rejected.',
+  }),
+  pass_on: list(url(), {
+    default: [],
+    maxItems: 16,
+    example: '["https://mempool.example.net:3003"]',
+    description:
+      'Mempool nodes of a network of original nodes, which make the blocks. Transactions go on to the first one that answers. ' +
+      'Without any, a node of such a network takes no transactions.',
   }),
   image_outputs: integer({
     minimum: 1,
@@ -233,6 +241,14 @@ export const user = group('Payments between users (roles user and miner).', {
 });
 
 export const storage = group('The archive of blocks (role storage).', {
+  follow: list(url(), {
+    default: [],
+    maxItems: 16,
+    example: '["https://storage.example.net:3001"]',
+    description:
+      'Storage nodes of a network of original nodes. New blocks are asked for, checked by the rules of their height, and stored. ' +
+      'When one does not answer, the next one is asked.',
+  }),
   index: flag({
     default: true,
     description:

@@ -35,6 +35,8 @@ export interface MempoolFigures {
   readonly waitingBytes: number;
   readonly utxos: number;
   readonly miners: number;
+  /** Original nodes make the blocks of the chain. */
+  readonly isFollowed: boolean;
   readonly druidSets: number;
   readonly tokenless: number;
   /** Signature and script checks run so far, by where. */
@@ -157,13 +159,14 @@ export class Mempool implements MempoolService, Service {
   }
 
   figures(): MempoolFigures {
-    const { state, maker, verifier, sender, sync, tips } = this.#up();
+    const { state, maker, verifier, sender, sync, tips, isFollowed } = this.#up();
     return {
       height: state.head.height,
       waitingCount: state.waiting.count,
       waitingBytes: state.waiting.bytes,
       utxos: state.utxos.size,
       miners: maker.miners.length,
+      isFollowed: isFollowed(),
       druidSets: state.waitingDruids.sets,
       tokenless: state.tokenless.count,
       checks: verifier.ran,

@@ -1,5 +1,6 @@
 /** Parts that a mempool is made from. */
 
+import type { Transaction } from '../chain/types.js';
 import type { Unicorn } from '../chain/unicorn.js';
 import type { Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
@@ -48,6 +49,8 @@ export interface MempoolModules {
   readonly room?: Room;
   /** Place of the image of the unspent outputs; without it none is kept. */
   readonly image?: OutputImageOptions | undefined;
+  /** Hands transactions to whoever makes the blocks, where that is none of our nodes (`eras` of the genesis file). Throws to refuse them. */
+  readonly passOn?: ((transactions: readonly Transaction[]) => Promise<void>) | undefined;
   /** True while blocks are made only for who asks for them (dev networks). */
   readonly isMiningHeld?: (() => boolean) | undefined;
 }

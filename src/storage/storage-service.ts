@@ -77,7 +77,7 @@ export class RunningStorageService implements StorageService, Service {
         logger.warn({ height, next: archive.nextHeight }, 'the mempool is ahead of this archive');
         onBehind();
       },
-      onFailed: () => this.#tellMempools(),
+      onFailed: () => this.tellMempools(),
       onDelivered: (link, height) => this.#mempoolTips.delivered(link, height),
       onTip: (link, tip) => {
         if (link.role === 'storage') this.#catchUp.hear(link, tip);
@@ -99,10 +99,10 @@ export class RunningStorageService implements StorageService, Service {
         this.#hadAll = true;
         this.#announce();
         // A block that was fetched was not delivered by a mempool node, so the mempool does not know that it is stored.
-        this.#tellMempools();
+        this.tellMempools();
       }),
-      this.#room.ranLow.on(() => this.#tellMempools()),
-      this.#room.isBack.on(() => this.#tellMempools()),
+      this.#room.ranLow.on(() => this.tellMempools()),
+      this.#room.isBack.on(() => this.tellMempools()),
     );
     this.#catchUp.start();
     this.#mempoolTips.start();
@@ -205,7 +205,8 @@ export class RunningStorageService implements StorageService, Service {
     return new TesseraError('archive_incomplete', `The archive is being made whole: ${has}. Try again later.`);
   }
 
-  #tellMempools(): void {
+  /** Tells mempool nodes where this archive ends, when a block has come from elsewhere. */
+  tellMempools(): void {
     for (const link of this.#network.links) if (link.role === 'mempool' && link.trusted) this.#tell(link);
   }
 

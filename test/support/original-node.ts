@@ -13,16 +13,17 @@ export interface OriginalNode {
   chain: OriginalChain;
   /** Replaces an answer: its text, or `lost`, `slow` and `endless`; undefined leaves it. */
   instead: (path: string, body: string) => string | undefined;
-  /** Number of questions. */
+  /** Number of questions, and of connections. */
   asked: number;
   /** Refuses questions without a name of their own, as some releases do. */
   wantsNames: boolean;
+  connections: number;
 }
 
 /** Closed when the test ends. */
 export async function originalNode(kind: 'v1' | 'envelope', chain: OriginalChain): Promise<OriginalNode> {
   const names = new Set<string>();
-  const node = { chain, instead: () => undefined, asked: 0, url: '', wantsNames: false } as {
+  const node = { chain, instead: () => undefined, asked: 0, connections: 0, url: '', wantsNames: false } as {
     -readonly [K in keyof OriginalNode]: OriginalNode[K];
   };
   const server = createServer((request, response) => {
@@ -48,6 +49,7 @@ export async function originalNode(kind: 'v1' | 'envelope', chain: OriginalChain
       fill();
     })().catch(() => response.destroy());
   });
+  server.on('connection', () => node.connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => close(server));
   node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

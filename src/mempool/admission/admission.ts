@@ -60,6 +60,8 @@ export interface AdmissionModules {
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** Called with a list that passes every check before it is written. Throws to refuse it. */
+  readonly passOn?: (transactions: readonly Transaction[]) => Promise<void>;
   /** Throws while the state is behind the chain: nothing can be judged then. */
   readonly assertNotBehind: () => void;
   /** Called with each transaction that is refused. */
@@ -154,6 +156,7 @@ export class Admission {
       if (fresh.length === 0) return fresh;
       const arrived = this.#pool.reserve(fresh, sender);
       try {
+        await this.#modules.passOn?.(fresh.map(({ tx }) => tx));
         await this.#write(fresh, sender);
       } finally {
         arrived();

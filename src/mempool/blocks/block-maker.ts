@@ -44,6 +44,8 @@ export interface BlockMakerModules {
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
   readonly room: Room;
+  /** True while original nodes make the blocks of the chain. */
+  readonly isFollowed: () => boolean;
   /** True while blocks are made only for who asks for them (dev networks). */
   readonly isMiningHeld?: (() => boolean) | undefined;
 }
@@ -206,7 +208,8 @@ export class BlockMaker {
 
   #mayCut(): boolean {
     // A round that has begun is carried to its end: only storage needs room for its block.
-    if (this.#joined.size === 0 || !this.#modules.sync.mayCut || this.#modules.room.isLow) return false;
+    if (this.#modules.isFollowed() || this.#joined.size === 0 || !this.#modules.sync.mayCut || this.#modules.room.isLow)
+      return false;
     // Nothing can be admitted before block 0 is stored.
     if (this.#modules.state.head.height < 0)
       return this.#modules.state.closing === null && this.#joined.size >= this.#options.minMiners;

@@ -26,6 +26,8 @@ export interface ResignationModules {
   readonly applier: Pick<Applier, 'problem'>;
   readonly state: Pick<MempoolState, 'head'>;
   readonly room: Pick<Room, 'isLow'>;
+  /** True while no node of ours makes blocks. */
+  readonly isFollowed: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -102,8 +104,8 @@ export class Resignation {
   }
 
   #inability(): string | null {
-    const { maker, tips, sync, sender, applier, room } = this.#modules;
-    if (maker.miners.length === 0) return 'no miner has joined';
+    const { maker, tips, sync, sender, applier, room, isFollowed } = this.#modules;
+    if (maker.miners.length === 0 && !isFollowed()) return 'no miner has joined';
     if (tips.all.size === 0) return 'no storage node is linked';
     if (room.isLow) return 'its disk is nearly full';
     return applier.problem ?? sender.problem ?? sync.problem;

@@ -5,6 +5,8 @@ import { nodeFetch } from '../../client/node-fetch.js';
 import { exchange } from '../../client/transport.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { type JsonValue, stringifyExact } from '../../lib/json.js';
+import { Mutex } from '../../lib/mutex.js';
+import { pause } from '../../lib/pause.js';
 import { type Answers, type Entries, MOST_ENTRY, memberOf } from './source.js';
 
 export interface HttpOptions {
@@ -13,14 +15,23 @@ export interface HttpOptions {
   readonly timeoutMs?: number;
   /** Bytes of one answer. */
   readonly maxAnswerBytes?: number;
+  /** Milliseconds from one question to the next, of which there is one at a time; without it they come at once. */
+  readonly paceMs?: number;
 }
 
 type Ask = (path: string, body?: unknown, most?: number) => Promise<JsonValue | undefined>;
 
 /** Finds out which routes the node has. Throws `node_unreachable` when it has neither. */
 export async function httpAnswers(url: string, options: HttpOptions): Promise<Answers> {
-  const { signal, timeoutMs = 30_000, maxAnswerBytes = MOST_ENTRY } = options;
+  const { signal, timeoutMs = 30_000, maxAnswerBytes = MOST_ENTRY, paceMs } = options;
   const fetch = nodeFetch();
+  const turns = new Mutex();
+  const inTurn = <T>(question: () => Promise<T>): Promise<T> => {
+    if (paceMs === undefined) return question();
+    const answer = turns.run(question);
+    turns.run(() => pause(paceMs, signal)).catch(() => undefined);
+    return answer;
+  };
   const asking =
     (headersOf: () => Readonly<Record<string, string>>): Ask =>
     async (path, body, most = maxAnswerBytes) => {
@@ -31,7 +42,7 @@ export async function httpAnswers(url: string, options: HttpOptions): Promise<An
         body: body === undefined ? undefined : stringifyExact(body),
       };
       const limits = { timeoutMs, maxAnswerBytes: Math.min(most, maxAnswerBytes) };
-      const { answer } = await exchange(outgoing, { fetch, signal, ...limits }, () => false);
+      const { answer } = await inTurn(() => exchange(outgoing, { fetch, signal, ...limits }, () => false));
       return answer;
     };
   const ask = asking(() => ({}));

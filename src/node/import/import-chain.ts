@@ -68,7 +68,7 @@ export async function importChain(source: ChainSource, options: ImportOptions): 
     await archive.load(undefined, signal);
     const before = archive.nextHeight;
     await holdBeginning(archive, source, end);
-    await storeAll(archive, source, end, { rules, scripts, ...options });
+    await storeAll(archive, source, end, { look: (full) => rules.look(full, archive), scripts, ...options });
     signal.throwIfAborted();
     await rules.settle();
     return {
@@ -137,7 +137,7 @@ class FoundSoFar implements Pick<Genesis, 'transactions' | 'issuances' | 'blockR
 }
 
 /** What is in the folder must be the beginning of the chain. Throws `other_chain`. */
-async function holdBeginning(archive: Archive, source: ChainSource, end: ChainEnd): Promise<void> {
+export async function holdBeginning(archive: Archive, source: ChainSource, end: ChainEnd): Promise<void> {
   const { next, hash } = archive.tip;
   if (next === 0) return;
   if (next - 1 > end.height) {
@@ -151,12 +151,14 @@ async function holdBeginning(archive: Archive, source: ChainSource, end: ChainEn
   );
 }
 
-interface Storing extends ImportOptions {
-  readonly rules: FoundSoFar;
+export interface Storing extends Pick<ImportOptions, 'signal' | 'onProgress'> {
   readonly scripts: Verifier;
+  /** The block as one of its era, and in its turn. */
+  look(full: FullBlock): FullBlock | Promise<FullBlock>;
 }
 
-async function storeAll(archive: Archive, source: ChainSource, end: ChainEnd, options: Storing): Promise<void> {
+/** Stores the blocks up to the end that the source has named. Throws as `importChain`. */
+export async function storeAll(archive: Archive, source: ChainSource, end: ChainEnd, options: Storing): Promise<void> {
   const { signal, onProgress, scripts } = options;
   const slices = new TimeSlices(systemClock);
   // The next blocks are on their way while these are verified.
@@ -182,10 +184,10 @@ async function storeAll(archive: Archive, source: ChainSource, end: ChainEnd, op
   );
 }
 
-async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, { rules }: Storing): Promise<void> {
+async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, { look }: Storing): Promise<void> {
   const { tip } = archive;
   try {
-    await archive.store(await rules.look(full, archive));
+    await archive.store(await look(full));
   } catch (error) {
     if (!isTesseraError(error, 'block_refused')) throw error;
     const isOther = error.details.rule === 'link';
@@ -201,7 +203,7 @@ async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, 
 }
 
 /** The block as one of its era; what JSON does not say. */
-function asIn(full: FullBlock, { isOriginal }: Era): FullBlock {
+export function asIn(full: FullBlock, { isOriginal }: Era): FullBlock {
   const header = { ...full.block.header, ...(isOriginal && { isOriginal: true as const }) };
   return { ...full, block: { ...full.block, header } };
 }

@@ -9,6 +9,7 @@ import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
 import { Failure, type Service } from '../../lib/service.js';
 import type { Signer } from '../../mempool/blocks/signer.js';
 import { Mempool } from '../../mempool/mempool.js';
+import type { MempoolModules } from '../../mempool/options.js';
 import type { MempoolProgress } from '../../mempool/state/applier.js';
 import type { Progress } from '../../observability/progress.js';
 import { readGenesis } from '../genesis-file.js';
@@ -91,6 +92,7 @@ class MempoolRole implements Role {
       logger: context.logger('mempool'),
       unicorn: unicornSource(context.config),
       signer,
+      passOn: passOn(context),
       progress: this.#progress(),
       image: { folder: join(context.dataDir.path, IMAGE_FOLDER), minOutputs: context.config.mempool.imageOutputs },
     };
@@ -152,13 +154,13 @@ class MempoolRole implements Role {
           this.#joining?.problem ??
           'the mempool is reading its state',
       ];
-    const { height, miners, apart, notStored, notVerified, clockOff } = this.#mempool.figures();
+    const { height, miners, isFollowed, apart, notStored, notVerified, clockOff } = this.#mempool.figures();
     const storages = [...this.#links].filter((link) => link.role === 'storage' && link.trusted);
     const missing = missingPeer('storage node with the same network.secret', storages);
     const hasStorage = missing === null;
     const reasons = [
       // A node that does not make the blocks needs none.
-      ...(miners === 0 && this.#leadership.leads ? ['no miner has joined: no block can be made'] : []),
+      ...(miners === 0 && !isFollowed && this.#leadership.leads ? ['no miner has joined: no block can be made'] : []),
       ...(hasStorage ? [] : [`${missing}: no block can be kept`]),
       ...(hasStorage && apart !== null ? [apart] : []),
       ...(hasStorage && notStored !== null ? [notStored] : []),
@@ -184,6 +186,14 @@ class MempoolRole implements Role {
       },
     };
   }
+}
+
+/** The other end is asked for only where transactions have one. */
+function passOn({ config, stopping }: RoleContext): MempoolModules['passOn'] {
+  const { passOn: urls } = config.mempool;
+  if (urls.length === 0) return undefined;
+  const made = import('../import/pass-on.js').then(({ createPassOn }) => createPassOn(urls, stopping));
+  return async (transactions) => (await made)(transactions);
 }
 
 /** Takes the state of another mempool node where the own one is behind the journal. */

@@ -12,6 +12,7 @@ import { ChainIndex } from '../../storage/chain-index/chain-index.js';
 import { RunningStorageService } from '../../storage/storage-service.js';
 import { type ArchiveFiles, canBeMade, openArchiveFiles, remakeArchiveFiles } from '../archive-files.js';
 import { readGenesis } from '../genesis-file.js';
+import type { Follower } from '../import/follower.js';
 import { indexDatabase } from '../rebuild/rebuild-index.js';
 import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
@@ -53,6 +54,7 @@ export class StorageRole implements Role {
   readonly #catchingUp: Progress;
   /** Undefined when it is switched off. */
   readonly #index: ChainIndex | undefined;
+  #follower: Follower | undefined;
 
   static async open(context: RoleContext): Promise<StorageRole> {
     const { clock, config } = context;
@@ -160,10 +162,27 @@ export class StorageRole implements Role {
     await this.#index?.start();
     await this.#storage.start();
     this.#broughtOver = this.#retried(() => this.#bringOver()).catch(() => undefined);
+    const { follow } = this.#context.config.storage;
+    if (follow.length > 0) this.#follower = await this.#follow(follow);
+  }
+
+  async #follow(urls: readonly string[]): Promise<Follower> {
+    const { Follower } = await import('../import/follower.js');
+    const follower = new Follower(urls, {
+      ...this.#context,
+      archive: this.#archive,
+      scripts: this.#scripts,
+      logger: this.#context.logger('storage'),
+      progress: this.#catchingUp,
+      onCaughtUp: () => this.#storage.tellMempools(),
+    });
+    follower.start();
+    return follower;
   }
 
   async stop(): Promise<void> {
     this.#retry?.cancel();
+    await this.#follower?.stop();
     await this.#index?.stop();
     await this.#storage.stop();
     await this.#broughtOver;
@@ -177,7 +196,7 @@ export class StorageRole implements Role {
     return [
       ...working,
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),
-      ...(problem === null ? [] : [problem]),
+      ...[problem, this.#follower?.problem ?? null].filter((one) => one !== null),
       ...this.#refused.values(),
       ...(this.#scripts.problem === null ? [] : [this.#scripts.problem]),
     ];
