@@ -331,7 +331,7 @@ async function writeInPieces(
 const AT_ONCE = 1_000;
 
 /** `mark`: of the last batch checked; `files`: before the opening, if any. Throws `database_failed`: nothing is lost. */
-export async function mustHold(
+async function mustHold(
   name: string,
   level: BinaryLevel,
   mark: Mark | undefined,

@@ -1,4 +1,4 @@
-/** The marker file of a data directory: which format, role and network it has, and which databases must be in it. */
+/** The marker of a data directory: its format, role, network and databases; and the note of a restore that is not finished. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

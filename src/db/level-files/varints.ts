@@ -1,4 +1,4 @@
-/** Reads the numbers and byte strings of LevelDB's formats. Throws a `RangeError` where there are none. */
+/** Numbers, byte strings and batches of LevelDB's logs. Reading throws a `RangeError` where there are none. */
 
 import type { PendingWrite } from '../record.js';
 

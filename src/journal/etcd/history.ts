@@ -1,4 +1,4 @@
-/** Proves that the journal in etcd still has this node's last entry, at its revision: a restored one may not. */
+/** The keys of the journal in etcd: whether this node's last entry is still there, and deleting what no node wants. */
 
 import { concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';

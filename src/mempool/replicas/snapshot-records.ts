@@ -1,4 +1,4 @@
-/** The records of a database as a stream of bytes: lengths of key and value (u32, big endian), the key, the value. */
+/** Records of a snapshot as bytes: lengths of key and value (u32, big endian), key, value; and the note that one is taken. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kv, KvRange } from '../../db/kv.js';

@@ -1,4 +1,4 @@
-/** Moves the head of the chain from block to block. Pure functions. */
+/** Moves the head of the chain from block to block; and digests of the state. Pure functions. */
 
 import { sha3Hex } from '../../crypto/sha3.js';
 import { mix, mixText, type SetDigest, setDigestText } from '../../lib/set-digest.js';

@@ -1,4 +1,4 @@
-/** Puts the pool together again after a change in its middle, in the order of arrival, without what became impossible. */
+/** Takes out of the pool what became impossible, or what an earlier version admitted and no block may hold. */
 
 import { decodeTransaction } from '../../chain/codec.js';
 import type { Transaction } from '../../chain/types.js';

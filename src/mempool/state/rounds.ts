@@ -1,4 +1,4 @@
-/** The blocks being made (docs/adr/0044-rounds-that-overlap.md): at most a closed one that is not yet stored, and the next. */
+/** Blocks being made (docs/adr/0044-rounds-that-overlap.md), at most two; what waits for one; and the last ones stored. */
 
 import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
