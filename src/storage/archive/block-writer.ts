@@ -9,7 +9,6 @@ import { decodeBlock } from '../../chain/codec.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { assertRule, blockFault } from '../../ledger/block/rules.js';
 import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
-import { toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
 import { inPieces } from '../../lib/pieces.js';
@@ -19,7 +18,7 @@ import { unpack } from '../segments/pack.js';
 import type { SegmentBlock } from '../segments/record.js';
 import type { Found } from '../segments/scan.js';
 import type { Segments } from '../segments/segments.js';
-import type { Certificates } from './certificates.js';
+import { type Certificates, readCertificate } from './certificates.js';
 import { itemsAfter } from './items.js';
 import {
   blockAtKey,
@@ -126,7 +125,8 @@ export class BlockWriter {
         break;
       }
       const whole = readWholeBlock(found.height, found.record);
-      const certificate = certificateIn(found.record.certificate);
+      const proof = found.record.certificate;
+      const certificate = proof && readCertificate(found.height, proof);
       const verified = await this.#changes(whole);
       const batch = kv.batch();
       await putPlaces(verified, found.record, found, batch, slices);
@@ -196,10 +196,6 @@ function assertSame(
   const isOther = isFollowed && decodeBlock(unpack(gap.after.block)).header.previousHash !== hash;
   if (!isOther && segments.fits(gap, block)) return;
   assertRule(blockFault('link', `block ${height}, ${hash}, is not the one that is damaged here`));
-}
-
-function certificateIn(bytes: Uint8Array | undefined): Certificate | undefined {
-  return bytes && { key: toHex(bytes.subarray(0, 32)), signature: toHex(bytes.subarray(32)) };
 }
 
 /** Deletes the records of a block of data formats 1 and 2. */

@@ -77,7 +77,7 @@ export class Certificates {
 }
 
 /** The certificate in the record of the block at `height`. Throws `data_corrupt` when it is cut. */
-function readCertificate(height: number, record: Uint8Array): Certificate {
+export function readCertificate(height: number, record: Uint8Array): Certificate {
   if (record.length !== PUBLIC_KEY_LENGTH + SIGNATURE_LENGTH)
     throw damaged(`the certificate of block ${height} is cut`);
   return { key: toHex(record.subarray(0, PUBLIC_KEY_LENGTH)), signature: toHex(record.subarray(PUBLIC_KEY_LENGTH)) };

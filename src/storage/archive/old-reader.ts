@@ -4,7 +4,7 @@ import type { Kv } from '../../db/kv.js';
 import { blockAtKey, blockKey, heightKey, indexKey, NAMES_EACH, namesKey, transactionKey } from './layout.js';
 import { type BlockRecord, damaged, readBlockNumber, readBlockRecord, readHash, readNames } from './records.js';
 
-interface NumberedTransaction {
+export interface NumberedTransaction {
   readonly height: number;
   readonly txNum: number;
 }

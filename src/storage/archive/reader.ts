@@ -19,7 +19,7 @@ import {
   numberKey,
   transactionPlaceKey,
 } from './layout.js';
-import { OldReader, present } from './old-reader.js';
+import { type NumberedTransaction, OldReader, present } from './old-reader.js';
 import { type BlockPlace, readBlockPlace, readTransactionPlace, type TransactionPlace } from './places.js';
 import {
   type BlockRecord,
@@ -41,11 +41,6 @@ const READ_CHUNK = 500;
 /** Turns of the event loop, such as `TimeSlices`, for the decoding of so many bytes. */
 export interface DecodingTurns {
   turn(bytes: number): Promise<void>;
-}
-
-interface NumberedTransaction {
-  readonly height: number;
-  readonly txNum: number;
 }
 
 export interface WholeBlock {

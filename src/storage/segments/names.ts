@@ -25,7 +25,11 @@ export const closedName = ({ first, last, digest }: Footer): string =>
 
 /** The closed segments among these files, in order. */
 export function closedAmong(names: readonly string[]): Closed[] {
-  return names.flatMap(closedOf).sort((a, b) => a.first - b.first);
+  const found = names.flatMap((name) => {
+    const [, first, last] = CLOSED_NAME.exec(name) ?? [];
+    return first === undefined ? [] : [{ name, first: Number(first), last: Number(last) }];
+  });
+  return found.sort((a, b) => a.first - b.first);
 }
 
 /** Height of the first block that is in no segment although later ones are; undefined when none is missing. */
@@ -45,9 +49,4 @@ export async function setUnusedAside(path: string): Promise<void> {
       await rename(join(path, name), join(path, name + UNUSED));
   }
   await syncFolder(path);
-}
-
-function closedOf(name: string): Closed[] {
-  const [, first, last] = CLOSED_NAME.exec(name) ?? [];
-  return first === undefined || last === undefined ? [] : [{ name, first: Number(first), last: Number(last) }];
 }

@@ -240,7 +240,7 @@ export class Segments {
       for await (const found of scan(this.#reader(first), range, footer)) {
         isSound &&= found.record !== undefined;
         // Before the last one is taken in: a start after a crash comes here again.
-        if (found.to === last && isSound && isClosed && !isKnown) await this.#rewrite({ ...found, height: last }, []);
+        if (found.to === last && isSound && isClosed && !isKnown) await this.replace({ ...found, height: last });
         yield found;
         height = found.to + 1;
       }
@@ -254,30 +254,28 @@ export class Segments {
     return block.height === gap.height && (isAlone ? length === gap.length : length < gap.length);
   }
 
-  /** Writes a block, which fits there, in the place of a damaged record. */
-  async replace(gap: Pick<Found, 'height' | 'to' | 'offset'>, block: SegmentBlock): Promise<RecordPlace> {
-    await this.#rewrite(gap, recordPieces(block));
-    return { offset: gap.offset, length: recordLength(block) };
-  }
-
-  /** Writes in a segment, and gives it a footer and name again if it is closed and sound then. */
-  async #rewrite(
+  /**
+   * Writes a block, which fits there, in the place of a damaged record. A closed segment that is sound then gets its footer and name
+   * again; without a block that is all.
+   */
+  async replace(
     { height, to, offset }: Pick<Found, 'height' | 'to' | 'offset'>,
-    pieces: Iterable<Buffer>,
-  ): Promise<void> {
+    block?: SegmentBlock,
+  ): Promise<RecordPlace> {
     const { first, last, name } = this.#fileOf(height);
     const path = join(this.#path, name);
     await chmod(path, OPEN_MODE);
     const file = await open(path, 'r+');
     try {
       let at = offset;
-      for (const piece of pieces) {
+      for (const piece of block === undefined ? [] : recordPieces(block)) {
         await writeAll(file, piece, at);
         at += piece.length;
       }
       await file.datasync();
       failpoint('segment.replaced', BLOCKS);
       if (last !== undefined && to === height) await this.#seal(file, { first, last, name });
+      return { offset, length: at - offset };
     } finally {
       await file.close();
     }
