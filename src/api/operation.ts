@@ -52,7 +52,6 @@ export interface Operation {
   readonly aliases?: readonly HttpMethod[];
   /** Path in OpenAPI form: `/v1/blocks/{num}`. */
   readonly path: string;
-  /** Section of the OpenAPI document. */
   readonly tag: string;
   /** Asks for the header `x-api-key` (decision H3); `optional`: only for some uses, which its route checks itself. */
   readonly apiKey?: boolean | 'optional';
@@ -104,12 +103,10 @@ export interface Arguments<O extends Operation> {
   readonly body: O['body'] extends { schema: infer S } ? StaticOf<S> : undefined;
 }
 
-/** The body of a success answer. */
 export type Result<O extends Operation> = {
   [S in keyof O['success']]: O['success'][S] extends { schema: infer B extends TSchema } ? Static<B> : undefined;
 }[keyof O['success']];
 
-/** True when it changes nothing at the node. */
 export function isRead({ method, reads = false }: Operation): boolean {
   return method === 'GET' || reads;
 }

@@ -101,7 +101,6 @@ export interface ApiModules extends NodeServices {
   readonly requestLines?: LineSink | undefined;
   /** Decides who may use protected routes; by default made from the options. Who passes it can replace its keys. */
   readonly keys?: ApiKeys | undefined;
-  /** The events of the node; without it there are none. */
   readonly events?: EventHub | undefined;
   /** Checks of requests; by default those that the apps of a process share. */
   readonly validators?: Validators | undefined;

@@ -88,7 +88,6 @@ export function rolesOf(operation: Operation): readonly NodeRole[] {
   return own.length === 0 ? NODE_ROLES : own;
 }
 
-/** The sites of a node with these roles; the first is at `/`. */
 export function sitesOf(roles: readonly NodeRole[]): readonly Site[] {
   return SITES.filter((site) => roles.some((role) => apiOf(role).sites?.includes(site)));
 }

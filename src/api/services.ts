@@ -16,7 +16,6 @@ declare module 'fastify' {
   }
 }
 
-/** Each member is the service, or throws the error that says why it is missing. */
 class Services {
   readonly #modules: NodeServices;
 

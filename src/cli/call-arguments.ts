@@ -116,7 +116,6 @@ function typedValue(name: string, text: string, schema: TSchema, before: unknown
   return jsonOf(name, text);
 }
 
-/** Addresses may be those of accounts of the dev network. */
 function textOf(name: string, text: string): string {
   return /address(es)?$/.test(name) ? addressOrDev(text) : text;
 }
@@ -134,7 +133,6 @@ const PLACES: Readonly<Record<Member['part'], string>> = { params: 'path', query
 /** Characters of JSON that an example shows; what is longer comes from a file. */
 const MAX_EXAMPLE = 40;
 
-/** The page of `tessera call`, for one operation: what it does and what it takes. */
 export function operationPage(operation: Operation, call: CommandSpec): CommandSpec {
   const { id, summary, description, method, path, apiKey, permission } = operation;
   const members = membersOfOperation(operation);

@@ -44,7 +44,6 @@ export class CommandClient extends NodeClient {
   }
 }
 
-/** An error about an API key says where to get one; others stay as they are. */
 export function withAdvice(error: unknown): unknown {
   if (!isTesseraError(error, 'missing_api_key') && !isTesseraError(error, 'invalid_api_key')) return error;
   const hint = `Name its file with --api-key-file or ${API_KEY_FILE_ENV}; a node keeps its own in <data dir>/${API_KEY_FILE}.`;

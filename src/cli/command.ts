@@ -32,7 +32,6 @@ export interface ArgumentSpec {
 
 export interface CommandSpec {
   readonly name: string;
-  /** One line, for the list of commands. */
   readonly summary: string;
   readonly description: readonly string[];
   readonly arguments?: readonly ArgumentSpec[];
@@ -49,11 +48,8 @@ export interface CommandSpec {
 
 export interface ParsedArgs {
   readonly positionals: readonly string[];
-  /** The last value of a flag. */
   value(flag: string): string | undefined;
-  /** All values of a repeatable flag, in order. */
   values(flag: string): readonly string[];
-  /** True when a flag without a value was given. */
   has(flag: string): boolean;
 }
 
@@ -260,7 +256,6 @@ function checkPositionals(spec: CommandSpec, positionals: readonly string[]): vo
   }
 }
 
-/** A flag's value as a whole number in the range. Throws `UsageError`. */
 export function integerFlag(args: ParsedArgs, flag: string, minimum: number, maximum: number): number | undefined {
   const text = args.value(flag);
   if (text === undefined) return undefined;

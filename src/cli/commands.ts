@@ -6,8 +6,12 @@ import { type Command, type CommandEntry, type CommandSpec, commandList, UsageEr
 export const COMMANDS: readonly CommandEntry[] = commandList([
   ['start', 'Runs a node (the default command)', () => import('./start.js')],
   ['dev', 'Runs a whole network on this machine, with funded accounts', () => import('./dev.js')],
-  ['faucet', 'Pays an address from a dev network', () => import('./faucet.js')],
-  ['mine', 'Makes blocks in a dev network', () => import('./mine.js')],
+  [
+    'faucet',
+    'Pays an address from a dev network',
+    async () => ({ command: (await import('./dev-command.js')).faucet }),
+  ],
+  ['mine', 'Makes blocks in a dev network', async () => ({ command: (await import('./dev-command.js')).mine })],
   ['config', 'Shows the configuration in effect, with sources', () => import('./config.js')],
   ['wallet', 'Shows and uses a wallet: keys, balance, payments', () => import('./wallet.js')],
   ['tx', 'Builds, signs (also offline) and sends transactions', () => import('./tx.js')],
@@ -54,7 +58,6 @@ export async function findCommand(
   return isGroup ? findCommand(rest, command.commands, `${group}${name} `) : { command, rest };
 }
 
-/** The page of the command, or of what the words after it name. */
 async function pageOf(words: readonly string[]): Promise<CommandSpec> {
   const { command, rest } = await findCommand(words);
   return command.page?.(rest, command.spec) ?? command.spec;

@@ -7,7 +7,6 @@ import { didYouMean } from '../config/suggest.js';
 import { NODE_ROLES } from '../lib/roles.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
 
-/** Flag → option that it sets. */
 const SHORTCUTS: Readonly<Record<string, string>> = {
   data: 'node.data_dir',
   name: 'node.name',

@@ -7,7 +7,6 @@ import { stringifyExact } from '../lib/json.js';
 import { type OwnCommand, type OwnSpec, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 
-/** Column of the sources, if the line is shorter. */
 const SOURCE_COLUMN = 56;
 
 const spec: OwnSpec = {

@@ -5,7 +5,6 @@ import { UsageError } from './command.js';
 
 const PREFIX = 'dev:';
 
-/** The account of that number or name. Throws `UsageError`. */
 export function devAccount(name: string): DevAccount {
   const { accounts, user, miner } = devAccounts();
   const found = name === 'user' ? user : name === 'miner' ? miner : /^\d+$/.test(name) && accounts[Number(name) - 1];

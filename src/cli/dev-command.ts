@@ -1,16 +1,20 @@
-/** Shared parts of the commands for a running dev network: its address, and the advice when there is none. */
+/** `tessera faucet` and `tessera mine`: tokens and blocks on request, from a dev network. */
 
+import { makeBlocks, payFromFaucet } from '../api/routes/dev/operations.js';
+import { MAX_BLOCKS_PER_REQUEST } from '../api/routes/dev/service.js';
 import type { NodeClient } from '../client/client.js';
 import { nodeFetch } from '../client/node-fetch.js';
 import { JOINT_API_PORT } from '../config/placing.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
-import type { CliContext, FlagSpec, ParsedArgs } from './command.js';
+import { type CliContext, type FlagSpec, type OwnCommand, type ParsedArgs, printed, UsageError } from './command.js';
 import { CommandClient, TIMEOUT_FLAG } from './command-client.js';
+import { addressOrDev } from './dev-account.js';
 import { checkUrl } from './node-access.js';
+import { parseAmount, showAmount } from './wallet/amounts.js';
 
 const DEFAULT_URL = `http://127.0.0.1:${JOINT_API_PORT}`;
 
-export const DEV_FLAGS: readonly FlagSpec[] = [
+const DEV_FLAGS: readonly FlagSpec[] = [
   {
     name: 'url',
     short: 'u',
@@ -20,12 +24,12 @@ export const DEV_FLAGS: readonly FlagSpec[] = [
   TIMEOUT_FLAG,
 ];
 
-export function devClient(args: ParsedArgs, context: CliContext): CommandClient {
+function devClient(args: ParsedArgs, context: CliContext): CommandClient {
   return new CommandClient({ url: checkUrl(args.value('url') ?? DEFAULT_URL), fetch: nodeFetch() }, args, context);
 }
 
 /** Does something that only dev networks do, and says so when the network is none. */
-export async function onDevNetwork<T>(client: NodeClient, work: () => Promise<T>): Promise<T> {
+async function onDevNetwork<T>(client: NodeClient, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -34,3 +38,72 @@ export async function onDevNetwork<T>(client: NodeClient, work: () => Promise<T>
     throw new TesseraError('not_found', message, { cause: error });
   }
 }
+
+export const faucet: OwnCommand = {
+  spec: {
+    description: [
+      'Pays from the miner’s wallet in a network of `tessera dev`. If blocks are made on demand, the payment is in a ' +
+        'block when the command ends.',
+    ],
+    arguments: [
+      { name: 'ADDRESS', required: true, description: 'The receiver. dev:1 is account 1 of the network.' },
+      { name: 'AMOUNT', description: 'Display units, or raw units with --raw. Default: 1000 display units.' },
+    ],
+    flags: [...DEV_FLAGS, { name: 'raw', description: 'AMOUNT is in raw units; 72,072,000 are one display unit.' }],
+    again: 'check the balance of the address before you run the command again: it would pay once more',
+    examples: [
+      { line: 'tessera faucet "$(tessera wallet address)"', does: 'Pays 1,000 display units to the wallet of a node.' },
+      { line: 'tessera faucet dev:3 2.5', does: 'Pays 2.5 display units to account 3.' },
+    ],
+  },
+  async run(args, context) {
+    const [named = '', text] = args.positionals;
+    const amount = text === undefined ? undefined : parseAmount(text, args.has('raw'));
+    const body = { address: addressOrDev(named), ...(amount === undefined ? {} : { amount }) };
+    const client = devClient(args, context);
+    const paid = await onDevNetwork(client, () => client.call(payFromFaucet, { body }));
+    const where = paid.block_num === null ? 'waits for a block' : `in block ${paid.block_num}`;
+    return printed(
+      args,
+      context,
+      paid,
+      `paid ${showAmount(BigInt(paid.amount))} to ${paid.to_address}\n${paid.tx_hash} ${where}`,
+    );
+  },
+};
+
+const MAX_BLOCKS = 100_000;
+
+export const mine: OwnCommand = {
+  spec: {
+    description: [
+      'Makes blocks now in a network of `tessera dev`, even empty ones. They are stored when the command ends. Waiting ' +
+        'transactions are in the first of them.',
+    ],
+    arguments: [{ name: 'N', description: `Number of blocks, up to ${MAX_BLOCKS}. Default: 1.` }],
+    flags: DEV_FLAGS,
+    again: 'look at the last block (tessera call getLatestBlock) before you run the command again',
+    examples: [
+      { line: 'tessera mine', does: 'Makes a block.' },
+      { line: 'tessera mine 100', does: 'Makes 100 blocks, so that a coinbase can be spent.' },
+    ],
+  },
+  async run(args, context) {
+    const [text = '1'] = args.positionals;
+    const count = Number(text);
+    if (!/^[0-9]+$/.test(text) || count < 1 || count > MAX_BLOCKS) {
+      throw new UsageError(`N must be a whole number from 1 to ${MAX_BLOCKS}, not "${text}"`);
+    }
+    const client = devClient(args, context);
+    let first: bigint | undefined;
+    let last = 0n;
+    for (let left = count; left > 0; left -= MAX_BLOCKS_PER_REQUEST) {
+      const body = { count: Math.min(left, MAX_BLOCKS_PER_REQUEST) };
+      const { block_nums: numbers } = await onDevNetwork(client, () => client.call(makeBlocks, { body }));
+      first ??= BigInt(numbers[0] ?? 0);
+      last = BigInt(numbers.at(-1) ?? 0);
+    }
+    const blocks = first === last ? `block ${last}` : `blocks ${first} to ${last}`;
+    return printed(args, context, { first, last }, `made ${blocks}`);
+  },
+};

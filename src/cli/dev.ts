@@ -160,11 +160,8 @@ const spec: OwnSpec = {
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-/** The network as this command sees it. */
 export interface StartedNetwork extends Service {
-  /** Base URL of each node's API, once started. */
   readonly urls: Readonly<Record<NodeRole, string>>;
-  /** Base URL of the API of all, once started; undefined when it is off. */
   readonly url?: string | undefined;
   /** Owners in block 0, once started. */
   readonly accounts: DevAccounts;
@@ -231,7 +228,6 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   }
 }
 
-/** The folder is all there is of the chain. */
 function notSaved(stateFile: string | undefined, dataDir: string): TesseraError {
   const message = `the chain is not saved in ${stateFile}. It is in ${dataDir}: go on with tessera dev --data ${dataDir}`;
   return new TesseraError('write_failed', message);
@@ -278,7 +274,6 @@ function forkFlag(args: ParsedArgs): Pick<DevOptions, 'fork'> {
   return { fork: new URL(fork).origin };
 }
 
-/** Options from which the accounts are made. Throws `UsageError`. */
 function accountFlags(args: ParsedArgs): DevAccountsOptions {
   const balance = args.value('balance');
   const mnemonic = args.value('mnemonic');

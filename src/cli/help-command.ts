@@ -3,7 +3,6 @@
 import type { CommandEntry, CommandSpec, OwnCommand } from './command.js';
 import { commandJson, commandPage, overview, overviewJson } from './help.js';
 
-/** The list of commands, which this command is itself a part of. */
 export interface HelpModules {
   readonly entries: readonly CommandEntry[];
   find(words: readonly string[]): Promise<CommandSpec>;

@@ -69,7 +69,6 @@ function exitsOf({ exits, again }: CommandSpec): Readonly<Record<number, string>
   return { ...EXITS, ...(again === undefined ? {} : { [UNKNOWN]: unknown }), ...exits };
 }
 
-/** Titles in capitals, each with its lines indented and wrapped. */
 export function page(sections: readonly (readonly [title: string, lines: readonly string[]])[]): string {
   return sections
     .filter(([, lines]) => lines.length > 0)
@@ -87,7 +86,6 @@ function indented(line: string): string[] {
   return wrap(text, WIDTH - pad.length).map((part) => pad + part);
 }
 
-/** Titles, each with its text indented below. */
 export function entries(list: readonly (readonly [title: string, text: string])[]): string[] {
   return list.flatMap(([title, text], index) => [...(index === 0 ? [] : ['']), title, `    ${text}`]);
 }

@@ -16,7 +16,6 @@ const STOP_TIMEOUT_MS = 5_000;
 
 const MAX_LINE = 4_000;
 
-/** Exit status of a process that a signal ended: 128 + its number. */
 const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 type Ending = { readonly kind: 'signal' } | { readonly kind: 'failure'; readonly error: unknown };

@@ -10,7 +10,6 @@ import { printable } from '../lib/printable.js';
 import { type CliProcess, ExitError } from './command.js';
 import { UNKNOWN } from './writes.js';
 
-/** Milliseconds between two looks. */
 const LOOK_EVERY = 250;
 /** Milliseconds without an answer after which it gives up. */
 const GIVES_UP_AFTER = 600_000;

@@ -11,7 +11,6 @@ import type { Input } from './command.js';
 /** Stands for standard input, and output. */
 export const STANDARD = '-';
 
-/** The text of the file. Throws `invalid_request`. */
 export function readNamed(file: string): string {
   try {
     return readBoundedText(file, MAX_DOCUMENT_FILE);

@@ -121,7 +121,6 @@ export function connect(args: ParsedArgs, context: CliContext, wanted: WantedNod
   return new CommandClient(accessNode(args, context, wanted), args, context);
 }
 
-/** A client without a key, for a node that answers everybody. */
 export function publicClient(url: string, args: ParsedArgs, context: CliContext): CommandClient {
   return new CommandClient({ url, fetch: fetchFor(url, args, context, undefined) }, args, context);
 }
@@ -164,7 +163,6 @@ export function isNodeOf(url: string, config: Config): boolean {
   return a.protocol === b.protocol && a.port === b.port && isLoopback(a.hostname) && isLoopback(b.hostname);
 }
 
-/** The base URL of an API that a flag names. Throws `UsageError`. */
 export function checkUrl(text: string, flag = 'url'): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '') {

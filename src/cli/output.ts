@@ -19,7 +19,6 @@ export function startProgress(task: string, unit: string, { stderr }: CliContext
   return progress;
 }
 
-/** Does the work with a signal that SIGINT and SIGTERM abort. */
 export async function interruptible<T>(context: CliContext, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   const remove = onStopSignal(context, () => abort.abort());
@@ -31,7 +30,6 @@ interface LongWork {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** The same for work that shows how far it is. */
 export function withProgress<T>(
   [task, unit]: readonly [task: string, unit: string],
   context: CliContext,

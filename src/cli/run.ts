@@ -17,10 +17,8 @@ import { commandJson, commandPage, overview, overviewJson, PROGRAM } from './hel
 import { failureJson, failureText } from './lifecycle.js';
 import { Writes } from './writes.js';
 
-/** Exit status of a wrong command line. */
 const USAGE_EXIT = 2;
 
-/** The command that runs when the first argument is a flag or nothing. */
 const DEFAULT_COMMAND = 'start';
 
 /** Runs the command line (without node and script). Resolves with the exit status; throws nothing. */

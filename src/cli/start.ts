@@ -146,7 +146,6 @@ interface Started {
 
 interface Reloaded extends Pick<Started, 'apply'> {
   readonly logger: NodeLogger;
-  /** Options of each node, and then of the shared address. */
   readonly options: readonly EffectiveOptions[];
 }
 
@@ -225,7 +224,6 @@ export const command: OwnCommand = {
     }),
 };
 
-/** Addresses of a node; a node without its own address has none for the API. */
 function addressesOf({ apiUrl, peerAddress, metricsUrl = '' }: StartedNode): object {
   return {
     ...(apiUrl === '' ? {} : { api: apiUrl }),

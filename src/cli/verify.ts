@@ -130,7 +130,6 @@ async function countRecords(
   return count;
 }
 
-/** Compares what the node counts as unspent with the archive. */
 async function holdAgainst(path: string, data: VerifiedData, { holdAgainst: hold }: RoleDefinition): Promise<string> {
   const { ArchiveAccount } = await import('../node/verify/archive-account.js');
   const archive = await ArchiveAccount.open(path, data.config.network.name);

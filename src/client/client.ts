@@ -7,23 +7,19 @@ import { type JsonValue, stringifyExact } from '../lib/json.js';
 import { exchange, type Fetch, MAX_ANSWER_BYTES, notANode, platformFetch, TIMEOUT_MS } from './transport.js';
 
 export interface ClientOptions {
-  /** Base URL of the node, without a path. */
   readonly url: string;
   readonly apiKey?: string | undefined;
   /** Time limit in ms; 0 for none. */
   readonly timeoutMs?: number;
   readonly maxAnswerBytes?: number;
-  /** Replaces the `fetch` of Node.js, for certificates that it does not trust. */
   readonly fetch?: Fetch | undefined;
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Makes it safe to repeat the request, for envelope routes. */
   readonly cacheId?: string;
   /** Makes it safe to repeat the request, for operations that take an `Idempotency-Key`. */
   readonly idempotencyKey?: string | undefined;
-  /** Replaces the time limit of the client. */
   readonly timeoutMs?: number;
 }
 

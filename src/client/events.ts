@@ -36,7 +36,6 @@ export interface EventRequest {
 
 /** Yield of a connection: an event, or a sign of life (`undefined`). Both carry the id to resume after. */
 export interface EventNews {
-  /** The id to resume after. */
   readonly id: string;
   readonly event: ReceivedEvent | undefined;
 }
@@ -124,7 +123,6 @@ function checkIsStream({ headers }: Response, url: string): void {
 
 /** Parses `text/event-stream` (HTML standard, 9.2.6) as nodes write it. */
 export class EventParser {
-  /** The pieces of an event that is not complete, and their characters. */
   #pieces: string[] = [];
   #length = 0;
   #id: string;

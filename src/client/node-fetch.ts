@@ -11,7 +11,6 @@ export type Trust = { readonly authorities: string } | { readonly certificate: s
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Milliseconds until a server takes a connection. */
 const CONNECT_MS = 10_000;
 
 /** Connections are kept and used again. Without `trust`, what Node.js trusts decides. */
@@ -71,7 +70,6 @@ function tlsOptions(trust: Trust) {
   };
 }
 
-/** The first certificate of the file, in base64. */
 function pemBody(pem: string): string {
   const [, body = ''] = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/.exec(pem) ?? [];
   return body.replace(/\s/g, '');

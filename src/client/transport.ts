@@ -23,7 +23,6 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 const NOT_TRUSTED =
   /^(?:ERR_TLS_CERT_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|ERR_SSL_WRONG_VERSION_NUMBER|HOSTNAME_MISMATCH)$/;
 
-/** Default time limit for an answer, in ms. */
 export const TIMEOUT_MS = 30_000;
 /** Default bound of an answer in bytes: a list of large blocks in JSON. */
 export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
@@ -48,7 +47,6 @@ export class NoAnswer extends TesseraError {
 /** The node refused. Code and message are the node's. */
 export class RefusedCall extends TesseraError {
   readonly status: number;
-  /** Finds the request in the log of the node. */
   readonly requestId: string | null;
   /** Seconds after which the request may be repeated, when the node has named a time. */
   readonly retryAfter: number | undefined;

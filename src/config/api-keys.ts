@@ -2,7 +2,6 @@
 
 import { fault, type Verdict } from '../lib/fault.js';
 
-/** Minimum length of a key, in characters. */
 const MIN_KEY_LENGTH = 16;
 const SHA256_HEX = /^[0-9a-fA-F]{64}$/;
 

@@ -7,8 +7,8 @@ import { isAddressOrNetwork, isLoopback } from '../lib/ip-address.js';
 import { factsOf, hasService } from '../lib/roles.js';
 import { apiKeyFault } from './api-keys.js';
 import { devProducer } from './dev-accounts.js';
-import type { ConfigProblem } from './problems.js';
 import type { Config } from './schema.js';
+import type { ConfigProblem } from './values.js';
 
 /** The secret in the supplied role files. Everyone knows it, so a node that uses it must not be reachable from elsewhere. */
 export const LOOPBACK_SECRET = 'loopback-only-test-secret';

@@ -47,9 +47,7 @@ function redact(schema: TSchema, value: unknown): unknown {
 }
 
 interface ConfigChanges {
-  /** Options that are in effect from now on. */
   readonly applied: readonly string[];
-  /** Options that keep their value until the node is started again. */
   readonly needRestart: readonly string[];
 }
 
@@ -71,7 +69,6 @@ export class EffectiveOptions {
   }
 }
 
-/** The changes of several configurations, each option once. */
 export function joined(changes: readonly ConfigChanges[]): ConfigChanges {
   const all = (list: keyof ConfigChanges): string[] => [...new Set(changes.flatMap((one) => one[list]))];
   return { applied: all('applied'), needRestart: all('needRestart') };

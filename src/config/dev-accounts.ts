@@ -41,7 +41,6 @@ export interface DevAccount {
   readonly address: string;
   /** Output indices of the genesis transaction. */
   readonly outputs: readonly number[];
-  /** Raw units in each of these outputs. */
   readonly outputAmount: bigint;
 }
 

@@ -7,7 +7,6 @@ import { checkConfig } from './checks.js';
 import { CONFIG_FILE_ENV, OPTIONS, OPTIONS_BY_PATH, PACKAGE_CONFIG_DIR } from './option-table.js';
 import { camelCase, defaultOf, isGroup } from './options.js';
 import { hasOwnApi, keyFolder, type Place, place, rootFolder } from './placing.js';
-import { type ConfigProblem, configError } from './problems.js';
 import { type Config, ConfigSchema } from './schema.js';
 import { emptyLayer, type Layer, merged, type Settings } from './settings.js';
 import {
@@ -19,7 +18,7 @@ import {
   readFlagLayer,
   readSecretFiles,
 } from './sources.js';
-import { isRecord } from './values.js';
+import { type ConfigProblem, configError, isRecord } from './values.js';
 
 export interface ConfigInput {
   /** Roles of `--role`, separated by commas; they beat every other source. */
@@ -40,7 +39,6 @@ export interface LoadedConfig {
   readonly values: ReadonlyMap<string, unknown>;
   /** The config file that was read. */
   readonly file: string | undefined;
-  /** Settings that are allowed but probably not intended. */
   readonly warnings: readonly string[];
   /** False for a node that is reached at the address of its process only; `config.api` is that of this address then. */
   readonly hasOwnApi: boolean;
@@ -51,7 +49,6 @@ export interface LoadedConfig {
 const SOURCE_OF_PORTS = 'the ports of the process';
 
 export interface LoadedProcess {
-  /** The nodes, in the order of the roles. */
   readonly nodes: readonly [LoadedConfig, ...LoadedConfig[]];
   /** Configuration of the shared address of several nodes: its `api`, `envelope`, `log` and the folder above theirs. */
   readonly joint: LoadedConfig | undefined;
@@ -100,7 +97,6 @@ export function loadProcess(input: ConfigInput): LoadedProcess {
 interface Sources {
   readonly cwd: string;
   readonly file: string | undefined;
-  /** File, environment, flags. */
   readonly layers: readonly Layer[];
   readonly problems: ConfigProblem[];
   /** Undefined when none is named, or a wrong one. */

@@ -6,7 +6,6 @@ import type { NodeRole } from '../lib/roles.js';
 /** Base of a relative default: the working directory, or the `config` folder that ships with the program. */
 export type PathBase = 'working-directory' | 'package-config';
 
-/** The marks of an option. */
 export interface OptionMarks {
   readonly description: string;
   /** Value when no source names the option; without one it is unset (or required, see `required`). */
@@ -34,7 +33,6 @@ interface TextMarks extends OptionMarks {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
-  /** Meaning of the pattern, for error messages: "host:port". */
   readonly form?: string;
 }
 
@@ -66,7 +64,6 @@ export type Camelized<T> = T extends string | number | boolean | undefined
     ? readonly Camelized<E>[]
     : { readonly [K in keyof T as CamelCase<K & string>]: Camelized<T[K]> };
 
-/** The type of the loaded configuration for a schema. */
 export type Loaded<S extends TSchema> = Camelized<Static<S>>;
 
 export interface OptionSpec {

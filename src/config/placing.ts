@@ -2,9 +2,9 @@
 
 import { join, resolve } from 'node:path';
 import { factsOf, hasWallet, isFirstWallet, type NodeRole } from '../lib/roles.js';
-import type { ConfigProblem } from './problems.js';
 import { DATA_ROOT } from './schema.js';
 import { type Layer, merged, type Settings } from './settings.js';
+import type { ConfigProblem } from './values.js';
 
 export interface Place {
   readonly roles: readonly NodeRole[];

@@ -23,7 +23,6 @@ const HEADER = [
   'the same. There, api.port is the port of the shared address, and node.data_dir holds the folders of all nodes.',
 ];
 
-/** The text of `config/default.toml`. */
 export function sampleConfig(): string {
   const lines = [...HEADER.map(comment), ''];
   addGroup(lines, ConfigSchema.properties, []);
@@ -58,7 +57,6 @@ function addOption(lines: string[], key: string, schema: TSchema & Partial<Optio
   lines.push('');
 }
 
-/** The allowed values, unless the line with the default shows them. */
 function boundsOf(schema: TSchema & Partial<OptionMarks>): string {
   if (schema.enum !== undefined) return `One of: ${schema.enum.join(', ')}.`;
   if (schema.type === 'integer')

@@ -72,7 +72,6 @@ const journal = group('Where a mempool node keeps its journal: the order of all 
 
 const ROLE = `(${NODE_ROLES.join('|')})`;
 const ROLE_NAMES = NODE_ROLES.join(', ').replace(/, (?=[^,]*$)/, ' or ');
-/** The default data folders are in it. */
 export const DATA_ROOT = '.tessera';
 
 /** Keys that may sign blocks: several producers, or an old and a new key of one. */

@@ -3,8 +3,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { OptionSpec } from './options.js';
-import type { ConfigProblem } from './problems.js';
-import { problemOf } from './values.js';
+import { type ConfigProblem, problemOf } from './values.js';
 
 export interface Setting {
   readonly value: unknown;
@@ -17,7 +16,6 @@ export interface Setting {
 
 export type Settings = Map<string, Setting>;
 
-/** Settings of one source: for every node, and for those of one role. */
 export interface Layer {
   readonly common: Settings;
   readonly byRole: ReadonlyMap<NodeRole, Settings>;
@@ -40,7 +38,6 @@ export function merged(layers: readonly Layer[], role?: NodeRole): Settings {
 export interface Origin {
   readonly source: string;
   readonly rank: number;
-  /** Base of a relative path. */
   readonly base: string;
   readonly isOfRole?: boolean;
 }

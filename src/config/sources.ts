@@ -9,11 +9,10 @@ import { MAX_SECRET_FILE, MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-
 import { isNodeRole, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { CONFIG_FILE_ENV, OPTIONS, OPTIONS_BY_ENV, OPTIONS_BY_PATH } from './option-table.js';
 import { ENV_PREFIX, type OptionSpec } from './options.js';
-import type { ConfigProblem } from './problems.js';
 import { ConfigSchema } from './schema.js';
 import { addSetting, emptyLayer, type Layer, type Origin, ofRole, type Settings } from './settings.js';
 import { didYouMean } from './suggest.js';
-import { allowed, holdsSecret, isRecord, problemOf, valueFromText } from './values.js';
+import { allowed, type ConfigProblem, holdsSecret, isRecord, problemOf, valueFromText } from './values.js';
 
 const ENV_NAMES = [...OPTIONS_BY_ENV.keys(), CONFIG_FILE_ENV];
 

@@ -2,9 +2,9 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import { parse as parseToml } from 'smol-toml';
+import { TesseraError } from '../lib/errors.js';
 import { isGroup } from './options.js';
 
-/** Length at which values are cut in error messages. */
 const MAX_SHOWN = 80;
 
 /** The value that a text from the environment or the command line stands for; text that does not fit stays text. */
@@ -133,4 +133,21 @@ function oneOf(values: readonly string[]): string {
 function show(value: unknown): string {
   const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+export interface ConfigProblem {
+  /** Path of the option: `api.port`. */
+  readonly option: string;
+  /** Source of the value: `default`, `file /etc/tessera.toml`, `env TESSERA_API__PORT`, `flag --set`. */
+  readonly source: string;
+  /** Description of the mistake and of allowed values. Never holds a secret. */
+  readonly problem: string;
+}
+
+/** The error `invalid_config`: a line for each problem, and the same in `details.problems`. */
+export function configError(problems: readonly ConfigProblem[]): TesseraError {
+  const lines = problems.map(({ option, source, problem }) => `  ${option} (${source}): ${problem}`);
+  return new TesseraError('invalid_config', `The configuration is wrong:\n${lines.join('\n')}`, {
+    details: { problems },
+  });
 }

@@ -46,12 +46,10 @@ export function verifyByOpenssl(publicKey: Uint8Array, message: Uint8Array, sign
   }
 }
 
-/** The 64-byte signature of a 32-byte seed. */
 export function signBytes(seed: Uint8Array, message: Uint8Array): Uint8Array {
   return (openedSodium().signer ?? opensslSigner).sign(seed, message);
 }
 
-/** The public key of a 32-byte seed. */
 export function publicKeyOf(seed: Uint8Array): Uint8Array {
   return (openedSodium().signer ?? opensslSigner).publicKeyOf(seed);
 }

@@ -16,7 +16,6 @@ const PKCS8_V2_PREFIX = fromHex('3053020101300506032b657004220420');
 const PKCS8_V2_MIDDLE = fromHex('a123032100');
 const PKCS8_V2_PUBLIC_OFFSET = PKCS8_V2_PREFIX.length + SEED_LENGTH + PKCS8_V2_MIDDLE.length;
 
-/** A key pair: the secret 32-byte seed and its public key. */
 export interface KeyPair {
   readonly seed: Uint8Array;
   readonly publicKey: Uint8Array;

@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 
 const stretch = promisify(pbkdf2);
 
-/** The 64 bytes of an HMAC-SHA512. */
 export function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
   return createHmac('sha512', key).update(data).digest();
 }

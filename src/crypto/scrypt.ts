@@ -65,7 +65,6 @@ export function deriveKey(passphrase: string, salt: Uint8Array, cost: ScryptCost
   });
 }
 
-/** The bytes of the normalized passphrase. */
 export function passphraseBytes(passphrase: string): Uint8Array {
   return utf8(passphrase.normalize('NFKC'));
 }

@@ -24,7 +24,7 @@ import {
   type TradeDocument,
   type TradedAsset,
 } from '../wallet/trades/documents.js';
-import { checkCompletionTime, checkExchange, checkOffer, checkTime } from '../wallet/trades/trade-rules.js';
+import { checkCompletionTime, checkExchange, checkOffer, checkTime } from '../wallet/trades/trade.js';
 import { type Amount, assetOf, buildSpending, type Funds, type SignedTransaction } from './payments.js';
 
 const NONCE_LENGTH = 16;

@@ -5,21 +5,23 @@ import { decodeHeader } from '../chain/codec.js';
 import { decodeFullBlockInPieces } from '../chain/decode-in-pieces.js';
 import { blockHash, transactionHash } from '../chain/hash.js';
 import type { FullBlock } from '../chain/types.js';
+import type { Clock } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
-import type { TimeSlices } from '../lib/time-slices.js';
+import type { Logger } from '../lib/logger.js';
+import { TimeSlices } from '../lib/time-slices.js';
 import { MAX_BLOCKS_PER_ANSWER, splitBlocks } from '../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../peers/network.js';
 import { certificatesOf, ProvenHashes } from '../peers/proven-hashes.js';
 import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
+import type { Wallet } from '../wallet/wallet.js';
 
 /** Time limit for an answer, and for a link to open, in ms. */
 const REQUEST_TIMEOUT = 30_000;
 const DIAL_TIMEOUT = 5_000;
 
 export interface BlockSourceOptions {
-  /** Configured storage nodes, `host:port`. */
   readonly storages: readonly string[];
   readonly producers: Producers;
 }
@@ -34,7 +36,6 @@ export interface BlockSourceModules {
 export interface BlockRange {
   readonly from: number;
   readonly to: number;
-  /** Hash of the block before the first; null for block 0. */
   readonly previousHash: string | null;
 }
 
@@ -84,7 +85,6 @@ export class BlockSource {
     }
   }
 
-  /** Asks one node after the other, until one answers. */
   async #inTurn<T>(what: string, signal: AbortSignal, ask: (link: Link) => Promise<T>): Promise<T> {
     const { storages } = this.#options;
     const reasons: string[] = [];
@@ -191,6 +191,82 @@ export class BlockSource {
 }
 
 /** True for a chain that does not follow the wallet's last block: it may be right, and the wallet on the wrong one. */
-export function isLinkFault(error: unknown): boolean {
+function isLinkFault(error: unknown): boolean {
   return isTesseraError(error) && error.details.rule === 'link';
+}
+
+/** Seconds by which the clock of this node may be ahead of the time in blocks: a day. */
+const CLOCK_MARGIN = 86_400;
+
+interface MissedBlocksOptions {
+  readonly storages: readonly string[];
+  readonly producers?: Producers | undefined;
+}
+
+interface MissedBlocksModules {
+  readonly wallet: Wallet;
+  readonly network: PeerNetwork;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Told how many of the missed blocks have been taken in. */
+  readonly onMissed?: ((done: number, total: number) => void) | undefined;
+}
+
+export class MissedBlocks {
+  readonly #modules: MissedBlocksModules;
+  readonly #source: BlockSource | undefined;
+
+  constructor({ storages, producers }: MissedBlocksOptions, modules: MissedBlocksModules) {
+    const { wallet, network, clock, logger } = modules;
+    this.#modules = modules;
+    if (storages.length > 0 && producers !== undefined) {
+      const check = wallet.chain.check.bind(wallet.chain);
+      this.#source = new BlockSource({ storages, producers }, { network, slices: new TimeSlices(clock), check });
+      return;
+    }
+    const why = storages.length === 0 ? 'peers.storage names no storage node' : 'network.producer_keys is empty';
+    logger.info({}, `${why}: what comes while this node is away will have neither block nor sender in the history`);
+  }
+
+  /** Takes in the blocks up to this one; true if there were any. Throws `peer_unreachable` when no storage node gives them. */
+  async reach(point: ChainPoint, signal: AbortSignal): Promise<boolean> {
+    const { wallet } = this.#modules;
+    if (this.#source === undefined || point.height <= wallet.chain.height) return false;
+    // In a folder of an early version: the next refresh puts the wallet on a block that is known by its hash.
+    if (wallet.chain.height >= 0 && wallet.chain.tipHash === undefined) return false;
+    try {
+      await this.#takeIn(this.#source, point.height, signal);
+      return true;
+    } catch (error) {
+      // Nobody has signed the last block that the wallet knows, and it is none of the chain: the refresh replaces it.
+      if (isLinkFault(error) && wallet.chain.height >= 0 && !wallet.chain.isTipCertified) return false;
+      throw error;
+    }
+  }
+
+  async #takeIn(source: BlockSource, end: number, signal: AbortSignal): Promise<void> {
+    const { wallet, logger, onMissed } = this.#modules;
+    if (wallet.chain.height < 0 && wallet.chain.bornAt !== undefined) {
+      const last = await source.lastBefore(wallet.chain.bornAt - CLOCK_MARGIN, end, signal);
+      if (last !== undefined) await wallet.chain.advanceTo(last);
+    }
+    const first = wallet.chain.height + 1;
+    logger.info({ from: first, to: end }, 'reading the blocks that were missed from a storage node');
+    while (wallet.chain.height < end) {
+      const range = { from: wallet.chain.height + 1, to: end, previousHash: wallet.chain.tipHash ?? null };
+      for (const told of await source.read(range, signal)) {
+        signal.throwIfAborted();
+        const outcome = await wallet.chain.apply(told).catch(notOfTheMempool);
+        if (outcome === 'gap') throw new TesseraError('peer_unreachable', `block ${range.from} does not follow`);
+      }
+      await wallet.chain.sync();
+      onMissed?.(wallet.chain.height - first + 1, end - first + 1);
+    }
+  }
+}
+
+/** The mempool node that is being followed is not to blame for a block of a storage node. */
+function notOfTheMempool(error: unknown): never {
+  if (!isTesseraError(error, 'protocol_violation')) throw error;
+  throw new TesseraError('peer_unreachable', error.message, { cause: error });
 }

@@ -17,9 +17,9 @@ import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import type { Wallet } from '../wallet/wallet.js';
+import type { MissedBlocks } from './block-source.js';
 import { Evidence, type Finding, fetchStatuses, findPaid, type TransactionStatus } from './evidence.js';
 import { MempoolChoice, type MempoolChoiceOptions } from './mempool-choice.js';
-import type { MissedBlocks } from './missed-blocks.js';
 import type { OutputProofs } from './output-proofs.js';
 import { refreshAddresses } from './utxo-pages.js';
 
@@ -48,7 +48,6 @@ export interface ChainFollowerModules {
 export interface MinedBlock {
   readonly height: number;
   readonly hash: string;
-  /** Number of transactions without the coinbase. */
   readonly transactions: number;
 }
 
@@ -62,7 +61,6 @@ export class ChainFollower {
   readonly #waitingBlocks: ToldBlock[] = [];
   /** Transactions of the wallet whose inputs the mempool node does not find. */
   readonly #contested = new Set<string>();
-  /** Reasons of a mempool node for refusing a transaction for good, by hash. */
   readonly #refusals = new Map<string, string>();
   #stopFollowing = (): void => undefined;
   #current: Link | undefined;
@@ -71,7 +69,6 @@ export class ChainFollower {
   /** True when blocks came faster than a synchronization could apply them. */
   #blocksDropped = false;
   #retry: Timer | undefined;
-  /** Emits the link over which the wallet is now in step. */
   readonly ready = new SignalSource<Link>((error) => this.#listenerFailed(error));
   readonly blockMined = new SignalSource<MinedBlock>((error) => this.#listenerFailed(error));
 

@@ -25,7 +25,6 @@ const LOOK_MS = 2_000;
 const SECOND_LOOK_MS = 1_000;
 
 export interface MempoolChoiceOptions {
-  /** Configured mempool nodes, `host:port`. */
   readonly mempools: readonly string[];
   /** Keys that must vouch for a mempool node; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
@@ -38,7 +37,6 @@ export interface MempoolChoiceModules {
 }
 
 export class MempoolChoice {
-  /** Emits the link to follow from now on; undefined when there is none. */
   readonly changed: SignalSource<Link | undefined>;
   readonly #mempools: readonly string[];
   readonly #producers: Producers | undefined;
@@ -82,7 +80,6 @@ export class MempoolChoice {
     return this.#current;
   }
 
-  /** Why the mempool node that was linked last is not followed; null while one is. */
   get problem(): string | null {
     return this.#current === undefined ? this.#distrust : null;
   }

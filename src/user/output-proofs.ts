@@ -66,12 +66,10 @@ export class OutputProofs {
     this.#taken = new SignalSource((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
   }
 
-  /** Outputs that are not proven yet, and not counted. */
   get open(): number {
     return this.#claims.size;
   }
 
-  /** Emits how many outputs were proven and taken in. */
   get taken(): Signal<number> {
     return this.#taken;
   }
@@ -193,7 +191,6 @@ export class OutputProofs {
     this.#blame(lies);
   }
 
-  /** The wallet has read the blocks behind the answer in the meantime. */
   async #judgeNowhere(): Promise<void> {
     const { wallet } = this.#modules;
     const lies: Lies = new Map();
@@ -240,11 +237,8 @@ function outputs(count: number): string {
 
 interface Wanted {
   readonly named: Utxo;
-  /** Output as its block has it. */
   proven?: ProvenOutput;
-  /** Height of the block that has spent it. */
   spentAt?: number;
-  /** A block has it with another content. */
   isOther?: true;
 }
 

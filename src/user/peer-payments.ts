@@ -59,7 +59,6 @@ interface PeerOrder {
   readonly keep?: KeepKey | undefined;
 }
 
-/** The time limit and abort signal of a request to a peer. */
 interface Waiting {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

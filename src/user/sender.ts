@@ -51,9 +51,7 @@ export interface SenderModules {
 interface Verdict {
   readonly kind: 'admitted' | 'refused' | 'contested' | 'deep' | 'again';
   readonly reason: string;
-  /** The mempool node has said that it did not admit the transaction. */
   readonly isAnswer?: boolean;
-  /** The mempool node takes none now. */
   readonly isUnreachable?: boolean;
 }
 

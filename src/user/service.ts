@@ -7,7 +7,6 @@ export interface AddressPayment {
   readonly address: string;
   /** Raw units, or items. */
   readonly amount: bigint;
-  /** Genesis hash of the items to pay; tokens without it. */
   readonly genesisHash?: string | undefined;
   readonly locktime: bigint;
   readonly passphrase: string;

@@ -15,14 +15,21 @@ import type { PeerNetwork } from '../peers/network.js';
 import { CALLERS, type FollowUp, type KeepKey } from '../wallet/idempotency-keys.js';
 import type { DonationRequest, PassphraseCaller } from '../wallet/service.js';
 import type { Wallet } from '../wallet/wallet.js';
+import { MissedBlocks } from './block-source.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
-import { MissedBlocks } from './missed-blocks.js';
 import { OutputProofs } from './output-proofs.js';
 import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
 import type { AddressPayment, DonationOptions, ItemRequest, TradeInfo, TradeOffer, UserService } from './service.js';
-import { acceptOffer, completeTrade, makeOffer, sendOffer, type TradeModules, tradeInfo } from './trade-calls.js';
-import { TradeKeeper } from './trade-keeper.js';
+import {
+  acceptOffer,
+  completeTrade,
+  makeOffer,
+  sendOffer,
+  TradeKeeper,
+  type TradeModules,
+  tradeInfo,
+} from './trade-keeper.js';
 
 /** Default limit of donations to all peers together in a day. */
 const DEFAULT_DONATIONS_PER_DAY = 100;
@@ -45,9 +52,7 @@ export interface UserServiceModules {
   readonly network: PeerNetwork;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with the number of refreshed addresses. */
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
-  /** Called with the number of blocks that were missed and are taken in. */
   readonly onMissed?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -95,7 +100,6 @@ export class RunningUserService implements UserService, Service {
     return this.#follower.link !== undefined;
   }
 
-  /** Why the wallet does not get into step; null when nothing is known to be wrong. */
   get problem(): string | null {
     return this.#follower.problem;
   }
@@ -114,7 +118,6 @@ export class RunningUserService implements UserService, Service {
     return this.#follower.blockMined;
   }
 
-  /** Call once, before or after the network starts. */
   async start(): Promise<void> {
     this.#wallet.setRefresher(async (addresses) => this.#follower.requestRefresh(addresses));
     const offs = [

@@ -9,7 +9,6 @@ import type { Link, Message } from '../peers/network.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { Wallet } from '../wallet/wallet.js';
 
-/** Time limit for an answer, in ms. */
 const REQUEST_TIMEOUT = 30_000;
 /** Number of times that an answer older than the wallet is asked for again, and an address starts over. */
 const MAX_ATTEMPTS = 5;
@@ -31,7 +30,6 @@ export interface UtxoPagesModules {
   readonly reach: (point: ChainPoint) => Promise<boolean>;
   /** Told of outputs that the wallet does not know, where it can have them proven; `height` is that of the last answer. */
   readonly onUnproven?: ((utxos: readonly Utxo[], height: number) => void) | undefined;
-  /** Called with the number of completed addresses. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
   readonly onPage: (utxos: readonly Utxo[]) => void;
 }
@@ -139,7 +137,6 @@ class PageReader {
     }
   }
 
-  /** The page after another one; undefined after the last. */
   async readNext({ next }: Page): Promise<PageOf | undefined> {
     if (next === undefined) return undefined;
     const at = this.#addresses.indexOf(next.address);

@@ -76,7 +76,6 @@ interface BackupOptions {
   readonly passphrase: string;
   /** Milliseconds since the Unix epoch. */
   readonly now: number;
-  /** Cost of scrypt for tests; `DEFAULT_SCRYPT_COST` otherwise. */
   readonly scryptCost?: ScryptCost | undefined;
 }
 

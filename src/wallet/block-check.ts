@@ -10,7 +10,6 @@ import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import { atOnce, type Pieces } from '../lib/pieces.js';
 
 export interface BlockRules {
-  /** Blocks after this one carry a difficulty target. */
   readonly activationHeight: number;
   /** Undefined in a network that names none. */
   readonly producers: Producers | undefined;
@@ -20,7 +19,6 @@ export interface BlockRules {
   concerns(transaction: Transaction, place: number): boolean;
 }
 
-/** A block as a mempool node tells of it, or as a storage node keeps it. */
 export interface ToldBlock {
   readonly full: FullBlock;
   readonly hash: string;

@@ -31,7 +31,6 @@ export interface ChainPoint {
   readonly certificate?: Certificate | undefined;
 }
 
-/** An output, and the transaction that made it, where a block has it. */
 export interface ProvenOutput {
   readonly utxo: Utxo;
   readonly made: {
@@ -64,7 +63,6 @@ export class BlockIntake {
   readonly #options: BlockIntakeOptions;
   readonly #modules: BlockIntakeModules;
   readonly #doubleSigning: DoubleSigning;
-  /** Concerns of blocks that were checked. */
   readonly #concerns = new WeakMap<ToldBlock, Concern>();
   readonly #applying = new Mutex();
 
@@ -74,12 +72,10 @@ export class BlockIntake {
     this.#doubleSigning = new DoubleSigning(modules);
   }
 
-  /** Last block taken in; -1 before the first. */
   get height(): number {
     return this.#modules.coins.height;
   }
 
-  /** Hash of that block, when it is known. */
   get tipHash(): string | undefined {
     return this.#modules.meta.current.blockHash;
   }

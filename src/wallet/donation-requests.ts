@@ -104,7 +104,6 @@ export class DonationQuota {
   readonly #writes: WriteBuffer;
   readonly #clock: Clock;
   #day: string;
-  /** Counts by node key. */
   #counts = new Map<string, number>();
 
   private constructor(writes: WriteBuffer, clock: Clock) {

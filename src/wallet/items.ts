@@ -32,7 +32,6 @@ export class Items {
     this.#modules = modules;
   }
 
-  /** Every class of items that the wallet holds, by genesis hash. */
   async list(): Promise<readonly WalletItem[]> {
     const { coins } = this.#modules;
     const held = [...coins.items()];

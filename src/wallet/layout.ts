@@ -66,12 +66,10 @@ export const unpaidKey = (address: string): Uint8Array => textKey(PREFIX.unpaid,
 export const tradeKey = (id: string): Uint8Array => textKey(PREFIX.trade, id);
 export const creationKey = (hash: string): Uint8Array => textKey(PREFIX.creation, hash);
 
-/** The text after the prefix. */
 export function keyText(key: Uint8Array): string {
   return asBuffer(key).toString('utf8', 1);
 }
 
-/** The number after the prefix. */
 export function keyNumber(key: Uint8Array): number {
   return readU64(key, 1);
 }

@@ -13,7 +13,6 @@ const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const MetaRecord = Type.Object({
   /** Last block that the wallet has taken in; -1 before the first. */
   block: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
-  /** Hash of the block, where it is known; records of earlier versions have none. */
   blockHash: Type.Optional(Type.String()),
   /** True when a producer has signed that block; records of earlier versions do not know. */
   certified: Type.Optional(Type.Boolean()),
@@ -69,7 +68,6 @@ export class MetaStore {
   }
 }
 
-/** The counters as they are in the store. Throws `wallet_unreadable`. */
 export async function readMeta(kv: Kv): Promise<Meta> {
   const bytes = await kv.get(META_KEY);
   if (bytes === undefined) return { block: -1, arrivals: 0, spent: 0, payments: 0, rewardAddress: null, seeded: false };

@@ -13,7 +13,6 @@ import type { Metrics } from '../observability/metrics.js';
 import type { WalletWords } from './keys/words.js';
 
 export interface NewWallet {
-  /** Words of the wallet; random ones otherwise. */
   readonly words?: WalletWords | undefined;
   /** True for words that were made now: nothing was ever paid to them. */
   readonly areWordsNew?: boolean | undefined;

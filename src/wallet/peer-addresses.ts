@@ -24,7 +24,6 @@ export interface PeerAddressesModules {
 
 export class PeerAddresses {
   readonly #modules: PeerAddressesModules;
-  /** Offered addresses by their number; durable when they resolve. */
   readonly #offered = new Map<number, Promise<string>>();
 
   private constructor(modules: PeerAddressesModules) {

@@ -96,7 +96,6 @@ export interface WalletMovement {
   readonly net: bigint;
   /** Raw units, when this wallet has paid it. */
   readonly fee: bigint | null;
-  /** Addresses of senders, as far as known. */
   readonly from: readonly string[];
   /** The first of each side; `outputCount` in all. */
   readonly outputs: readonly {
@@ -191,7 +190,6 @@ export interface KeyPairRecord {
   readonly addressVersion: AddressVersion;
 }
 
-/** Caller who gives a passphrase, by which guesses are told apart. */
 export interface PassphraseCaller {
   /** Name of the API key; empty where none was asked for. */
   readonly key: string;

@@ -29,15 +29,12 @@ export class Wallet implements WalletService {
   readonly keystore: Parts['keystore'];
   readonly keys: Parts['keys'];
   readonly coins: Parts['coins'];
-  /** Intake of the chain: blocks, and what refreshes bring. */
   readonly chain: Parts['chain'];
   readonly payments: Parts['payments'];
   readonly outgoing: Parts['outgoing'];
   readonly settlement: Parts['settlement'];
-  /** Own transactions and movements, as their owner reads them. */
   readonly history: Parts['history'];
   readonly merges: Parts['merges'];
-  /** Coverage by the words, and the backup file. */
   readonly coverage: Parts['coverage'];
   readonly idempotencyKeys: Parts['idempotencyKeys'];
   readonly items: Parts['items'];
@@ -125,7 +122,6 @@ export class Wallet implements WalletService {
     await this.#requestRefresh(own);
   }
 
-  /** Sets the refresher; without one `refresh` throws `refresh_failed`. */
   setRefresher(refresher: Refresher | null): void {
     this.#refresher = refresher;
   }

@@ -19,12 +19,10 @@ export class WriteBuffer {
     this.#room = room;
   }
 
-  /** The wallet is being closed: calls that would change it are refused. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Refuses more changes; what is staged already can still be written. */
   refuseMore(): void {
     this.#isClosed = true;
   }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ConfigInput, createConfig, loadConfig } from '../../src/config/load.js';
 import { OPTIONS, PACKAGE_CONFIG_DIR } from '../../src/config/option-table.js';
-import type { ConfigProblem } from '../../src/config/problems.js';
 import { ignoredVariables } from '../../src/config/sources.js';
+import type { ConfigProblem } from '../../src/config/values.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ConfigInput, type LoadedConfig, loadConfig, loadProcess } from '../../src/config/load.js';
-import type { ConfigProblem } from '../../src/config/problems.js';
 import { IN_CODE } from '../../src/config/sources.js';
+import type { ConfigProblem } from '../../src/config/values.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { NODE_ROLES, type NodeRole } from '../../src/lib/roles.js';
 

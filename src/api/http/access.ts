@@ -24,7 +24,6 @@ declare module 'fastify' {
   }
 }
 
-/** The caller of an operation that takes the passphrase of the wallet. */
 export function passphraseCaller(request: FastifyRequest): PassphraseCaller {
   return { key: request.keyName, address: addressGroup(clientAddress(request)) };
 }

@@ -6,8 +6,7 @@ import type { Clock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { JSON_MEDIA_TYPE } from './json.js';
-import type { LazyList, LazyMap } from './lazy-list.js';
-import { LongAnswers } from './long-answers.js';
+import { type LazyList, type LazyMap, LongAnswers } from './long-answers.js';
 
 /** A handler may return maps for objects with free keys; `LazyMap` and `LazyList` make their entries as they are written. */
 export type Answerable<T> = T extends string | number | bigint | boolean | null | undefined

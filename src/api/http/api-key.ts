@@ -47,7 +47,6 @@ export interface ApiKeysOptions {
   readonly host: string;
   readonly auth: 'keys' | 'open';
   readonly keys: readonly ApiKeyOptions[];
-  /** Operations that are open although they ask for a key, by id. */
   readonly open?: readonly string[];
   /** Origins whose pages may change something where no key is asked for; none of elsewhere by default. */
   readonly cors?: AllowedOrigins;

@@ -87,7 +87,6 @@ export function answerExpectation(_: IncomingMessage, response: ServerResponse):
   response.writeHead(417, { 'content-type': PROBLEM_MEDIA_TYPE, connection: 'close' }).end(body);
 }
 
-/** A complete answer, for connections on which no request could be read. */
 function rawAnswer(status: number, title: string, error: TesseraError): string {
   const body = rawBody(status, title, error);
   const headers = Object.entries(problemHeaders(error)).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -7,7 +7,6 @@ import { addressGroup } from '../../lib/ip-address.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { clientAddress } from './client-address.js';
-import { LazyList, LazyMap } from './lazy-list.js';
 
 /** Characters of one piece, under a millisecond of work. A shorter answer is not a long one. */
 const SLICE_CHARS = 32_768;
@@ -146,4 +145,39 @@ function* memberParts(members: Iterable<readonly [unknown, unknown]>, levels: nu
     lead = ',';
   }
   yield lead === '{' ? '{}' : '}';
+}
+export class LazyList<V> implements Iterable<V> {
+  readonly #entries: () => Iterator<V>;
+
+  private constructor(entries: () => Iterator<V>) {
+    this.#entries = entries;
+  }
+
+  static of<T, V>(source: Iterable<T>, view: (entry: T, index: number) => V): LazyList<V> {
+    return new LazyList(function* () {
+      let index = 0;
+      for (const entry of source) yield view(entry, index++);
+    });
+  }
+
+  [Symbol.iterator](): Iterator<V> {
+    return this.#entries();
+  }
+}
+
+/** The members of an object with free keys, in their order. */
+export class LazyMap<V> implements Iterable<readonly [string, V]> {
+  readonly #members: LazyList<readonly [string, V]>;
+
+  private constructor(members: LazyList<readonly [string, V]>) {
+    this.#members = members;
+  }
+
+  static of<T, V>(source: Iterable<readonly [string, T]>, view: (value: T) => V): LazyMap<V> {
+    return new LazyMap(LazyList.of(source, ([key, value]) => [key, view(value)] as const));
+  }
+
+  [Symbol.iterator](): Iterator<readonly [string, V]> {
+    return this.#members[Symbol.iterator]();
+  }
 }

@@ -188,7 +188,6 @@ export function problemHeaders(error: TesseraError): Readonly<Record<string, str
 /** Codes that any operation may answer: another name than the node's, rate limit, overload, shutdown, and faults of the node. */
 const GENERAL: readonly ErrorCode[] = ['unknown_host', 'rate_limited', 'overloaded', 'shutting_down', 'internal_error'];
 
-/** Every code that an operation may answer. */
 function errorsOf(operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors);
   // Whatever the operation takes, there may be no Host header.

@@ -78,7 +78,6 @@ export function addRoutes<const Group extends readonly Operation[]>(
   }
 }
 
-/** Everything of a route but its handler. */
 export function routeOf(operation: Operation): Omit<RouteOptions, 'handler'> {
   const { method, aliases = [], path, body } = operation;
   return {

@@ -13,7 +13,6 @@ type RequestPart = 'body' | 'query' | 'path';
 /** True, or the error `invalid_request` with the place of the fault. Texts are coerced in place. */
 type Validate = (value: unknown) => true | { readonly error: Error };
 
-/** Limits of the lists of a body, and those of a query. */
 interface ListLimits {
   readonly batch: number;
   readonly queryValues: number;
@@ -72,7 +71,6 @@ class CompiledForms {
   }
 }
 
-/** Validators of all apps of a process, whose forms are the same. */
 export const sharedValidators = new Validators();
 
 /** Fastify's names for the parts of a request, and ours, which clients see in errors. */

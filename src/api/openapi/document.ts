@@ -97,7 +97,6 @@ function pathsOf(operations: readonly Operation[], roles: readonly NodeRole[] | 
   return paths;
 }
 
-/** True for nodes that keep Idempotency-Keys: only those with a wallet. */
 function keepsKeys(roles: readonly NodeRole[] = NODE_ROLES): boolean {
   return roles.some(hasWallet);
 }

@@ -35,7 +35,6 @@ export class ErrorResponses {
     return new Map([...responses].sort(([a], [b]) => Number(a) - Number(b)));
   }
 
-  /** Components that `of` has referred to so far. */
   components(): JsonObject {
     return { responses: sorted(this.#responses), examples: sorted(this.#examples) };
   }

@@ -87,7 +87,6 @@ function isExclusive(choices: Json): boolean {
   return new Set(types).size === types.length ? !types.includes('null') : types.every((type) => type === 'object');
 }
 
-/** A schema with words added or replaced; those of `properties` member by member. */
 function merged(schema: JsonObject, added: Json | undefined): JsonObject {
   if (!isObject(added)) return schema;
   const { properties, ...words } = added;

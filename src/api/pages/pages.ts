@@ -85,7 +85,6 @@ function documentOf(file: PageFile | undefined): Handle {
       .send(NOT_BUILT);
 }
 
-/** Sends a file in the best form that the client takes, or 304 when it has it. */
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile, caching: string): FastifyReply {
   const accepted = acceptedEncodings(request.headers['accept-encoding']);
   const form = file.forms.find(({ encoding }) => encoding === 'identity' || accepted.has(encoding));

@@ -3,7 +3,7 @@
 import { assetView, outPointView } from '../../chain/json.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
 import type { Balances } from '../../mempool/service.js';
-import { LazyList, LazyMap } from '../http/lazy-list.js';
+import { LazyList, LazyMap } from '../http/long-answers.js';
 
 /** The tagged form of the /v1 family. */
 export function apiAssetView(asset: Asset) {
@@ -28,7 +28,6 @@ export function balanceView({ addresses, tokens, items }: Balances) {
   return { address_list: addressListView(addresses), total: { tokens, items } };
 }
 
-/** Addresses of version 99999 in one answer. */
 const MAX_TEMPORARY = 1_000;
 
 /** A member for the answer that names them; none where there is nothing to name. */

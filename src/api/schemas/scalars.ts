@@ -44,7 +44,6 @@ export function Int32(options: SchemaOptions = {}): TUnsafe<number> {
   return Type.Unsafe<number>({ type: 'integer', format: 'int32', ...options });
 }
 
-/** The schema's values or null. */
 export function Nullable<S extends TSchema>(schema: S, options: SchemaOptions = {}): TUnsafe<Static<S> | null> {
   const { type } = schema;
   if (typeof type !== 'string' || schema.$id !== undefined) {
@@ -53,12 +52,10 @@ export function Nullable<S extends TSchema>(schema: S, options: SchemaOptions = 
   return Type.Unsafe<Static<S> | null>({ ...schema, type: [type, 'null'], ...options });
 }
 
-/** An object with any keys and values of one shape. */
 export function MapOf<S extends TSchema>(value: S, options: SchemaOptions = {}): TUnsafe<Record<string, Static<S>>> {
   return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: value, ...options });
 }
 
-/** One of some texts. */
 export function Enum<const T extends readonly string[]>(values: T, options: SchemaOptions = {}): TUnsafe<T[number]> {
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 }

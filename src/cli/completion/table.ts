@@ -30,7 +30,6 @@ export interface CompletedCommand {
   readonly arguments: readonly CompletedArgument[];
 }
 
-/** The names under which the program is installed. */
 export const PROGRAMS = [PROGRAM, 'tessera-node'] as const;
 
 /** Completions by the name of a value. */

@@ -205,7 +205,6 @@ function issue(isRaw: boolean) {
   };
 }
 
-/** The text of a keys file, as `tessera wallet export` writes it. */
 function keysText(pairs: readonly KeyPair[]): string {
   const addresses = Object.fromEntries(
     pairs.map((pair) => [

@@ -30,7 +30,6 @@ export const command: OwnCommand = {
   },
 };
 
-/** Reads and checks the file. Throws `invalid_config`. */
 export function readGenesisFile(file: string): Genesis {
   try {
     return parseGenesis(parseJsonFile(readBounded(file, MAX_DOCUMENT_FILE)));

@@ -40,7 +40,6 @@ import { isInteractive } from '../wallet/prompt.js';
 
 const KIND = 'tessera-transaction';
 const FORMAT = 2;
-/** Format of a file without the transactions that made the outputs. */
 const FORMAT_WITHOUT_PROOFS = 1;
 /** More inputs than a transaction of the largest size has. */
 const MAX_INPUTS = 2_000;
@@ -66,7 +65,6 @@ export interface Draft {
   readonly previous: ReadonlyMap<string, Transaction>;
 }
 
-/** The text of the file: for people, or on one line. */
 export function draftText(draft: Draft, isOneLine: boolean): string {
   const view = {
     kind: KIND,
@@ -208,7 +206,6 @@ function sumsOf({ inputs, outputs }: Pick<Draft, 'inputs' | 'outputs'>): Readonl
   return sums;
 }
 
-/** Fault of a signature that is wrong, or of another key. */
 export function signatureFault({ inputs, outputs }: Draft): Verdict {
   const preimage = outputsPreimage(outputs);
   for (const { outPoint, address, signature } of inputs) {

@@ -1,23 +1,19 @@
 /** The keys that `tessera tx sign` signs with: of a file of key pairs, of words, of a keystore, or of a dev account. */
 
-import { join } from 'node:path';
 import { addressOf } from '../../chain/address.js';
 import type { SigningKey } from '../../chain/builders.js';
 import type { AddressVersion } from '../../chain/types.js';
 import { type KeyPair, keyPairFromSeed, parseSecretKey } from '../../crypto/ed25519.js';
 import { fromHex, isHex } from '../../lib/bytes.js';
-import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
-import { systemRandom } from '../../lib/random.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { ACCOUNTS, DerivedKeys } from '../../wallet/keys/derived-keys.js';
-import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { parseWords, type WalletWords } from '../../wallet/keys/words.js';
 import { type CliContext, type FlagSpec, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { devAccount } from '../dev-account.js';
 import { ROLE_FLAGS } from '../wallet/connection.js';
-import { EXTRA_WORD_FLAGS, extraWord, folderConfig } from '../wallet/own-folder.js';
+import { EXTRA_WORD_FLAGS, extraWord, folderConfig, keystoreIn, wordsIn } from '../wallet/own-folder.js';
 import { PASSPHRASE, passphraseOf, secretFlag } from '../wallet/secrets.js';
 
 const DEFAULT_DEPTH = 1_000;
@@ -85,15 +81,7 @@ async function wordsOf(args: ParsedArgs, context: CliContext): Promise<WalletWor
   if (!isFolder) return undefined;
   const { config } = folderConfig(args, context);
   const passphrase = await passphraseOf(args, context);
-  const keystore = await Keystore.read(
-    { file: join(config.node.dataDir, KEYSTORE_FILE), passphrase },
-    { random: systemRandom, clock: systemClock },
-  );
-  try {
-    return keystore.words();
-  } finally {
-    keystore.close();
-  }
+  return wordsIn(keystoreIn(config), passphrase);
 }
 
 interface Wanted {
@@ -102,7 +90,6 @@ interface Wanted {
   readonly depth: number;
 }
 
-/** Index by index over all accounts, until every address has its key. */
 async function takeDerived(words: WalletWords, wanted: Wanted, take: (pair: KeyPair) => void): Promise<void> {
   const derived = await DerivedKeys.of(words);
   try {

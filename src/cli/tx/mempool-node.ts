@@ -77,7 +77,6 @@ export function waitForBlock(
   }, context);
 }
 
-/** Status of each transaction at the node; undefined where the node does not say. */
 export async function statusesNow(
   hashes: readonly string[],
   client: Pick<NodeClient, 'call'>,

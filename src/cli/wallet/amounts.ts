@@ -3,7 +3,6 @@
 import { DISPLAY_UNIT } from '../../chain/constants.js';
 import { UsageError } from '../command.js';
 
-/** The largest amount that can be paid. */
 const MAX_AMOUNT = 2n ** 63n - 1n;
 const RAW = /^[0-9]{1,19}$/;
 const DISPLAY = /^([0-9]{1,12})(?:\.([0-9]{1,18}))?$/;
@@ -16,7 +15,6 @@ export function parseAmount(text: string, isRaw: boolean): bigint {
   return raw;
 }
 
-/** A number of items. Throws `UsageError`. */
 export function parseCount(text: string): bigint {
   const count = RAW.test(text) ? BigInt(text) : 0n;
   if (count === 0n || count > MAX_AMOUNT) {
@@ -46,7 +44,6 @@ function displayUnits(text: string): bigint {
   return scaled / scale;
 }
 
-/** `1.5`: display units with up to nine decimals, the rest cut off. */
 export function showDisplay(raw: bigint): string {
   const digits = ((raw * 10n ** BigInt(DECIMALS)) / DISPLAY_UNIT).toString().padStart(DECIMALS + 1, '0');
   const fraction = digits.slice(-DECIMALS).replace(/0+$/, '');

@@ -1,14 +1,11 @@
 /** `tessera wallet backup`: words, imported keys and labels in one encrypted file. */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { backupWallet } from '../../api/routes/wallet/operations.js';
-import { TesseraError } from '../../lib/errors.js';
-import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
-import { folderConfig, withFolder } from './own-folder.js';
+import { checkHasKeystore, folderConfig, withFolder } from './own-folder.js';
 import { INTERRUPTED } from './prompt.js';
 import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
@@ -56,9 +53,7 @@ async function online(args: ParsedArgs, context: CliContext): Promise<string> {
 async function offline(args: ParsedArgs, context: CliContext): Promise<string> {
   if (args.value('url') !== undefined) throw new UsageError('--url is for a running node, --offline for a stopped one');
   const { config } = folderConfig(args, context);
-  const keystore = join(config.node.dataDir, KEYSTORE_FILE);
-  if (!existsSync(keystore))
-    throw new TesseraError('invalid_request', `${keystore} is not there: name the data folder`);
+  checkHasKeystore(config);
   const passphrase = await passphraseOf(args, context);
   return withFolder(config, (withWallet) => withWallet({ passphrase }, (wallet) => wallet.coverage.backup(passphrase)));
 }

@@ -15,7 +15,6 @@ export const ROLE_FLAGS: readonly FlagSpec[] = [
   ...CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data'),
 ];
 
-/** Flags of every command that calls a node. */
 export const NODE_FLAGS: readonly FlagSpec[] = [
   ...nodeFlags(
     WALLET_ROLES,
@@ -27,12 +26,10 @@ export const NODE_FLAGS: readonly FlagSpec[] = [
 
 export const YES_FLAG: FlagSpec = { name: 'yes', short: 'y', description: 'Asks nothing.' };
 
-/** Exit status → when, of every command that calls a node. */
 export const NODE_EXITS: Readonly<Record<number, string>> = {
   1: 'failed: the node refused, or cannot be reached',
 };
 
-/** The same, of those that ask before they act. */
 export const ASKING_NODE_EXITS = { ...NODE_EXITS, ...ASKING_EXITS };
 
 const WALLET_NODE: WantedNode = {

@@ -30,7 +30,6 @@ interface DevOrder {
   readonly item: string | undefined;
 }
 
-/** Pays from the account of that number, and prints as `wallet pay` does. */
 export async function payFromDev(
   name: string,
   order: DevOrder,

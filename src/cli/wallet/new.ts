@@ -1,15 +1,13 @@
 /** `tessera wallet new`: the wallet of a node before its first start, with its words, its passphrase and a first address. */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { TesseraError } from '../../lib/errors.js';
 import { systemRandom } from '../../lib/random.js';
-import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { newWords, type WalletWords, WORD_COUNTS, type WordCount, wordsText } from '../../wallet/keys/words.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { whileWaiting } from '../output.js';
 import { ROLE_FLAGS } from './connection.js';
-import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
+import { EXTRA_WORD_FLAGS, extraWord, folderConfig, keystoreIn, newPassphrase, withFolder } from './own-folder.js';
 import { INTERRUPTED, isShown } from './prompt.js';
 import { PASSPHRASE, secretFlag } from './secrets.js';
 import { showAndConfirm, wordTable } from './words.js';
@@ -54,7 +52,7 @@ export const command: OwnCommand = {
   async run(args, context) {
     const loaded = folderConfig(args, context);
     const { config } = loaded;
-    const keystore = join(config.node.dataDir, KEYSTORE_FILE);
+    const keystore = keystoreIn(config);
     refuseExisting(keystore);
     const count = wordCount(args);
     if (config.wallet.genesisSeedIndex !== undefined) {

@@ -1,5 +1,6 @@
 /** The folder of a stopped node: its configuration, its passphrase, its wallet. */
 
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
@@ -7,9 +8,11 @@ import type { Config } from '../../config/schema.js';
 import { DataDir } from '../../db/data-dir.js';
 import { MARKER_FILE, readMarker } from '../../db/marker.js';
 import { systemClock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
 import { silentLogger } from '../../lib/logger.js';
 import { systemRandom } from '../../lib/random.js';
 import { hasWallet, isNodeRole, WALLET_ROLES } from '../../lib/roles.js';
+import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import type { WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
@@ -73,6 +76,28 @@ export async function extraWord(args: ParsedArgs, context: CliContext): Promise<
   const isNamed = args.value(EXTRA_WORD.flag) !== undefined || context.env[EXTRA_WORD.env] !== undefined;
   if (isNamed) return givenSecret(EXTRA_WORD, args, context) ?? '';
   return args.has('extra-word') ? askNewSecret(EXTRA_WORD.question, context) : '';
+}
+
+/** The keystore in the folder of a node. */
+export function keystoreIn({ node }: Config): string {
+  return join(node.dataDir, KEYSTORE_FILE);
+}
+
+/** Throws `invalid_request` when the folder has no wallet. */
+export function checkHasKeystore(config: Config): void {
+  const keystore = keystoreIn(config);
+  if (!existsSync(keystore))
+    throw new TesseraError('invalid_request', `${keystore} is not there: name the data folder`);
+}
+
+/** The words of a keystore; a node may run on it. */
+export async function wordsIn(file: string, passphrase: string): Promise<WalletWords> {
+  const keystore = await Keystore.read({ file, passphrase }, { random: systemRandom, clock: systemClock });
+  try {
+    return keystore.words();
+  } finally {
+    keystore.close();
+  }
 }
 
 /** Secrets that open the wallet in a folder, or make it of these words. */

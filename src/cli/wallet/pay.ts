@@ -194,7 +194,6 @@ function accepted(order: Order, hash: string | null): string {
   return order.kind === 'address' ? `${hash}` : `accepted: ${shown(order)} to the node ${order.address}`;
 }
 
-/** Movements of one answer while the payment is looked for. */
 const MOVEMENTS_PAGE = 1_000;
 
 type Movement = Result<typeof getWalletMovements>['movements'][number];

@@ -1,19 +1,15 @@
 /** `tessera wallet restore`: a wallet out of its words, with every key that the chain has seen. */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { getReadiness } from '../../api/routes/common/operations.js';
 import type { NodeClient } from '../../client/client.js';
 import type { LoadedConfig } from '../../config/load.js';
-import { systemClock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { printable } from '../../lib/printable.js';
-import { systemRandom } from '../../lib/random.js';
 import { openBackup, type WalletBackup } from '../../wallet/backup-file.js';
 import { AddressSearch, SEARCH_GAP } from '../../wallet/keys/address-search.js';
 import { DerivedKeys } from '../../wallet/keys/derived-keys.js';
-import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import { isSameWords, parseWords, type WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import {
@@ -30,10 +26,23 @@ import { readNamed, readNamedOrInput } from '../named-file.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from '../node-access.js';
 import { withProgress } from '../output.js';
 import { showAmount } from './amounts.js';
-import { type ChainSearchModules, type ChainSearchResult, searchChain, takeBlocks } from './chain-search.js';
+import {
+  type ChainSearchModules,
+  type ChainSearchResult,
+  type Patience,
+  searchChain,
+  takeBlocks,
+} from './chain-search.js';
 import { ROLE_FLAGS, YES_FLAG } from './connection.js';
-import { EXTRA_WORD_FLAGS, extraWord, folderConfig, newPassphrase, withFolder } from './own-folder.js';
-import type { Patience } from './patient-reader.js';
+import {
+  EXTRA_WORD_FLAGS,
+  extraWord,
+  folderConfig,
+  keystoreIn,
+  newPassphrase,
+  withFolder,
+  wordsIn,
+} from './own-folder.js';
 import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prompt.js';
 import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
@@ -42,7 +51,6 @@ const MAX_GAP = 10_000;
 const STORAGE = 'http://127.0.0.1:3001';
 const MEMPOOL = 'http://127.0.0.1:3003';
 
-/** A long task, and the advice when it is interrupted. */
 interface Work {
   readonly title: string;
   readonly left: string;
@@ -133,7 +141,7 @@ export const command: OwnCommand = {
       storage: clientOf('storage', STORAGE, args, context),
       mempool: clientOf('mempool', MEMPOOL, args, context),
     };
-    const file = join(config.node.dataDir, KEYSTORE_FILE);
+    const file = keystoreIn(config);
     const isNew = !existsSync(file);
     const backup = await readBackup(args, context, config.network.name);
     const { words, passphrase } = isNew
@@ -180,9 +188,7 @@ async function existing(
     throw new UsageError(`${file} has its words, and its BIP39 passphrase: give --words-file too, to compare them`);
   }
   const passphrase = backup?.passphrase ?? (await passphraseOf(args, context));
-  const keystore = await Keystore.read({ file, passphrase }, { random: systemRandom, clock: systemClock });
-  const words = keystore.words();
-  keystore.close();
+  const words = await wordsIn(file, passphrase);
   const named =
     given === undefined
       ? backup?.words

@@ -16,7 +16,6 @@ import { checkUrl, isNodeOf } from '../node-access.js';
 import { walletConfig } from './connection.js';
 import { askSecret, isInteractive } from './prompt.js';
 
-/** Maximum length in characters, as in the API. */
 const MAX_PASSPHRASE = 1_024;
 const ATTEMPTS = 3;
 

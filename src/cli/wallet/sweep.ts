@@ -1,23 +1,18 @@
 /** `tessera wallet sweep`: moves what the words do not cover to addresses that they do. */
 
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { sweepWallet } from '../../api/routes/wallet/operations.js';
-import { TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
-import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { type CliContext, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { whileWaiting } from '../output.js';
 import { showAmount } from './amounts.js';
 import { ASKING_NODE_EXITS, connect, NODE_FLAGS, YES_FLAG } from './connection.js';
-import { folderConfig, withFolder } from './own-folder.js';
+import { checkHasKeystore, folderConfig, withFolder } from './own-folder.js';
 import { checkMayAsk, confirm } from './prompt.js';
 import { needsPassphrase, PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
 interface Swept {
   readonly made: readonly string[];
-  /** Raw units that the words did not cover, and that they do not cover now. */
   readonly before: bigint;
   readonly left: bigint;
 }
@@ -50,9 +45,7 @@ export const command: OwnCommand = {
     if (args.value('url') !== undefined) throw new UsageError('--url is for a running node: add --online');
     const loaded = folderConfig(args, context);
     const { config } = loaded;
-    const keystore = join(config.node.dataDir, KEYSTORE_FILE);
-    if (!existsSync(keystore))
-      throw new TesseraError('invalid_request', `${keystore} is not there: name the data folder`);
+    checkHasKeystore(config);
     const isConfigured = args.value(PASSPHRASE.flag) === undefined && !needsPassphrase(loaded);
     const passphrase = isConfigured ? config.wallet.passphrase : await passphraseOf(args, context);
     const sweep = async (wallet: Wallet): Promise<Swept> => {

@@ -1,13 +1,10 @@
 /** `tessera wallet words`: shows the words of the wallet in a folder. */
 
-import { join } from 'node:path';
-import { systemClock } from '../../lib/clock.js';
-import { type Random, systemRandom } from '../../lib/random.js';
-import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
+import type { Random } from '../../lib/random.js';
 import { wordsText } from '../../wallet/keys/words.js';
 import { type CliContext, type OwnCommand, printed, UsageError } from '../command.js';
 import { ROLE_FLAGS } from './connection.js';
-import { folderConfig } from './own-folder.js';
+import { folderConfig, keystoreIn, wordsIn } from './own-folder.js';
 import { ask, INTERRUPTED, isShown } from './prompt.js';
 import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
@@ -29,12 +26,7 @@ export const command: OwnCommand = {
     }
     const { config } = folderConfig(args, context);
     const passphrase = await passphraseOf(args, context);
-    const keystore = await Keystore.read(
-      { file: join(config.node.dataDir, KEYSTORE_FILE), passphrase },
-      { random: systemRandom, clock: systemClock },
-    );
-    const words = keystore.words();
-    keystore.close();
+    const words = await wordsIn(keystoreIn(config), passphrase);
     const list = wordsText(words).split(' ');
     const hasExtraWord = words.extraWord !== '';
     if (args.has('json')) return printed(args, context, { words: list, has_extra_word: hasExtraWord }, '');

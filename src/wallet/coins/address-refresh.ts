@@ -22,7 +22,6 @@ export interface AddressRefreshModules {
 
 export interface AddressRefreshOptions {
   readonly addresses: ReadonlySet<string>;
-  /** The block that the answers are of. */
   readonly height: number;
   /** True when the wallet has read this block itself: unknown outputs must be proven, and known ones are not gone because unnamed. */
   readonly isChecked: boolean;
@@ -65,7 +64,6 @@ export class AddressRefresh {
     }
   }
 
-  /** All pages have come: coins that were in none of them are spent. */
   async finish(): Promise<void> {
     // Before block 0 the chain holds nothing, so a coin that is missing there has not been spent.
     if (this.#height < 0) return;

@@ -30,13 +30,11 @@ export class CoinIndex {
   readonly #coins = new Map<string, Coin>();
   readonly #byAddress = new Map<string, Set<Coin>>();
   readonly #options: CoinIndexOptions;
-  /** Coins that can be spent, by asset and depth. */
   readonly #spendable = new Map<string, Map<number, SortedCoins>>();
   /** Coins that no block has yet: how many own transactions without a block stand one behind the other up to each. */
   readonly #depths = new Map<Coin, number>();
   /** False when some of them may be less deep than that. */
   #areMeasured = true;
-  /** Free coins whose locktime has not come, by locktime. */
   readonly #lockedUntil = new Map<bigint, Set<Coin>>();
   readonly #running = new Map<string, bigint>();
   readonly #available = new Map<string, bigint>();
@@ -85,7 +83,6 @@ export class CoinIndex {
     return { running, available, locked: running - available, unconfirmed: this.#expected.get(assetId) ?? 0n };
   }
 
-  /** Genesis hash → amount, locked ones included. */
   items(): ReadonlyMap<string, bigint> {
     const items = [...this.#running].filter(([assetId]) => assetId !== TOKENS).sort(([a], [b]) => compareUtf8(a, b));
     return new Map(items.map(([assetId, amount]) => [assetId, shownTotal(amount)]));
@@ -136,7 +133,6 @@ export class CoinIndex {
     this.#countIn(coin);
   }
 
-  /** Makes spendable what was locked until this block. */
   advanceTo(height: number): void {
     this.#height = height;
     for (const [locktime, waiting] of this.#lockedUntil) {

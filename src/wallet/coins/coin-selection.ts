@@ -1,7 +1,6 @@
 /** Chooses coins: an exact sum by branch and bound, then the smallest single coin with sound change, then largest first. */
 
 export interface Selectable {
-  /** Raw units, or items. */
   readonly amount: bigint;
 }
 
@@ -48,7 +47,6 @@ export function selectCoins<T extends Selectable>(
   return largestFirst(coins, target, limits);
 }
 
-/** Index of the first coin of at least `amount`. */
 export function lowerBound(coins: CoinList<Selectable>, amount: bigint): number {
   let low = 0;
   let high = coins.length;

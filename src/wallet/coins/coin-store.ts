@@ -36,7 +36,6 @@ export interface CoinStoreModules {
   readonly kv: Kv;
   readonly writes: WriteBuffer;
   readonly meta: MetaStore;
-  /** True for an address of the wallet; asked for each that something is paid to. */
   readonly owns: (address: string) => boolean;
 }
 
@@ -135,7 +134,6 @@ export class CoinStore {
     return [...addresses];
   }
 
-  /** The coins that a transaction spends. */
   inputsOf(transaction: Transaction): readonly Coin[] {
     return this.#at(spentOutPoints(transaction));
   }
@@ -220,7 +218,6 @@ export class CoinStore {
     return gone;
   }
 
-  /** The transaction is in the chain: what it spends is gone for good. */
   takeSpent(transaction: Transaction): readonly SpentCoin[] {
     const spent = this.inputsOf(transaction).map((coin) => ({
       coin,

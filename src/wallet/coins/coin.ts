@@ -15,7 +15,6 @@ import { compareUtf8 } from '../../lib/bytes.js';
 export type CoinState = 'expected' | 'unspent' | 'aside' | 'reserved' | 'pending' | 'spent';
 
 export interface Coin {
-  /** `outPointKey` of the outpoint. */
   readonly key: string;
   readonly outPoint: OutPoint;
   /** Value with its genesis hash fixed (decision V6). */
@@ -50,7 +49,6 @@ const STATES: readonly RecordState[] = [
 
 export const TOKENS = '';
 
-/** Asset that a coin is counted under: tokens, or items of one genesis hash. */
 function assetIdOf(asset: Asset): string {
   return asset.kind === 'token' ? TOKENS : (asset.genesisHash ?? '');
 }
@@ -120,7 +118,6 @@ export function isCounted({ state, inChain }: Coin): boolean {
   return state === 'unspent' || (state === 'aside' && inChain);
 }
 
-/** State of a coin when nothing takes it. */
 export function freed({ inChain, outPoint }: Coin): { readonly state: CoinState; readonly by: string | null } {
   return inChain ? { state: 'unspent', by: null } : { state: 'expected', by: outPoint.tHash };
 }

@@ -22,7 +22,6 @@ export class SortedCoins implements CoinList<Coin> {
   #counted = 0;
   #length = 0;
   #total = 0n;
-  /** The piece that was read last. */
   #last = 0;
   /** Coins that were added while the list is filled, each run but the last one in order. */
   #runs: Coin[][] | undefined;
@@ -136,7 +135,6 @@ export class SortedCoins implements CoinList<Coin> {
     return lastWhere(this.#pieces.length, (i) => this.#compare(this.#pieces[i]?.[0] ?? coin, coin) <= 0);
   }
 
-  /** Index in a piece of the first coin that does not come before it. */
   #placeIn(piece: readonly Coin[], coin: Coin): number {
     return 1 + lastWhere(piece.length, (i) => this.#compare(piece[i] ?? coin, coin) < 0);
   }

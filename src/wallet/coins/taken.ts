@@ -9,7 +9,6 @@ import type { Coin } from './coin.js';
 
 export interface SpentCoin {
   readonly coin: Coin;
-  /** The own transaction that had taken it, else null. */
   readonly by: string | null;
 }
 

@@ -22,12 +22,20 @@ import {
 } from '../layout.js';
 import { decodePayment } from '../payments/outgoing.js';
 import type { PaymentState } from '../service.js';
-import { amountsOf, factsOf, joined, seenOutputs } from './facts.js';
-import { decodeMovement, encodeMovement, type Movement, sumOf, UNKNOWN } from './movement.js';
+import {
+  amountsOf,
+  decodeMovement,
+  encodeMovement,
+  factsOf,
+  joined,
+  type Movement,
+  seenOutputs,
+  sumOf,
+  UNKNOWN,
+} from './movement.js';
 
 /** Records read at once, and movements in one write. */
 const AT_ONCE = 1_000;
-/** Coins between two lines of the log. */
 const LOGGED = 100_000;
 
 /** An own payment while its coins are being added up. */
@@ -50,7 +58,6 @@ export interface BuildHistoryModules {
   readonly logger: Logger;
 }
 
-/** Writes the movements and gives their number. Throws `wallet_unreadable`. */
 export function buildHistory(modules: BuildHistoryModules): Promise<number> {
   return new HistoryBuilder(modules).build();
 }
@@ -59,12 +66,10 @@ class HistoryBuilder {
   readonly #kv: Kv;
   readonly #isCovered: (address: string) => boolean;
   readonly #logger: Logger;
-  /** Payments by hash, oldest first. */
   readonly #payments = new Map<string, Payment>();
   readonly #arrived: { readonly arrival: number; readonly at: number | string }[] = [];
   /** Numbers of spent coins of which nobody knows what has spent them. */
   readonly #vanished: number[] = [];
-  /** Hashes of transactions in the batch. */
   readonly #named = new Set<string>();
   #batch: KvBatch;
   #number = 0;
@@ -88,7 +93,6 @@ class HistoryBuilder {
     return this.#number;
   }
 
-  /** Clears what an interrupted start has left. */
   async #clear(): Promise<void> {
     for (const prefix of [PREFIX.movement, PREFIX.movementOf]) {
       for await (const [key] of this.#kv.entries(prefixRange(prefix))) {
@@ -107,7 +111,6 @@ class HistoryBuilder {
     }
   }
 
-  /** Every coin once, with its place in the store. */
   async *#coins(): AsyncGenerator<readonly [coin: Coin, at: number | string]> {
     for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.outpoint))) {
       const coin = decodeCoin(keyText(key), record);

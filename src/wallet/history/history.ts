@@ -15,14 +15,20 @@ import type { MetaStore } from '../meta.js';
 import type { Outgoing, OwnTransaction } from '../payments/outgoing.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { buildHistory } from './build-history.js';
-import { amountsOf, byTransaction, type Concerned, changeNumber, factsOf, joined, seenOutputs } from './facts.js';
 import {
+  amountsOf,
+  byTransaction,
+  type Concerned,
+  changeNumber,
   counts,
   decodeMovement,
   encodeMovement,
+  factsOf,
+  joined,
   type Movement,
   type MovementFacts,
   ownNumbers,
+  seenOutputs,
   sumOf,
   UNKNOWN,
 } from './movement.js';
@@ -30,7 +36,6 @@ import {
 /** Movements kept in memory until they are surely on disk: far more than one flush ever holds. */
 const MAX_RECENT = 10_000;
 
-/** Place of a transaction in the chain. */
 export interface BlockPlace {
   readonly height: number;
   /** Unix seconds. */
@@ -53,10 +58,8 @@ export interface HistoryModules {
 
 export class History {
   readonly #modules: HistoryModules;
-  /** Own transactions that are queued or sent, by hash. */
   readonly #open = new Map<string, Movement>();
   readonly #recent = new Map<string, Movement>();
-  /** Imported addresses that no refresh has brought up to date yet. */
   readonly #imported = new Set<string>();
 
   private constructor(modules: HistoryModules) {
@@ -101,7 +104,6 @@ export class History {
     return found;
   }
 
-  /** The movement of a transaction that is in flight, prepared or recent. */
   find(hash: string): Movement | undefined {
     return this.#open.get(hash) ?? this.#recent.get(hash);
   }

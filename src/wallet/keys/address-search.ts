@@ -23,7 +23,6 @@ export class AddressSearch {
     return [...this.#used.values()];
   }
 
-  /** The addresses in use, and those that might be. */
   get watched(): readonly string[] {
     return [...this.#used.keys(), ...this.#lookahead.addresses()];
   }

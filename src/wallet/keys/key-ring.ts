@@ -183,7 +183,6 @@ export class KeyRing {
     this.#derived.close();
   }
 
-  /** All pairs, or those of some own addresses. */
   async exportPairs(wanted: Iterable<string> = this.#addresses.keys()): Promise<ReadonlyMap<string, KeyPairRecord>> {
     return this.withKeys(wanted, (keys) => {
       const pairs = [...keys].map(([address, key]) => {
@@ -262,7 +261,6 @@ export class KeyRing {
   }
 }
 
-/** True for a store that no wallet has been opened in. */
 export async function isNewStore(kv: Kv): Promise<boolean> {
   return (await kv.get(FORMAT_KEY)) === undefined;
 }

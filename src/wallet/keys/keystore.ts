@@ -72,7 +72,6 @@ export interface KeystoreOptions {
   readonly allowBlankPassphrase: boolean;
   /** The file keeps its passphrase, and a change of it holds until the keystore is closed: development networks only. */
   readonly keepsPassphrase?: boolean;
-  /** The words that the wallet must have; those of a new one are random otherwise. */
   readonly words?: WalletWords | undefined;
   /** Cost of new seals. For tests; `DEFAULT_SCRYPT_COST` otherwise. */
   readonly scryptCost?: ScryptCost;
@@ -88,11 +87,9 @@ export interface KeystoreModules {
 
 interface Secrets {
   readonly masterKey: Buffer;
-  /** Sealed under the master key. */
   readonly words: Uint8Array;
 }
 
-/** Throws `blank_passphrase` when nothing but white space is there. */
 function checkNotBlank(passphrase: string): void {
   if (passphrase.trim() === '') throw new TesseraError('blank_passphrase', 'choose a passphrase that is not blank');
 }
@@ -106,7 +103,6 @@ export class Keystore {
   readonly #changes = new Mutex();
   readonly #limiter: PassphraseLimiter;
   readonly #verifierKey: Uint8Array;
-  /** Keyed hash of the passphrase. */
   #verifier: Buffer;
   #closed = false;
 
@@ -237,7 +233,6 @@ export class Keystore {
     });
   }
 
-  /** Seals a secret of the wallet for one context. */
   seal(content: Uint8Array, context: string): Uint8Array {
     this.#checkOpen();
     return seal(this.#masterKey, content, context, this.#modules.random);

@@ -6,10 +6,8 @@
 import { addressOf } from '../../chain/address.js';
 import { ACCOUNTS, type Account, type DerivedKeys, type KeyPlace } from './derived-keys.js';
 
-/** Addresses of each account that a wallet watches. */
 export const LOOKAHEAD = 20;
 
-/** A derived key that waits, without its secret. */
 export interface WaitingKey {
   readonly address: string;
   readonly publicKey: Uint8Array;
@@ -20,9 +18,7 @@ export class Lookahead {
   readonly #ahead: number;
   readonly #waiting = new Map<Account, Map<number, WaitingKey>>(ACCOUNTS.map((account) => [account, new Map()]));
   readonly #places = new Map<string, KeyPlace>();
-  /** Index past the highest one that was derived, by account. */
   readonly #derivedTo = new Map<Account, number>();
-  /** Addresses that began to wait since `takeNew`. */
   #new: string[] = [];
 
   /** `used`: places handed out; missing indexes among them come first. `ahead`: how many places to look ahead. */
@@ -60,7 +56,6 @@ export class Lookahead {
     return { account, index: Math.min(...this.#waitingOf(account).keys()) };
   }
 
-  /** The places of the account up to this one, lowest first. */
   upTo({ account, index }: KeyPlace): readonly KeyPlace[] {
     const indexes = [...this.#waitingOf(account).keys()].filter((waiting) => waiting <= index);
     return indexes.sort((a, b) => a - b).map((waiting) => ({ account, index: waiting }));

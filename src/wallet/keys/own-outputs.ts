@@ -17,7 +17,6 @@ import type { KeyRing } from './key-ring.js';
 /** Accounts whose addresses nobody but own transactions is told of. */
 export type OwnAccount = Extract<Account, 'change' | 'items'>;
 const OWN_ACCOUNTS: readonly Account[] = ['change', 'items'] satisfies readonly OwnAccount[];
-/** Amounts for which an address is tried; then it stays unpaid. */
 const MAX_AMOUNTS = 8;
 
 interface Unpaid {
@@ -46,7 +45,6 @@ export class OwnOutputs {
     this.#modules = modules;
   }
 
-  /** Throws `wallet_unreadable`. */
   static async open(modules: OwnOutputsModules): Promise<OwnOutputs> {
     const outputs = new OwnOutputs(modules);
     for await (const [key, record] of modules.kv.entries(prefixRange(PREFIX.unpaid))) {

@@ -32,7 +32,6 @@ export function newWords(random: Random, count: WordCount, extraWord = ''): Wall
   return { entropy: Uint8Array.from(random.bytes(ENTROPY_LENGTHS[count])), extraWord };
 }
 
-/** True for the entropy of 12 or 24 words. */
 export function isEntropy(bytes: Uint8Array): boolean {
   return Object.values(ENTROPY_LENGTHS).includes(bytes.length);
 }

@@ -51,7 +51,6 @@ export class Merges {
     });
   }
 
-  /** Resolves when no merge is under way. */
   settled(): Promise<void> {
     return this.#merging.run(() => undefined);
   }

@@ -45,7 +45,6 @@ export class Outgoing {
   readonly #inFlight = new Map<string, Entry>();
   /** Hashes of those that can be sent now, unless they spend an output of one that is not admitted. */
   readonly #queued = new Set<string>();
-  /** Rejected transactions that the chain names, or that are made again. */
   readonly #rejected = new Map<string, Entry>();
   /** Transactions that spend outputs of one that is not admitted, and were passed over, by its hash. */
   readonly #held = new Map<string, Set<string>>();
@@ -126,7 +125,6 @@ export class Outgoing {
     return undefined;
   }
 
-  /** Changes the state; undefined when the transaction is not in flight. */
   mark(hash: string, state: PaymentState, reason = ''): OwnTransaction | undefined {
     const entry = this.#inFlight.get(hash);
     if (entry === undefined) return undefined;
@@ -166,7 +164,6 @@ export class Outgoing {
     this.#writes.put(paymentKey(entry.number), encodeEntry({ ...entry, state: 'confirmed', reason: '' }));
   }
 
-  /** Transactions in flight whose outputs it spends. */
   parentsOf({ transaction }: OwnTransaction): readonly OwnTransaction[] {
     return spentOutPoints(transaction).flatMap(({ tHash }) => this.#inFlight.get(tHash) ?? []);
   }

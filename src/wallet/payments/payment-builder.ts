@@ -34,7 +34,6 @@ const MAX_PAYMENT = 2n ** 63n - 1n;
 /** About a millisecond. */
 const SIGNATURES_PER_TURN = 16;
 
-/** Data that signing an input needs. */
 export interface SpentCoin {
   readonly outPoint: OutPoint;
   readonly address: string;

@@ -46,9 +46,7 @@ export interface PaymentOrder {
   readonly keep?: KeepKey | undefined;
 }
 
-/** Amount of tokens or items that are kept for a trade. */
 export interface AsideOrder<T> {
-  /** `TOKENS`, or a genesis hash. */
   readonly assetId: string;
   readonly amount: bigint;
   readonly trade: string;
@@ -72,7 +70,6 @@ export interface Made {
   readonly keep?: KeepKey | undefined;
 }
 
-/** A new transaction that may not be on disk yet. */
 export interface Staged {
   readonly made: OwnTransaction;
   /** True if it could not be written, or what was staged before it. */
@@ -90,7 +87,6 @@ export interface PaymentModules {
   readonly meta: MetaStore;
   readonly writes: WriteBuffer;
   readonly clock: Clock;
-  /** Turns of the event loop. */
   readonly slices: TimeSlices;
 }
 

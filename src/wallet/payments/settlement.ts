@@ -64,12 +64,10 @@ export class Settlement {
     this.#changed = new SignalSource(onError);
   }
 
-  /** An own transaction can be sent. */
   get queued(): Signal<OwnTransaction> {
     return this.#queued;
   }
 
-  /** An own transaction was confirmed or rejected. */
   get settled(): Signal<OwnTransaction> {
     return this.#settled;
   }
@@ -101,7 +99,6 @@ export class Settlement {
     if (this.#outgoing.mark(hash, 'sent')) await this.#writes.flush();
   }
 
-  /** Queues it again: it must be sent again. */
   async requeue(hash: string): Promise<void> {
     const entry = this.#outgoing.mark(hash, 'queued');
     if (entry === undefined) return;

@@ -14,12 +14,10 @@ import { sha3Hex } from '../../crypto/sha3.js';
 import { fromHex, toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 
-/** Tokens in raw units, or items. Amounts are digits: JSON numbers end at 2^53. */
 export type TradedAsset =
   | { readonly kind: 'token'; readonly amount: string }
   | { readonly kind: 'item'; readonly amount: string; readonly genesis_hash: string };
 
-/** Signer, in hex. */
 type Signed = {
   readonly public_key: string;
   readonly signature: string;
@@ -58,7 +56,6 @@ export type Confirmation = Signed & {
   readonly offer: string;
   /** `digestOf` of the acceptance. */
   readonly acceptance: string;
-  /** Name of the maker's half. */
   readonly from: string;
 };
 
@@ -135,7 +132,6 @@ const FORMS: Readonly<Record<TradeDocument['kind'], Form>> = {
 
 type Unsigned<D extends TradeDocument> = Omit<D, 'public_key' | 'signature'>;
 
-/** Signs with the key of the address at which its maker wants to be paid. */
 export function signDocument<D extends TradeDocument>(content: Unsigned<D>, { publicKey, seed }: SigningKey): D {
   const unsigned = { ...content, public_key: toHex(publicKey) };
   const signature = toHex(sign(seed, signedText(unsigned as Omit<D, 'signature'>)));
@@ -197,13 +193,11 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' && value !== null && 'kind' in value ? String(value.kind) : '';
 }
 
-/** The form of its kind. */
 function formIn(forms: Readonly<Record<string, Form>>, value: unknown): Form | undefined {
   const kind = kindOf(value);
   return Object.hasOwn(forms, kind) ? forms[kind] : undefined;
 }
 
-/** The first member that is not as the form has it. */
 function wrongMember(form: Form, value: unknown): string | undefined {
   const members = value as Readonly<Record<string, unknown>>;
   return Object.entries(form).find(([name, check]) => !Object.hasOwn(members, name) || !check(members[name]))?.[0];

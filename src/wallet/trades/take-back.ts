@@ -12,8 +12,7 @@ import type { Payments } from '../payments/payments.js';
 import type { Settlement } from '../payments/settlement.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { type Acceptance, type Confirmation, type Offer, signDocument, type TradeDocument } from './documents.js';
-import type { Trade } from './trade.js';
-import { closed } from './trade-rules.js';
+import { closed, type Trade } from './trade.js';
 
 export interface TakeBackModules {
   readonly coins: CoinStore;

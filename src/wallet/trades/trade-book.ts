@@ -41,7 +41,6 @@ export class TradeBook {
     return this.#all.get(id);
   }
 
-  /** Throws `trade_not_found`. */
   get(id: string): Trade {
     const trade = this.#all.get(id);
     if (trade !== undefined) return trade;
@@ -77,7 +76,6 @@ export class TradeBook {
     return trade;
   }
 
-  /** Staged. */
   drop({ id }: Trade): void {
     this.#all.delete(id);
     this.#writes.del(tradeKey(id));

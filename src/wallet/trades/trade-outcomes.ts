@@ -7,8 +7,7 @@ import type { Movement } from '../history/movement.js';
 import type { OwnOutputs } from '../keys/own-outputs.js';
 import type { Outgoing } from '../payments/outgoing.js';
 import type { WriteBuffer } from '../write-buffer.js';
-import { exchangeOf, hasEnded, ownAddress, type Trade } from './trade.js';
-import { assetIdOf, isExpired } from './trade-rules.js';
+import { assetIdOf, exchangeOf, hasEnded, isExpired, ownAddress, type Trade } from './trade.js';
 
 /** Blocks for which what a trade gets is waited for when its half was found in a block that the wallet has not seen. */
 const PATIENCE = 10;
@@ -110,7 +109,6 @@ async function endOf(hash: string | null, { history }: OutcomeModules): Promise<
   );
 }
 
-/** Payments to the address of a trade, which is used for nothing else. */
 async function paymentsOf(trade: Trade, coins: CoinStore): Promise<readonly Coin[]> {
   const { get } = exchangeOf(trade);
   const to = ownAddress(trade) ?? '';

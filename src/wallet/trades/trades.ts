@@ -39,10 +39,23 @@ import {
   type TakeBackModules,
   takeBack,
 } from './take-back.js';
-import { assetOfTraded, exchangeOf, hasEnded, newTrade, ownAddress, type Trade } from './trade.js';
+import {
+  assetIdOf,
+  assetOfTraded,
+  checkExchange,
+  checkOffer,
+  checkTime,
+  closed,
+  exchangeOf,
+  hasEnded,
+  isOverdue,
+  newTrade,
+  ownAddress,
+  type Trade,
+  type TradeRules,
+} from './trade.js';
 import { TradeBook } from './trade-book.js';
 import { Arrivals, hasCoins, outcomeOf, settleAddress } from './trade-outcomes.js';
-import { assetIdOf, checkExchange, checkOffer, checkTime, closed, isOverdue, type TradeRules } from './trade-rules.js';
 
 export interface TradesModules extends TakeBackModules {
   readonly kv: Kv;
@@ -91,7 +104,6 @@ export class Trades {
     return trades;
   }
 
-  /** A trade has gone on. */
   get changed(): Signal<Trade> {
     return this.#changed;
   }
@@ -100,7 +112,6 @@ export class Trades {
     return this.#book.list();
   }
 
-  /** Throws `trade_not_found`. */
   get(id: string): Trade {
     return this.#book.get(id);
   }
@@ -163,7 +174,6 @@ export class Trades {
     });
   }
 
-  /** Ends what has expired. */
   async expire(): Promise<void> {
     const now = this.#modules.clock.now();
     for (const { id } of this.list().filter((trade) => isOverdue(trade, now))) {
@@ -291,7 +301,6 @@ export class Trades {
     return this.#tell(agreed);
   }
 
-  /** Ends a trade that has not ended, as `state` and for this reason. */
   async #end(trade: Trade, state: 'cancelled' | 'expired' | 'failed', reason: string): Promise<Trade> {
     if (trade.state === 'agreed') return this.#takeBack(trade, reason);
     if (trade.state !== 'received') {
@@ -329,7 +338,6 @@ export class Trades {
     });
   }
 
-  /** Brings a trade in step with what became of its transactions and coins. */
   async #reconcile(id: string): Promise<Trade> {
     const trade = this.get(id);
     const modules = { ...this.#modules, arrivals: this.#arrivals };
@@ -374,7 +382,6 @@ export class Trades {
     return this.#modules.ownOutputs.lend(asset.kind === 'item' ? 'items' : 'change', BigInt(asset.amount), work);
   }
 
-  /** An offer of somebody else that can be accepted now. */
   #checkForeign(offer: Offer): void {
     const { clock, keys } = this.#modules;
     if (keys.owns(offer.to)) throw refused('this is an offer of this wallet: somebody else has to accept it');

@@ -136,7 +136,6 @@ async function blockNamed(chain: ChainView, name: string) {
   return block;
 }
 
-/** The ETag of answers about an empty chain. */
 const NO_BLOCK = 'none';
 
 /** Reads the chain; who asks for much shares the turns of its address. */

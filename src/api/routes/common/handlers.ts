@@ -16,7 +16,6 @@ export interface CommonRoutes {
 
 const DEBUG_FRESH_MS = 100;
 
-/** The page of the docs has a plugin of its own. */
 const operations = [getDebug, getOpenApi, getLiveness, getReadiness] as const;
 
 export const commonRoutes: FastifyPluginCallback<CommonRoutes> = (app, { modules, describe }, done) => {
@@ -55,7 +54,6 @@ function mountedPaths(mounted: Iterable<Operation>): string[] {
   return [...new Set(ofV1.map(({ path }) => path))];
 }
 
-/** The bytes of the debug data, made at most once in `DEBUG_FRESH_MS`. */
 class DebugAnswer {
   readonly #node: NodeInfo;
   readonly #clock: Clock;

@@ -8,7 +8,7 @@ import { toHex } from '../../../lib/bytes.js';
 import { parseExactJson } from '../../../lib/json.js';
 import type { Balances, CreatedItem, Holdings, SubmittedTransaction } from '../../../mempool/service.js';
 import type { LatestBlock, StoredEntry } from '../../../storage/service.js';
-import { LazyList } from '../../http/lazy-list.js';
+import { LazyList } from '../../http/long-answers.js';
 import { balanceView } from '../views.js';
 
 /** `transaction` is the first key and the hashes are the last: clients take the last one (docs/clients.md#c5). */
@@ -44,7 +44,6 @@ export function createdItem({ asset, toAddress, txHash }: CreatedItem) {
   };
 }
 
-/** Of every transaction of a list, as the original node answers: its last output. */
 export function originalTransactions(transactions: readonly Transaction[]): ReadonlyMap<string, unknown> {
   return new Map(
     transactions.map((transaction) => {

@@ -8,8 +8,7 @@ import { addressGroup } from '../../../lib/ip-address.js';
 import type { MempoolService } from '../../../mempool/service.js';
 import { clientAddress } from '../../http/client-address.js';
 import { addJsonBodyParser, JSON_MEDIA_TYPE } from '../../http/json.js';
-import { LazyList } from '../../http/lazy-list.js';
-import { PlannedAnswer } from '../../http/long-answers.js';
+import { LazyList, PlannedAnswer } from '../../http/long-answers.js';
 import { routeOf } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import type { ApiModules, EnvelopeOptions, NodeInfo } from '../../options.js';
@@ -105,7 +104,6 @@ function addRoute(
   });
 }
 
-/** What an older wallet route answers, made of what its twin does. */
 function contentOfTwin({ twin, differences }: OlderOperation): Content {
   const { reason, asks, shows = (result: unknown) => result, fails, status } = differences;
   const content: Content[1] = async (request, _sender, reply) => {

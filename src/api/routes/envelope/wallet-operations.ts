@@ -76,7 +76,6 @@ const nothing = { content: Type.String({ description: 'The text null.' }), shows
 const { kind: _, ...members } = payment.body.schema.properties;
 const PAYMENT = { address: EXAMPLE_ADDRESS, amount: 1_000, passphrase: '', locktime: null };
 const PEER = '127.0.0.1:12360';
-/** Own payments in which the one that was just made is looked for. */
 const LATEST = 100;
 type Info = Answerable<Result<typeof getWallet>>;
 const info = {

@@ -49,7 +49,6 @@ export class EventHub {
     this.#announce();
   }
 
-  /** Number of the last event; 0 before the first. */
   get last(): number {
     return this.#last;
   }
@@ -78,7 +77,6 @@ export class EventHub {
     return found.sort((a, b) => a.seq - b.seq).slice(0, limit);
   }
 
-  /** The event as text of an event stream, made once. */
   textOf(event: NodeEvent): string {
     const known = this.#texts.get(event);
     if (known !== undefined) return known;
@@ -125,7 +123,6 @@ class Ring {
     this.#capacity = capacity;
   }
 
-  /** Number of the newest event that is no longer kept; 0 when all are. */
   get dropped(): number {
     return this.#dropped;
   }

@@ -45,7 +45,6 @@ export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, do
   done();
 };
 
-/** The topics that a request names; by default all that are served. */
 function wantedOf(served: readonly Topic[], topics: string | undefined): readonly Topic[] {
   if (topics === undefined) return served;
   return [...new Set(topics.split(',').map((name) => name.trim()))].map((name) => {

@@ -67,7 +67,6 @@ function admittedView(submitted: readonly SubmittedTransaction[]) {
   return { transactions };
 }
 
-/** The first output of a transaction (decision V2). */
 function outputSummary({ outputs }: SubmittedTransaction['transaction']) {
   const [first] = outputs;
   return {

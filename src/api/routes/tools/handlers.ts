@@ -5,7 +5,7 @@ import { parseCreateTransaction, transactionToCreateJson } from '../../../chain/
 import { transactionHashOfBytes } from '../../../chain/hash.js';
 import { fromHex, isHex, toHex } from '../../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../../lib/errors.js';
-import { LazyList } from '../../http/lazy-list.js';
+import { LazyList } from '../../http/long-answers.js';
 import { routesOf } from '../../http/route.js';
 import { toolOperations } from './operations.js';
 

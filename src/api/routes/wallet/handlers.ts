@@ -12,7 +12,7 @@ import type { TradeInfo } from '../../../user/service.js';
 import type { KeyPairRecord, Label, OwnPayment, WalletInfo, WalletMovement } from '../../../wallet/service.js';
 import { passphraseCaller } from '../../http/access.js';
 import { idempotencyKeyOf } from '../../http/idempotency-key.js';
-import { LazyList } from '../../http/lazy-list.js';
+import { LazyList } from '../../http/long-answers.js';
 import { routesOf } from '../../http/route.js';
 import type { ApiAsset } from '../../schemas/asset.js';
 import type { ExactInteger } from '../../schemas/scalars.js';

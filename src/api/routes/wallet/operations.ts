@@ -26,7 +26,6 @@ import {
 const wallet = section('Wallet');
 const payments = section('Payments');
 
-/** Links to what can be asked of a payment that was accepted. */
 const AFTER_PAYMENT = {
   getTransactionStatus: { description: 'Whether a block has it.', parameters: { hash: '$response.body#/tx_hash' } },
   getBlockchainEntry: { description: 'The stored transaction.', parameters: { key: '$response.body#/tx_hash' } },
