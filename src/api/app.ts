@@ -37,7 +37,6 @@ export async function createApi(options: ApiOptions, modules: ApiModules): Promi
   return app;
 }
 
-/** Adds the plugins of the roles between those of every node. What several roles serve is there once. */
 async function addRoutes(app: FastifyInstance, options: ApiOptions, modules: ApiModules): Promise<void> {
   const { roles, api } = options;
   const parts = { options, modules };

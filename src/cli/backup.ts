@@ -66,16 +66,12 @@ export const command: OwnCommand = {
         description: 'When the new backup is complete, removes all but the newest N backups in DIR.',
       },
     ],
-    examples: [
-      {
-        line: 'tessera backup /backup/user --role user --config /etc/tessera/user.toml',
-        does: 'Backs up the wallet, encrypted under its passphrase.',
-      },
-      {
-        line: 'tessera backup /backup/storage --role storage --data /var/lib/tessera/storage --keep 7',
-        does: 'Backs up the archive, and keeps the newest seven backups.',
-      },
-    ],
+    examples: {
+      'tessera backup /backup/user --role user --config /etc/tessera/user.toml':
+        'Backs up the wallet, encrypted under its passphrase.',
+      'tessera backup /backup/storage --role storage --data /var/lib/tessera/storage --keep 7':
+        'Backs up the archive, and keeps the newest seven backups.',
+    },
     exits: { 1: 'no backup was made: the data is damaged, DIR cannot be used, or the command was interrupted' },
   },
   async run(args, context) {

@@ -69,7 +69,6 @@ export async function argumentsOf(
   };
 }
 
-/** Name and text of an argument, and whether the text itself was on the command line. */
 async function readPair(pair: string, read: ReadSource): Promise<readonly [string, string, boolean]> {
   const at = pair.indexOf('=');
   if (at < 1) throw new UsageError(`"${pair.slice(0, MAX_SHOWN)}" is not key=value`);

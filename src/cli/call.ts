@@ -50,16 +50,14 @@ const spec: OwnSpec = {
     IDEMPOTENCY_KEY_FLAG,
   ],
   json: 'Prints the unchanged answer on one line; bytes are lists of numbers.',
-  examples: [
-    { line: 'tessera call', does: 'Lists the operations.' },
-    { line: 'tessera call getSupply', does: 'The supply, from the mempool node on this machine.' },
-    { line: 'tessera call getBlocks num=0 num=1', does: 'Two blocks, from the storage node.' },
-    { line: 'tessera call getBlocks --help', does: 'What getBlocks does, and its arguments.' },
-    {
-      line: 'tessera call createPayment kind=address address=ADDRESS amount=1000',
-      does: 'Pays 1000 raw units from the wallet of the user node on this machine; asks for its passphrase.',
-    },
-  ],
+  examples: {
+    'tessera call': 'Lists the operations.',
+    'tessera call getSupply': 'The supply, from the mempool node on this machine.',
+    'tessera call getBlocks num=0 num=1': 'Two blocks, from the storage node.',
+    'tessera call getBlocks --help': 'What getBlocks does, and its arguments.',
+    'tessera call createPayment kind=address address=ADDRESS amount=1000':
+      'Pays 1000 raw units from the wallet of the user node on this machine; asks for its passphrase.',
+  },
   again: LOOK_FIRST,
   exits: { 1: 'the node refused, or cannot be reached' },
 };

@@ -110,7 +110,9 @@ export interface Command {
 }
 
 /** What the file of a command says of it. Name and summary are in the list, and every command has --json. */
-export interface OwnSpec extends Omit<CommandSpec, 'name' | 'summary' | 'flags'> {
+export interface OwnSpec extends Omit<CommandSpec, 'name' | 'summary' | 'flags' | 'examples'> {
+  /** Command line → what it does. */
+  readonly examples: Readonly<Record<string, string>>;
   readonly flags?: readonly FlagSpec[];
   /** What --json prints, where that needs a word. */
   readonly json?: string;
@@ -135,7 +137,8 @@ export function commandList(list: readonly ListedCommand[], groupName = ''): rea
       const command = typeof own === 'function' ? (await own()).command : own;
       const { json = 'Prints JSON for programs instead.', flags = [], ...spec } = command.spec;
       const all = command.commands === undefined ? [...flags, { name: 'json', description: json }] : flags;
-      return { ...command, spec: { name: `${groupName}${name}`, summary, ...spec, flags: all } };
+      const lines = Object.entries(spec.examples).map(([line, does]) => ({ line, does }));
+      return { ...command, spec: { name: `${groupName}${name}`, summary, ...spec, examples: lines, flags: all } };
     },
   }));
 }

@@ -23,17 +23,13 @@ export const completionCommand = (entries: readonly CommandEntry[]): OwnCommand 
     ],
     arguments: [{ name: 'SHELL', required: true, completes: NAMES, description: `${NAMES.join(', ')}.` }],
     json: 'Prints {shell, script} instead.',
-    examples: [
-      {
-        line: 'tessera completion bash > ~/.local/share/bash-completion/completions/tessera',
-        does: 'For bash with the package bash-completion; without it, source the file in ~/.bashrc.',
-      },
-      {
-        line: 'tessera completion zsh > ~/.zfunc/_tessera',
-        does: 'For zsh, in a folder of fpath: fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc.',
-      },
-      { line: 'tessera completion fish > ~/.config/fish/completions/tessera.fish', does: 'For fish.' },
-    ],
+    examples: {
+      'tessera completion bash > ~/.local/share/bash-completion/completions/tessera':
+        'For bash with the package bash-completion; without it, source the file in ~/.bashrc.',
+      'tessera completion zsh > ~/.zfunc/_tessera':
+        'For zsh, in a folder of fpath: fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc.',
+      'tessera completion fish > ~/.config/fish/completions/tessera.fish': 'For fish.',
+    },
   },
   async run(args, context) {
     const [shell = ''] = args.positionals;

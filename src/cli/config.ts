@@ -22,10 +22,10 @@ const spec: OwnSpec = {
   json:
     'Prints a JSON array of {path, value, source, env, unit, description}; with several roles, an object with an ' +
     'array for each role.',
-  examples: [
-    { line: 'tessera config --role miner', does: 'Shows what a miner started with these flags would use.' },
-    { line: 'tessera config --sample > node.toml', does: 'Writes a file to start from.' },
-  ],
+  examples: {
+    'tessera config --role miner': 'Shows what a miner started with these flags would use.',
+    'tessera config --sample > node.toml': 'Writes a file to start from.',
+  },
 };
 
 export const command: OwnCommand = {

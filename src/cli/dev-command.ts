@@ -51,10 +51,10 @@ export const faucet: OwnCommand = {
     ],
     flags: [...DEV_FLAGS, { name: 'raw', description: 'AMOUNT is in raw units; 72,072,000 are one display unit.' }],
     again: 'check the balance of the address before you run the command again: it would pay once more',
-    examples: [
-      { line: 'tessera faucet "$(tessera wallet address)"', does: 'Pays 1,000 display units to the wallet of a node.' },
-      { line: 'tessera faucet dev:3 2.5', does: 'Pays 2.5 display units to account 3.' },
-    ],
+    examples: {
+      'tessera faucet "$(tessera wallet address)"': 'Pays 1,000 display units to the wallet of a node.',
+      'tessera faucet dev:3 2.5': 'Pays 2.5 display units to account 3.',
+    },
   },
   async run(args, context) {
     const [named = '', text] = args.positionals;
@@ -83,10 +83,10 @@ export const mine: OwnCommand = {
     arguments: [{ name: 'N', description: `Number of blocks, up to ${MAX_BLOCKS}. Default: 1.` }],
     flags: DEV_FLAGS,
     again: 'look at the last block (tessera call getLatestBlock) before you run the command again',
-    examples: [
-      { line: 'tessera mine', does: 'Makes a block.' },
-      { line: 'tessera mine 100', does: 'Makes 100 blocks, so that a coinbase can be spent.' },
-    ],
+    examples: {
+      'tessera mine': 'Makes a block.',
+      'tessera mine 100': 'Makes 100 blocks, so that a coinbase can be spent.',
+    },
   },
   async run(args, context) {
     const [text = '1'] = args.positionals;

@@ -141,22 +141,14 @@ const spec: OwnSpec = {
   json:
     'Prints only one line of JSON when the network is ready, with URLs, accounts and their keys. The log goes to ' +
     'the error stream.',
-  examples: [
-    { line: 'tessera dev', does: 'Starts a new network and prints URLs, keys and requests to try.' },
-    {
-      line: 'tessera dev --interval 1000 --data ./chain',
-      does: 'Makes a block every second and keeps the chain in ./chain.',
-    },
-    { line: 'tessera dev --port-offset 100', does: 'The same on ports 3100 to 3104, with the shared address at 8180.' },
-    {
-      line: 'tessera dev --accounts 3 --balance 50.5 --mnemonic "$(cat words)"',
-      does: 'Makes three accounts from the recovery words in a file.',
-    },
-    {
-      line: 'tessera dev --block-time 5 --quiet --json',
-      does: 'Makes a block every 5 seconds, and prints one line for a script.',
-    },
-  ],
+  examples: {
+    'tessera dev': 'Starts a new network and prints URLs, keys and requests to try.',
+    'tessera dev --interval 1000 --data ./chain': 'Makes a block every second and keeps the chain in ./chain.',
+    'tessera dev --port-offset 100': 'The same on ports 3100 to 3104, with the shared address at 8180.',
+    'tessera dev --accounts 3 --balance 50.5 --mnemonic "$(cat words)"':
+      'Makes three accounts from the recovery words in a file.',
+    'tessera dev --block-time 5 --quiet --json': 'Makes a block every 5 seconds, and prints one line for a script.',
+  },
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 

@@ -29,16 +29,11 @@ export const command: OwnCommand = {
         description: `Seconds to wait in all. Default: ${DEFAULT_TIMEOUT_S}.`,
       },
     ],
-    examples: [
-      {
-        line: 'tessera doctor --role storage --config /etc/tessera/storage.toml',
-        does: 'Checks everything that can be seen from this machine.',
-      },
-      {
-        line: 'tessera doctor --role user --json',
-        does: 'Prints an array of {check, verdict, found, advice} for a program.',
-      },
-    ],
+    examples: {
+      'tessera doctor --role storage --config /etc/tessera/storage.toml':
+        'Checks everything that can be seen from this machine.',
+      'tessera doctor --role user --json': 'Prints an array of {check, verdict, found, advice} for a program.',
+    },
     exits: { 1: 'something is wrong (fail)', [WARNED]: 'nothing is wrong, but there are warnings (warn)' },
   },
   async run(args, context) {

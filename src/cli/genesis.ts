@@ -15,15 +15,10 @@ export const command: OwnCommand = group(
         'node of a network needs the same file (network.genesis_file). It cannot be changed after the first block. ' +
         '`tessera help genesis COMMAND` explains a command.',
     ],
-    examples: [
-      {
-        line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
-        does: 'Gives a million display units to a new key.',
-      },
-      {
-        line: 'tessera genesis show genesis.json',
-        does: 'Shows its fingerprint, which must be the same on every node.',
-      },
-    ],
+    examples: {
+      'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json':
+        'Gives a million display units to a new key.',
+      'tessera genesis show genesis.json': 'Shows its fingerprint, which must be the same on every node.',
+    },
   },
 );

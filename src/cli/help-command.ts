@@ -25,11 +25,11 @@ export const helpCommand = ({ entries, find }: HelpModules): OwnCommand => ({
       },
     ],
     json: 'Prints the page as JSON: a list of commands, a command, or options.',
-    examples: [
-      { line: 'tessera help start', does: 'Explains the command start.' },
-      { line: 'tessera help wallet pay', does: 'Explains a command of a group.' },
-      { line: 'tessera help options mining', does: 'Explains the options of mining.' },
-    ],
+    examples: {
+      'tessera help start': 'Explains the command start.',
+      'tessera help wallet pay': 'Explains a command of a group.',
+      'tessera help options mining': 'Explains the options of mining.',
+    },
   },
   async run(args, { stdout }) {
     const [topic, section] = args.positionals;

@@ -33,13 +33,11 @@ export const command: OwnCommand = {
       },
       ...CONFIG_FLAGS,
     ],
-    examples: [
-      {
-        line: 'tessera import --from https://storage.example.net:3001 --config storage.toml',
-        does: 'Imports the chain of a running network.',
-      },
-      { line: 'tessera import --from ./export --config storage.toml', does: 'Imports from files.' },
-    ],
+    examples: {
+      'tessera import --from https://storage.example.net:3001 --config storage.toml':
+        'Imports the chain of a running network.',
+      'tessera import --from ./export --config storage.toml': 'Imports from files.',
+    },
     exits: { 1: 'not everything was imported: the message says why; what was imported is whole' },
   },
   async run(args, context) {

@@ -60,7 +60,6 @@ function listenForSignals(context: CliContext, onFirst: () => void): () => void 
   });
 }
 
-/** False when the stop failed or took too long; the process must then end without it. */
 async function stopInTime(
   running: Service,
   { logger, stopTimeoutMs = STOP_TIMEOUT_MS }: LifecycleModules,

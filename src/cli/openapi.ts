@@ -16,10 +16,10 @@ export const command: OwnCommand = {
       { name: 'out', value: 'FOLDER', description: 'Where the documents are. Default: openapi.' },
       { name: 'check', description: 'Writes nothing; fails when a file differs.' },
     ],
-    examples: [
-      { line: 'tessera openapi', does: 'Writes openapi/*.json.' },
-      { line: 'tessera openapi --check', does: 'Checks that they are up to date.' },
-    ],
+    examples: {
+      'tessera openapi': 'Writes openapi/*.json.',
+      'tessera openapi --check': 'Checks that they are up to date.',
+    },
     exits: { 1: 'a file differs (--check)' },
   },
   async run(args, context) {

@@ -51,20 +51,12 @@ export const command: OwnCommand = {
           'mempool.tx_status_lifetime_hours: the mempool node refuses older payments that are in a block.',
       },
     ],
-    examples: [
-      {
-        line: 'tessera rebuild --role mempool --config mempool.toml --archive /var/lib/tessera/storage',
-        does: 'Rebuilds from the archive on this machine.',
-      },
-      {
-        line: 'tessera rebuild --role mempool --config mempool.toml',
-        does: 'Rebuilds from a storage node, at the next start.',
-      },
-      {
-        line: 'tessera rebuild --role user --config user.toml',
-        does: 'Rebuilds a wallet after the chain has lost blocks.',
-      },
-    ],
+    examples: {
+      'tessera rebuild --role mempool --config mempool.toml --archive /var/lib/tessera/storage':
+        'Rebuilds from the archive on this machine.',
+      'tessera rebuild --role mempool --config mempool.toml': 'Rebuilds from a storage node, at the next start.',
+      'tessera rebuild --role user --config user.toml': 'Rebuilds a wallet after the chain has lost blocks.',
+    },
     exits: { 1: 'nothing was changed, or the command was interrupted: the message says which' },
   },
   async run(args, context) {

@@ -26,13 +26,11 @@ export const command: OwnCommand = {
       { name: 'list', description: 'Lists the backups in DIR and restores nothing.' },
       BACKUP_PASSPHRASE_FLAG,
     ],
-    examples: [
-      { line: 'tessera restore /backup/user --role user --list', does: 'Lists their names, times and sizes.' },
-      {
-        line: 'tessera restore /backup/user --role user --config /etc/tessera/user.toml',
-        does: 'Restores the newest one into the data folder of the configuration.',
-      },
-    ],
+    examples: {
+      'tessera restore /backup/user --role user --list': 'Lists their names, times and sizes.',
+      'tessera restore /backup/user --role user --config /etc/tessera/user.toml':
+        'Restores the newest one into the data folder of the configuration.',
+    },
     exits: { 1: 'nothing, or not everything, was restored: the message says why' },
   },
   async run(args, context) {

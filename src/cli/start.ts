@@ -26,18 +26,14 @@ const spec: OwnSpec = {
   ],
   flags: CONFIG_FLAGS,
   json: 'Writes the log as JSON lines, also on a terminal: --log-format json.',
-  examples: [
-    { line: 'tessera --role storage', does: 'A storage node of the network on this machine.' },
-    {
-      line: 'tessera --role mempool --config /etc/tessera/mempool.toml --data /var/lib/tessera',
-      does: 'A mempool node configured by the file, with its data in the folder.',
-    },
-    {
-      line: 'tessera --role mempool,storage,miner,user --data ./network',
-      does: 'A whole network in one process, reached at http://127.0.0.1:8080.',
-    },
-    { line: 'tessera -r miner -s mining.threads=4 -l debug', does: 'A miner with four threads and a detailed log.' },
-  ],
+  examples: {
+    'tessera --role storage': 'A storage node of the network on this machine.',
+    'tessera --role mempool --config /etc/tessera/mempool.toml --data /var/lib/tessera':
+      'A mempool node configured by the file, with its data in the folder.',
+    'tessera --role mempool,storage,miner,user --data ./network':
+      'A whole network in one process, reached at http://127.0.0.1:8080.',
+    'tessera -r miner -s mining.threads=4 -l debug': 'A miner with four threads and a detailed log.',
+  },
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
@@ -137,7 +133,6 @@ function withJsonLog(input: ConfigInput, args: ParsedArgs): ConfigInput {
   return { ...input, flags: [...(input.flags ?? []), { option: 'log.format', value: 'json', flag: '--json' }] };
 }
 
-/** Service made from a configuration, and its way to take over another configuration. */
 interface Started {
   readonly running: Running;
   apply(loaded: LoadedProcess): Promise<void>;

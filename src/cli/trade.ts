@@ -47,13 +47,10 @@ const offer: OwnCommand = {
       IDEMPOTENCY_KEY_FLAG,
       YES_FLAG,
     ],
-    examples: [
-      { line: 'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json', does: 'Writes offer.json.' },
-      {
-        line: 'tessera trade offer --give 1@GENESIS_HASH --want 20 --to 10.0.0.7:12360',
-        does: 'Offers it to the node there.',
-      },
-    ],
+    examples: {
+      'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json': 'Writes offer.json.',
+      'tessera trade offer --give 1@GENESIS_HASH --want 20 --to 10.0.0.7:12360': 'Offers it to the node there.',
+    },
     again: 'the message says how to repeat it safely',
     exits: ASKING_NODE_EXITS,
   },
@@ -94,7 +91,9 @@ const accept: OwnCommand = {
       },
     ],
     flags: [OUT_FLAG, ...NODE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet'), YES_FLAG],
-    examples: [{ line: 'tessera trade accept offer.json --out acceptance.json', does: 'Asks, then accepts.' }],
+    examples: {
+      'tessera trade accept offer.json --out acceptance.json': 'Asks, then accepts.',
+    },
     again: 'run the same command again: an offer is accepted only once',
     exits: ASKING_NODE_EXITS,
   },
@@ -128,10 +127,10 @@ const complete: OwnCommand = {
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The acceptance or the confirmation.' }],
     flags: [OUT_FLAG, ...NODE_FLAGS],
-    examples: [
-      { line: 'tessera trade complete acceptance.json --out confirmation.json', does: 'The maker confirms.' },
-      { line: 'tessera trade complete confirmation.json', does: 'The taker sends its half too.' },
-    ],
+    examples: {
+      'tessera trade complete acceptance.json --out confirmation.json': 'The maker confirms.',
+      'tessera trade complete confirmation.json': 'The taker sends its half too.',
+    },
     again: 'run the same command again: using a file twice changes nothing',
     exits: NODE_EXITS,
   },
@@ -149,7 +148,9 @@ const list: OwnCommand = {
       'Newest first. Offers from other nodes are `received`: nothing is reserved for them before you accept them.',
     ],
     flags: NODE_FLAGS,
-    examples: [{ line: 'tessera trade list', does: 'Shows all open trades, and the last closed ones.' }],
+    examples: {
+      'tessera trade list': 'Shows all open trades, and the last closed ones.',
+    },
     exits: NODE_EXITS,
   },
   async run(args, context) {
@@ -168,7 +169,9 @@ const watch: OwnCommand = {
     ],
     arguments: [ID],
     flags: NODE_FLAGS,
-    examples: [{ line: 'tessera trade watch ID', does: 'Waits for the end of the trade.' }],
+    examples: {
+      'tessera trade watch ID': 'Waits for the end of the trade.',
+    },
     exits: {
       1: 'the trade did not take place, or the node cannot be reached',
       [UNKNOWN]: 'the node has not answered for ten minutes: the result of the trade is not known',
@@ -209,7 +212,9 @@ const cancel: OwnCommand = {
     ],
     arguments: [ID],
     flags: [...NODE_FLAGS, YES_FLAG],
-    examples: [{ line: 'tessera trade cancel ID', does: 'Asks, then cancels.' }],
+    examples: {
+      'tessera trade cancel ID': 'Asks, then cancels.',
+    },
     again: 'look at it with tessera trade list, and run the command again if needed',
     exits: ASKING_NODE_EXITS,
   },
@@ -239,12 +244,10 @@ export const command: OwnCommand = group(
         'can reach each other exchange them over a link.',
       'Give or want an amount of tokens in display units, such as 1.5, or a number of items of a class: 3@GENESIS_HASH.',
     ],
-    examples: [
-      {
-        line: 'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json',
-        does: 'Offers one and a half display units for three items.',
-      },
-      { line: 'tessera trade accept offer.json', does: 'Asks, then accepts it.' },
-    ],
+    examples: {
+      'tessera trade offer --give 1.5 --want 3@GENESIS_HASH --out offer.json':
+        'Offers one and a half display units for three items.',
+      'tessera trade accept offer.json': 'Asks, then accepts it.',
+    },
   },
 );

@@ -17,11 +17,9 @@ export const command: OwnCommand = group(
         'keys. Each command shows on the error stream what the transaction does.',
       'dev:1 to dev:10, dev:user and dev:miner stand for the addresses of the accounts that `tessera dev` prints.',
     ],
-    examples: [
-      {
-        line: 'tessera tx build --from dev:1 --to dev:2=5 | tessera tx sign --dev-account 1 | tessera tx send',
-        does: 'On a network of `tessera dev`: account 1 pays account 2 five display units.',
-      },
-    ],
+    examples: {
+      'tessera tx build --from dev:1 --to dev:2=5 | tessera tx sign --dev-account 1 | tessera tx send':
+        'On a network of `tessera dev`: account 1 pays account 2 five display units.',
+    },
   },
 );

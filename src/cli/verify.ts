@@ -53,17 +53,13 @@ const spec: OwnSpec = {
     CA_FILE_FLAG,
     TIMEOUT_FLAG,
   ],
-  examples: [
-    {
-      line: 'tessera verify --role user --config user.toml --archive /var/lib/tessera/storage',
-      does: 'Checks a wallet, and its coins against the chain.',
-    },
-    {
-      line: 'tessera verify --role user --config user.toml --node https://mempool.example.net:3003',
-      does: 'Compares the wallet with a running node.',
-    },
-    { line: 'tessera verify --role storage --data /var/lib/tessera', does: 'Checks the archive in the folder.' },
-  ],
+  examples: {
+    'tessera verify --role user --config user.toml --archive /var/lib/tessera/storage':
+      'Checks a wallet, and its coins against the chain.',
+    'tessera verify --role user --config user.toml --node https://mempool.example.net:3003':
+      'Compares the wallet with a running node.',
+    'tessera verify --role storage --data /var/lib/tessera': 'Checks the archive in the folder.',
+  },
   exits: { 1: 'a fault was found, or the data cannot be read' },
 };
 

@@ -30,9 +30,9 @@ export const command: OwnCommand = group(
         'taken from the command line. Commands that spend or show private keys ask first; without a terminal they ' +
         'need --yes.',
     ],
-    examples: [
-      { line: 'tessera wallet balance', does: 'Shows what the wallet of the user node on this machine holds.' },
-      { line: 'tessera wallet pay ADDRESS 1.5', does: 'Asks, then pays one and a half display units.' },
-    ],
+    examples: {
+      'tessera wallet balance': 'Shows what the wallet of the user node on this machine holds.',
+      'tessera wallet pay ADDRESS 1.5': 'Asks, then pays one and a half display units.',
+    },
   },
 );

@@ -32,11 +32,11 @@ const spec: OwnSpec = {
     },
   ],
   json: 'Prints each event as a JSON object on a line: id, event, data.',
-  examples: [
-    { line: 'tessera watch', does: 'Prints blocks and transactions of the mempool node on this machine.' },
-    { line: 'tessera watch -u http://127.0.0.1:3000 -t wallet', does: 'Prints payments and balance of the user node.' },
-    { line: 'tessera watch -t blocks --json | jq .data.block_num', does: 'Prints block numbers, for programs.' },
-  ],
+  examples: {
+    'tessera watch': 'Prints blocks and transactions of the mempool node on this machine.',
+    'tessera watch -u http://127.0.0.1:3000 -t wallet': 'Prints payments and balance of the user node.',
+    'tessera watch -t blocks --json | jq .data.block_num': 'Prints block numbers, for programs.',
+  },
   exits: { 1: 'the node refuses: a wrong topic, or no API key' },
 };
 
@@ -58,7 +58,6 @@ async function watch(args: ParsedArgs, context: CliContext): Promise<number> {
   });
 }
 
-/** Any node has events; those of a wallet are looked for as `tessera wallet` does. */
 function nodeFor(topics: string | undefined): WantedNode {
   const roles = [...rolesWithTopics(topics?.split(',')), ...NODE_ROLES];
   return { roles, refusal: (role) => `${role} nodes have no events` };

@@ -245,7 +245,6 @@ export class ChainFollower {
     }
   }
 
-  /** Refreshes the addresses and settles the wallet's transactions by the result. Returns the block of the refresh. */
   async #review(
     link: Link,
     inFlight: readonly OwnTransaction[],
@@ -291,7 +290,6 @@ export class ChainFollower {
     }
   }
 
-  /** Rejects a refused transaction that is in no block, as of an answer that came after the refusal. */
   async #rejectRefused(hash: string): Promise<void> {
     const refusal = this.#refusals.get(hash);
     if (refusal === undefined) return;

@@ -151,7 +151,6 @@ export class PeerPayments {
       );
   }
 
-  /** Creation of the items that a payment passes on: the payee learns their metadata by it. */
   async #creationOf({ outputs: [paid] }: Transaction): Promise<MessageBody<'payment.sent'>> {
     const genesisHash = paid?.value.kind === 'item' ? paid.value.genesisHash : null;
     const creation = genesisHash === null ? undefined : await this.#modules.wallet.items.creationOf(genesisHash);

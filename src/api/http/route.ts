@@ -102,7 +102,6 @@ function schemaOf({ family, twin, params, query, body, success }: Operation): Fa
   };
 }
 
-/** The schemas of answers by status: Fastify makes a serializer for each (`answers.ts`). */
 function answersOf(success: Operation['success']): Readonly<Record<string, TSchema>> {
   const schemas = Object.entries(success).flatMap(([status, { schema }]) =>
     schema ? [[status, schema] as const] : [],

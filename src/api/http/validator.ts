@@ -73,7 +73,6 @@ class CompiledForms {
 
 export const sharedValidators = new Validators();
 
-/** Fastify's names for the parts of a request, and ours, which clients see in errors. */
 const PARTS: Readonly<Record<string, RequestPart>> = { body: 'body', querystring: 'query', params: 'path' };
 
 /** A validator without coercion, for answers in tests. Returns the first fault, or undefined. */

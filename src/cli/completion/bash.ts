@@ -29,7 +29,6 @@ function facts({ words, commands, flags }: CompletedCommand): string {
   ].join('\n');
 }
 
-/** A case for each value that has a completion: `'wallet pay --role'|'wallet pay -r') …`. */
 function valueCases(commands: readonly CompletedCommand[]): string[] {
   const patterns = new Map<string, string[]>();
   for (const { words, flags } of commands) {

@@ -27,12 +27,10 @@ export const command: OwnCommand = {
       { name: 'SETTINGS', required: true, rest: true, completes: 'files', description: 'Files of the original nodes.' },
     ],
     flags: [{ name: 'out', value: 'FILE', description: 'The genesis file to create. Required.' }],
-    examples: [
-      {
-        line: 'tessera genesis import initial_block.json initial_issuance.json node_settings.toml --out genesis.json',
-        does: 'Makes the file for a network that moves in.',
-      },
-    ],
+    examples: {
+      'tessera genesis import initial_block.json initial_issuance.json node_settings.toml --out genesis.json':
+        'Makes the file for a network that moves in.',
+    },
     exits: { 1: 'a file cannot be read or understood, or FILE exists' },
   },
   async run(args, context) {

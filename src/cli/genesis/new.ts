@@ -75,22 +75,14 @@ export const command: OwnCommand = {
       },
       { name: 'raw', description: 'AMOUNT is in raw units, 72072000 to a display unit.' },
     ],
-    examples: [
-      {
-        line: 'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json',
-        does: 'Makes a network with one owner and a new key.',
-      },
-      {
-        line:
-          'tessera genesis new genesis.json --owner ADDRESS=500 --block-rule max_transactions=20000 --block-rule ' +
-          'interval_ms=5000',
-        does: 'Blocks of up to 20,000 payments, every five seconds or as soon as one is full.',
-      },
-      {
-        line: 'tessera genesis new genesis.json --owner ADDRESS=500 --issue ADDRESS=500@10000',
-        does: 'Half in block 0, half with block 10,000, for an existing wallet.',
-      },
-    ],
+    examples: {
+      'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json':
+        'Makes a network with one owner and a new key.',
+      'tessera genesis new genesis.json --owner ADDRESS=500 --block-rule max_transactions=20000 --block-rule interval_ms=5000':
+        'Blocks of up to 20,000 payments, every five seconds or as soon as one is full.',
+      'tessera genesis new genesis.json --owner ADDRESS=500 --issue ADDRESS=500@10000':
+        'Half in block 0, half with block 10,000, for an existing wallet.',
+    },
   },
   async run(args, context) {
     const [file = ''] = args.positionals;

@@ -17,9 +17,9 @@ export const command: OwnCommand = {
         'issuances. Files with the same fingerprint start the same chain; nodes compare it when they link.',
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The genesis file.' }],
-    examples: [
-      { line: 'tessera genesis show /etc/tessera/genesis.json', does: 'Shows the fingerprint and the first owners.' },
-    ],
+    examples: {
+      'tessera genesis show /etc/tessera/genesis.json': 'Shows the fingerprint and the first owners.',
+    },
     exits: { 1: 'the file cannot be read, or a node would refuse it' },
   },
   async run(args, context) {

@@ -44,16 +44,12 @@ export const command: OwnCommand = {
       ...MEMPOOL_FLAGS,
     ],
     json: 'Prints the transaction on one line.',
-    examples: [
-      {
-        line: 'tessera tx build --from ADDRESS --to OTHER=1.5 > payment.json',
-        does: 'Builds a payment of one and a half display units, to be signed elsewhere.',
-      },
-      {
-        line: 'tessera tx build --utxos unspent.json --from ADDRESS --input 0-HASH --burn 1 --raw',
-        does: 'Without a node: burns one raw unit of the named output.',
-      },
-    ],
+    examples: {
+      'tessera tx build --from ADDRESS --to OTHER=1.5 > payment.json':
+        'Builds a payment of one and a half display units, to be signed elsewhere.',
+      'tessera tx build --utxos unspent.json --from ADDRESS --input 0-HASH --burn 1 --raw':
+        'Without a node: burns one raw unit of the named output.',
+    },
     exits: {
       ...NODE_EXITS,
       1: 'the funds do not suffice, an output is missing or different, or a node cannot be reached',

@@ -72,7 +72,6 @@ export async function findKeys(
   return found;
 }
 
-/** The words of the file or of the keystore that is named; undefined when none is. */
 async function wordsOf(args: ParsedArgs, context: CliContext): Promise<WalletWords | undefined> {
   const file = args.value('words-file');
   const isFolder = args.value('data') !== undefined || args.value('config') !== undefined;

@@ -75,7 +75,6 @@ export async function withProofs(draft: Draft, args: ParsedArgs, context: CliCon
   );
 }
 
-/** Storage nodes to ask, in this order. With a listing instead of a node, only a named node. */
 function storageNodes(args: ParsedArgs, context: CliContext): readonly NodeClient[] {
   const named = args.value(STORAGE_FLAG.name);
   if (named !== undefined) return [publicClient(checkUrl(named, STORAGE_FLAG.name), args, context)];

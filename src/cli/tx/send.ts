@@ -44,10 +44,10 @@ export const command: OwnCommand = {
       YES_FLAG,
     ],
     json: 'Prints {transactions: [{tx_hash, status}]} on one line.',
-    examples: [
-      { line: 'tessera tx send signed.json', does: 'Asks, then sends it to the mempool node on this machine.' },
-      { line: 'tessera tx send signed.json --yes --wait', does: 'For a script: ends when a block has it.' },
-    ],
+    examples: {
+      'tessera tx send signed.json': 'Asks, then sends it to the mempool node on this machine.',
+      'tessera tx send signed.json --yes --wait': 'For a script: ends when a block has it.',
+    },
     again: 'send it again: it happens only once; or it was accepted, but whether a block has it is not known',
     exits: {
       1: 'a transaction is unsigned or wrong, or the node refused it',

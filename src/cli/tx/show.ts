@@ -28,7 +28,9 @@ export const command: OwnCommand = {
     arguments: [{ name: 'FILE', description: 'The file. Default: standard input, also for -.' }],
     flags: [GENESIS_FLAG],
     json: 'Prints {tx_hash, is_signed, to_sign, unproven} instead.',
-    examples: [{ line: 'tessera tx show payment.json', does: 'Shows what payment.json does.' }],
+    examples: {
+      'tessera tx show payment.json': 'Shows what payment.json does.',
+    },
     exits: { 1: 'the file is not a transaction, or something in it is wrong' },
   },
   async run(args, context) {

@@ -50,13 +50,11 @@ export const command: OwnCommand = {
     arguments: [{ name: 'FILE', description: 'The file. Default: standard input, also for -.' }],
     flags: [...KEY_FLAGS, { name: 'partial', description: 'Signs what it can.' }, GENESIS_FLAG, TRUST_FLAG, YES_FLAG],
     json: 'Prints the transaction on one line.',
-    examples: [
-      {
-        line: 'tessera tx sign payment.json --data /var/lib/tessera/user > signed.json',
-        does: 'Signs with the wallet in the folder; asks for its passphrase.',
-      },
-      { line: 'tessera tx sign payment.json --words-file words.txt > signed.json', does: 'Signs with words.' },
-    ],
+    examples: {
+      'tessera tx sign payment.json --data /var/lib/tessera/user > signed.json':
+        'Signs with the wallet in the folder; asks for its passphrase.',
+      'tessera tx sign payment.json --words-file words.txt > signed.json': 'Signs with words.',
+    },
     exits: {
       1: 'a key is missing, or something in the file is wrong or not proven',
       ...ASKING_EXITS,

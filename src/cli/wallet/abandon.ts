@@ -15,7 +15,9 @@ export const command: OwnCommand = {
     ],
     arguments: [{ name: 'HASH', required: true, description: 'Hash of the payment, as the history shows it.' }],
     flags: [...NODE_FLAGS, YES_FLAG],
-    examples: [{ line: 'tessera wallet abandon HASH', does: 'Asks, then gives the payment up.' }],
+    examples: {
+      'tessera wallet abandon HASH': 'Asks, then gives the payment up.',
+    },
     again: 'look at tessera wallet history, or run the same command again',
     exits: ASKING_NODE_EXITS,
   },

@@ -11,7 +11,9 @@ export const command: OwnCommand = {
         'each payer.',
     ],
     flags: NODE_FLAGS,
-    examples: [{ line: 'tessera wallet address', does: 'Prints a new address of the user node on this machine.' }],
+    examples: {
+      'tessera wallet address': 'Prints a new address of the user node on this machine.',
+    },
     again: 'run the command again: the wallet keeps every address that it makes',
     exits: NODE_EXITS,
   },

@@ -26,13 +26,11 @@ export const command: OwnCommand = {
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
       { name: 'offline', description: 'Works on the folder of a stopped node.' },
     ],
-    examples: [
-      { line: 'tessera wallet backup wallet.backup', does: 'Asks for the passphrase and writes wallet.backup.' },
-      {
-        line: 'tessera wallet backup /mnt/usb/wallet.backup --offline --data /var/lib/tessera/user',
-        does: 'The same for a stopped node.',
-      },
-    ],
+    examples: {
+      'tessera wallet backup wallet.backup': 'Asks for the passphrase and writes wallet.backup.',
+      'tessera wallet backup /mnt/usb/wallet.backup --offline --data /var/lib/tessera/user':
+        'The same for a stopped node.',
+    },
     exits: { ...NODE_EXITS, [INTERRUPTED]: 'interrupted at a question' },
   },
   async run(args, context) {

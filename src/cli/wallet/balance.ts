@@ -18,10 +18,10 @@ export const command: OwnCommand = {
     ],
     flags: [...NODE_FLAGS, DEV_ACCOUNT_FLAG, { name: 'addresses', description: 'Also shows what each address holds.' }],
     json: 'Prints the answer of GET /v1/wallet instead, with outputs only if --addresses is given.',
-    examples: [
-      { line: 'tessera wallet balance --role miner', does: 'Shows the wallet of the miner on this machine.' },
-      { line: 'tessera wallet balance --addresses --json', does: 'Everything, for a program.' },
-    ],
+    examples: {
+      'tessera wallet balance --role miner': 'Shows the wallet of the miner on this machine.',
+      'tessera wallet balance --addresses --json': 'Everything, for a program.',
+    },
     exits: NODE_EXITS,
   },
   async run(args, context) {

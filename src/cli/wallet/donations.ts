@@ -20,10 +20,10 @@ export const command: OwnCommand = {
       ...NODE_FLAGS,
       { name: 'limit', short: 'n', value: 'N', description: `Shows only the last N. Default: ${DEFAULT_LIMIT}.` },
     ],
-    examples: [
-      { line: 'tessera call requestDonation address=127.0.0.1:12361', does: 'Asks a node for a donation.' },
-      { line: 'tessera wallet donations --limit 1', does: 'Shows what it said.' },
-    ],
+    examples: {
+      'tessera call requestDonation address=127.0.0.1:12361': 'Asks a node for a donation.',
+      'tessera wallet donations --limit 1': 'Shows what it said.',
+    },
     exits: NODE_EXITS,
   },
   async run(args, context) {

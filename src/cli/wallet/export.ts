@@ -21,7 +21,9 @@ export const command: OwnCommand = {
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The file to create; - for standard output.' }],
     flags: [...NODE_FLAGS, YES_FLAG],
-    examples: [{ line: 'tessera wallet export keys.json', does: 'Asks, then writes keys.json.' }],
+    examples: {
+      'tessera wallet export keys.json': 'Asks, then writes keys.json.',
+    },
     exits: ASKING_NODE_EXITS,
   },
   async run(args, context) {

@@ -58,13 +58,10 @@ export const command: OwnCommand = {
       { name: 'to-block', value: 'N', description: 'Only in blocks up to this one.' },
       { name: 'csv', value: 'FILE', description: 'Writes all movements to a new file, as CSV; - for standard output.' },
     ],
-    examples: [
-      { line: 'tessera wallet history --limit 5', does: 'Lists the last five movements.' },
-      {
-        line: 'tessera wallet history --from 2026-01-01 --csv 2026.csv',
-        does: 'Writes a year of movements for bookkeeping.',
-      },
-    ],
+    examples: {
+      'tessera wallet history --limit 5': 'Lists the last five movements.',
+      'tessera wallet history --from 2026-01-01 --csv 2026.csv': 'Writes a year of movements for bookkeeping.',
+    },
     exits: NODE_EXITS,
   },
   async run(args, context) {
@@ -198,7 +195,6 @@ function row(movement: Movement): string[] {
   return [time, block === null ? '' : String(block), direction, state, kind, ...amounts, other, hash ?? ''];
 }
 
-/** The other side, as far as known; for what stays in the wallet, its own address. */
 function counterparties({ direction, peer, from, outputs }: Movement): readonly string[] {
   if (direction === 'in') return from;
   const addresses = outputs.flatMap(({ own, address }) => (own === (direction === 'self') ? (address ?? []) : []));

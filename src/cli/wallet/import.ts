@@ -45,13 +45,11 @@ export const command: OwnCommand = {
       },
       secretFlag(ORIGINAL, 'the passphrase of that wallet'),
     ],
-    examples: [
-      {
-        line: 'tessera wallet import --from-original src/wallet/wallet/live',
-        does: 'Asks for the passphrase of the wallet in that folder, and adds its keys.',
-      },
-      { line: 'tessera wallet import keys.json --role miner', does: 'Adds the keys to the wallet of the miner.' },
-    ],
+    examples: {
+      'tessera wallet import --from-original src/wallet/wallet/live':
+        'Asks for the passphrase of the wallet in that folder, and adds its keys.',
+      'tessera wallet import keys.json --role miner': 'Adds the keys to the wallet of the miner.',
+    },
     again: 'run the same command again: importing a pair again changes nothing',
     exits: { 1: 'failed; if only the refresh failed, the message says that the keys are imported' },
   },

@@ -22,13 +22,10 @@ export const command: OwnCommand = {
       ...NODE_FLAGS,
       { name: 'storage', value: 'URL', description: 'Base URL of a storage node, such as http://127.0.0.1:3001.' },
     ],
-    examples: [
-      { line: 'tessera wallet items', does: 'Shows the items of the user node on this machine.' },
-      {
-        line: 'tessera wallet items --storage http://127.0.0.1:3001',
-        does: 'The same, with the metadata of all of them.',
-      },
-    ],
+    examples: {
+      'tessera wallet items': 'Shows the items of the user node on this machine.',
+      'tessera wallet items --storage http://127.0.0.1:3001': 'The same, with the metadata of all of them.',
+    },
     exits: NODE_EXITS,
   },
   async run(args, context) {

@@ -18,10 +18,10 @@ export const command: OwnCommand = {
       { name: 'TEXT', required: false, description: 'The label, up to 256 bytes.' },
     ],
     flags: NODE_FLAGS,
-    examples: [
-      { line: 'tessera wallet label', does: 'Lists all labels.' },
-      { line: "tessera wallet label ADDRESS 'our landlord'", does: 'Labels an address.' },
-    ],
+    examples: {
+      'tessera wallet label': 'Lists all labels.',
+      "tessera wallet label ADDRESS 'our landlord'": 'Labels an address.',
+    },
     again: 'run the same command again',
     exits: NODE_EXITS,
   },

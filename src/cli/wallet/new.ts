@@ -37,16 +37,12 @@ export const command: OwnCommand = {
       ...EXTRA_WORD_FLAGS,
       { name: 'no-confirm', description: 'Does not ask for words after showing them.' },
     ],
-    examples: [
-      {
-        line: 'tessera wallet new --data /var/lib/tessera/user',
-        does: 'Asks twice for a passphrase, shows twelve words and asks for three of them.',
-      },
-      {
-        line: 'tessera wallet new --role miner --config miner.toml --passphrase-file /run/secrets/wallet --json',
-        does: 'Creates the wallet of a miner in a script, and prints its words as JSON.',
-      },
-    ],
+    examples: {
+      'tessera wallet new --data /var/lib/tessera/user':
+        'Asks twice for a passphrase, shows twelve words and asks for three of them.',
+      'tessera wallet new --role miner --config miner.toml --passphrase-file /run/secrets/wallet --json':
+        'Creates the wallet of a miner in a script, and prints its words as JSON.',
+    },
     exits: { [INTERRUPTED]: 'interrupted at a question' },
   },
   async run(args, context) {

@@ -19,7 +19,9 @@ export const command: OwnCommand = {
       secretFlag(PASSPHRASE, 'the current passphrase'),
       secretFlag(NEW_PASSPHRASE, 'the new passphrase'),
     ],
-    examples: [{ line: 'tessera wallet passphrase', does: 'Asks for the current one, then twice for the new one.' }],
+    examples: {
+      'tessera wallet passphrase': 'Asks for the current one, then twice for the new one.',
+    },
     again: 'either of the two passphrases may be valid',
     exits: { ...NODE_EXITS, [INTERRUPTED]: 'interrupted at a question' },
   },

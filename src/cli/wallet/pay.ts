@@ -74,15 +74,13 @@ export const command: OwnCommand = {
       IDEMPOTENCY_KEY_FLAG,
       YES_FLAG,
     ],
-    examples: [
-      { line: 'tessera wallet pay ADDRESS 1.5', does: 'Asks, then pays one and a half display units.' },
-      { line: 'tessera wallet pay 10.0.0.7:12360 1000 --raw', does: 'Pays the node there 1000 raw units.' },
-      { line: 'tessera wallet pay ADDRESS 3 --item GENESIS_HASH', does: 'Pays three items of that class.' },
-      {
-        line: 'tessera wallet pay ADDRESS 1 --yes --wait --passphrase-file /run/secrets/wallet',
-        does: 'For a script: does not ask, and ends with status 0 when the payment is confirmed.',
-      },
-    ],
+    examples: {
+      'tessera wallet pay ADDRESS 1.5': 'Asks, then pays one and a half display units.',
+      'tessera wallet pay 10.0.0.7:12360 1000 --raw': 'Pays the node there 1000 raw units.',
+      'tessera wallet pay ADDRESS 3 --item GENESIS_HASH': 'Pays three items of that class.',
+      'tessera wallet pay ADDRESS 1 --yes --wait --passphrase-file /run/secrets/wallet':
+        'For a script: does not ask, and ends with status 0 when the payment is confirmed.',
+    },
     again: 'the message says how to repeat it safely; or it was made, but whether a block has it is not known',
     exits: ASKING_NODE_EXITS,
   },

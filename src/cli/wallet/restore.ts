@@ -115,18 +115,12 @@ export const command: OwnCommand = {
       },
       { ...YES_FLAG, description: 'Creates the wallet even if nothing is found.' },
     ],
-    examples: [
-      {
-        line:
-          'tessera wallet restore --data /var/lib/tessera/user --storage https://storage.example --mempool ' +
-          'https://mempool.example',
-        does: 'Asks for a new passphrase and for the words.',
-      },
-      {
-        line: 'tessera wallet restore --data /var/lib/tessera/user --passphrase-file /run/secrets/wallet --gap 2000',
-        does: 'Searches again, and further, for the existing wallet or for typed words.',
-      },
-    ],
+    examples: {
+      ['tessera wallet restore --data /var/lib/tessera/user --storage https://storage.example --mempool ' +
+        'https://mempool.example']: 'Asks for a new passphrase and for the words.',
+      'tessera wallet restore --data /var/lib/tessera/user --passphrase-file /run/secrets/wallet --gap 2000':
+        'Searches again, and further, for the existing wallet or for typed words.',
+    },
     exits: {
       1: 'nothing was restored, or not everything: the message says why',
       [DECLINED]: 'nothing was found, and the answer to the question was no',
@@ -243,7 +237,6 @@ async function checkReady(nodes: readonly NodeClient[]): Promise<void> {
   );
 }
 
-/** Shows how far the work is, waits for nodes that are busy, and ends it at a signal. */
 async function atWork<T>(
   { title, left }: Work,
   context: CliContext,

@@ -33,9 +33,9 @@ export const command: OwnCommand = {
       { name: 'online', description: 'Uses the running node, over its API.' },
       YES_FLAG,
     ],
-    examples: [
-      { line: 'tessera wallet sweep --data /var/lib/tessera/user', does: 'Asks, then makes the transactions.' },
-    ],
+    examples: {
+      'tessera wallet sweep --data /var/lib/tessera/user': 'Asks, then makes the transactions.',
+    },
     again: 'run the same command again: nothing is moved twice',
     exits: ASKING_NODE_EXITS,
   },

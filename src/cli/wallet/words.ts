@@ -17,7 +17,9 @@ export const command: OwnCommand = {
       'The words cannot restore keys that were imported, or are older than the words: keep a backup of these too.',
     ],
     flags: [...ROLE_FLAGS, secretFlag(PASSPHRASE, 'the passphrase of the wallet')],
-    examples: [{ line: 'tessera wallet words --data /var/lib/tessera/user', does: 'Asks for the passphrase.' }],
+    examples: {
+      'tessera wallet words --data /var/lib/tessera/user': 'Asks for the passphrase.',
+    },
     exits: { [INTERRUPTED]: 'interrupted at a question' },
   },
   async run(args, context) {

@@ -72,7 +72,6 @@ export class HistoryPages {
     return hash === undefined ? [] : [...(await history.byHash([hash])).values()];
   }
 
-  /** An own transaction with what the history knows of it, as it was when it was made. */
   #showPayment({ transaction, ...entry }: OwnTransaction, movement: Movement | undefined): OwnPayment {
     const { labels, owns } = this.#modules;
     const known = new Map(movement?.outputs.map(({ n, own }) => [n, own]));

@@ -322,7 +322,6 @@ function versionOf(record: Uint8Array): AddressVersion {
   throw new TesseraError('wallet_unreadable', 'a key in the wallet store has an unknown address version');
 }
 
-/** The record of a derived key: the fingerprint of its words, its account and its index. */
 function encodePlace({ account, index }: KeyPlace, fingerprint: string): Uint8Array {
   const to = new BincodeWriter();
   to.string(fingerprint);

@@ -280,7 +280,6 @@ export class Payments {
     throw tooFast();
   }
 
-  /** A payment of the amount to a new address of this wallet, and its output; without it when the coins were lost. */
   async #signSplit(coins: readonly Coin[], assetId: string, amount: bigint, change: bigint) {
     const transaction = await this.#sign(coins, assetId, (ownAddress) => ({
       inputs: coins,
