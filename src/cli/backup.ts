@@ -10,6 +10,7 @@ import { programVersion } from '../lib/worker-url.js';
 import {
   type CliContext,
   type FlagSpec,
+  flag,
   integerFlag,
   type OwnCommand,
   type ParsedArgs,
@@ -60,11 +61,7 @@ export const command: OwnCommand = {
     flags: [
       ...CONFIG_FLAGS,
       BACKUP_PASSPHRASE_FLAG,
-      {
-        name: 'keep',
-        value: 'N',
-        description: 'When the new backup is complete, removes all but the newest N backups in DIR.',
-      },
+      flag('--keep N', 'When the new backup is complete, removes all but the newest N backups in DIR.'),
     ],
     examples: {
       'tessera backup /backup/user --role user --config /etc/tessera/user.toml':

@@ -4,7 +4,7 @@ import { isRead, type Operation, type Result } from '../api/operation.js';
 import { type CallOptions, type CallParameters, type ClientOptions, NodeClient } from '../client/client.js';
 import { systemClock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
-import { type CliContext, type FlagSpec, integerFlag, type ParsedArgs } from './command.js';
+import { type CliContext, type FlagSpec, flag, integerFlag, type ParsedArgs } from './command.js';
 import { whileWaiting } from './output.js';
 
 /** Seconds: what a node answers late is a passphrase after wrong ones, and a payment to a peer. */
@@ -14,11 +14,10 @@ const MAX_TIMEOUT = 86_400;
 export const API_KEY_FILE_ENV = 'TESSERA_API_KEY_FILE';
 export const API_KEY_FILE = 'api-key';
 
-export const TIMEOUT_FLAG: FlagSpec = {
-  name: 'timeout',
-  value: 'SECONDS',
-  description: `Seconds to wait for an answer. Default: ${DEFAULT_TIMEOUT}.`,
-};
+export const TIMEOUT_FLAG: FlagSpec = flag(
+  '--timeout SECONDS',
+  `Seconds to wait for an answer. Default: ${DEFAULT_TIMEOUT}.`,
+);
 
 export class CommandClient extends NodeClient {
   readonly limitMs: number;

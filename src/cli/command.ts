@@ -21,6 +21,16 @@ export interface FlagSpec {
   readonly description: string;
 }
 
+/** A flag by its usage, as the help shows it: `-u, --url URL`. */
+export function flag(
+  usage: string,
+  description: string,
+  more: Pick<FlagSpec, 'repeatable' | 'completes'> = {},
+): FlagSpec {
+  const [, short, name = '', value] = /^(?:-(\w), )?--(\S+)(?: (.+))?$/.exec(usage) ?? [];
+  return { name, ...(short && { short }), ...(value && { value }), ...more, description };
+}
+
 export interface ArgumentSpec {
   readonly name: string;
   readonly description: string;

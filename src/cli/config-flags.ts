@@ -5,7 +5,7 @@ import { OPTIONS, OPTIONS_BY_PATH } from '../config/option-table.js';
 import type { FlagValue } from '../config/sources.js';
 import { didYouMean } from '../config/suggest.js';
 import { NODE_ROLES } from '../lib/roles.js';
-import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
+import { type CliContext, type FlagSpec, flag, type ParsedArgs, UsageError } from './command.js';
 
 const SHORTCUTS: Readonly<Record<string, string>> = {
   data: 'node.data_dir',
@@ -19,53 +19,37 @@ const SHORTCUTS: Readonly<Record<string, string>> = {
   cors: 'api.cors',
 };
 
-export const SET_FLAG: FlagSpec = {
-  name: 'set',
-  short: 's',
-  value: 'OPTION=VALUE',
-  repeatable: true,
-  completes: OPTIONS.map(({ path }) => `${path}=`),
-  description: 'Sets any option of the configuration: --set mining.threads=2. Lists are separated by commas.',
-};
+export const SET_FLAG: FlagSpec = flag(
+  '-s, --set OPTION=VALUE',
+  'Sets any option of the configuration: --set mining.threads=2. Lists are separated by commas.',
+  { repeatable: true, completes: OPTIONS.map(({ path }) => `${path}=`) },
+);
 
-export const LOG_LEVEL_FLAG: FlagSpec = {
-  name: 'log-level',
-  short: 'l',
-  value: 'LEVEL',
-  completes: wordsOf('log.level'),
-  description: 'debug, info, warn, error or silent (log.level).',
-};
+export const LOG_LEVEL_FLAG: FlagSpec = flag(
+  '-l, --log-level LEVEL',
+  'debug, info, warn, error or silent (log.level).',
+  { completes: wordsOf('log.level') },
+);
 
 export const CONFIG_FLAGS: readonly FlagSpec[] = [
-  {
-    name: 'role',
-    short: 'r',
-    value: 'ROLE',
-    completes: NODE_ROLES,
-    description:
-      'The role of the node: mempool, storage, miner or user. `tessera start` takes several, separated by commas, ' +
+  flag(
+    '-r, --role ROLE',
+    'The role of the node: mempool, storage, miner or user. `tessera start` takes several, separated by commas, ' +
       'and runs a node for each.',
-  },
-  {
-    name: 'config',
-    short: 'c',
-    value: 'FILE',
-    description:
-      'The config file, in TOML. Default: the file that TESSERA_CONFIG names, else the supplied file of the role.',
-  },
-  { name: 'data', short: 'd', value: 'DIR', description: 'The data folder of the node (node.data_dir).' },
-  { name: 'name', short: 'n', value: 'NAME', description: 'Name of the node in logs and metrics (node.name).' },
-  { name: 'api-host', value: 'HOST', description: 'Address of the HTTP API (api.host).' },
-  { name: 'api-port', short: 'p', value: 'PORT', description: 'Port of the HTTP API (api.port).' },
-  { name: 'peer-host', value: 'HOST', description: 'Address for links from other nodes (peers.host).' },
-  { name: 'peer-port', value: 'PORT', description: 'Port for links from other nodes (peers.port).' },
+    { completes: NODE_ROLES },
+  ),
+  flag(
+    '-c, --config FILE',
+    'The config file, in TOML. Default: the file that TESSERA_CONFIG names, else the supplied file of the role.',
+  ),
+  flag('-d, --data DIR', 'The data folder of the node (node.data_dir).'),
+  flag('-n, --name NAME', 'Name of the node in logs and metrics (node.name).'),
+  flag('--api-host HOST', 'Address of the HTTP API (api.host).'),
+  flag('-p, --api-port PORT', 'Port of the HTTP API (api.port).'),
+  flag('--peer-host HOST', 'Address for links from other nodes (peers.host).'),
+  flag('--peer-port PORT', 'Port for links from other nodes (peers.port).'),
   LOG_LEVEL_FLAG,
-  {
-    name: 'log-format',
-    value: 'FORMAT',
-    completes: wordsOf('log.format'),
-    description: 'auto, json or pretty (log.format).',
-  },
+  flag('--log-format FORMAT', 'auto, json or pretty (log.format).', { completes: wordsOf('log.format') }),
   SET_FLAG,
 ];
 

@@ -4,7 +4,7 @@ import { type DescribedOption, describeConfig } from '../config/describe.js';
 import { loadProcess } from '../config/load.js';
 import { sampleConfig, tomlValue } from '../config/sample.js';
 import { stringifyExact } from '../lib/json.js';
-import { type OwnCommand, type OwnSpec, UsageError } from './command.js';
+import { flag, type OwnCommand, type OwnSpec, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 
 const SOURCE_COLUMN = 56;
@@ -15,10 +15,7 @@ const spec: OwnSpec = {
       'with its value and source. Secrets are shown as <redacted>. Nothing is started. All mistakes are reported ' +
       'together.',
   ],
-  flags: [
-    ...CONFIG_FLAGS,
-    { name: 'sample', description: 'Prints a config file with every option, its meaning and its default.' },
-  ],
+  flags: [...CONFIG_FLAGS, flag('--sample', 'Prints a config file with every option, its meaning and its default.')],
   json:
     'Prints a JSON array of {path, value, source, env, unit, description}; with several roles, an object with an ' +
     'array for each role.',

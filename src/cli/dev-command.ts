@@ -6,7 +6,15 @@ import type { NodeClient } from '../client/client.js';
 import { nodeFetch } from '../client/node-fetch.js';
 import { JOINT_API_PORT } from '../config/placing.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
-import { type CliContext, type FlagSpec, type OwnCommand, type ParsedArgs, printed, UsageError } from './command.js';
+import {
+  type CliContext,
+  type FlagSpec,
+  flag,
+  type OwnCommand,
+  type ParsedArgs,
+  printed,
+  UsageError,
+} from './command.js';
 import { CommandClient, TIMEOUT_FLAG } from './command-client.js';
 import { addressOrDev } from './dev-account.js';
 import { checkUrl } from './node-access.js';
@@ -15,12 +23,7 @@ import { parseAmount, showAmount } from './wallet/amounts.js';
 const DEFAULT_URL = `http://127.0.0.1:${JOINT_API_PORT}`;
 
 const DEV_FLAGS: readonly FlagSpec[] = [
-  {
-    name: 'url',
-    short: 'u',
-    value: 'URL',
-    description: `The shared address of the network of \`tessera dev\`. Default: ${DEFAULT_URL}`,
-  },
+  flag('-u, --url URL', `The shared address of the network of \`tessera dev\`. Default: ${DEFAULT_URL}`),
   TIMEOUT_FLAG,
 ];
 
@@ -49,7 +52,7 @@ export const faucet: OwnCommand = {
       { name: 'ADDRESS', required: true, description: 'The receiver. dev:1 is account 1 of the network.' },
       { name: 'AMOUNT', description: 'Display units, or raw units with --raw. Default: 1000 display units.' },
     ],
-    flags: [...DEV_FLAGS, { name: 'raw', description: 'AMOUNT is in raw units; 72,072,000 are one display unit.' }],
+    flags: [...DEV_FLAGS, flag('--raw', 'AMOUNT is in raw units; 72,072,000 are one display unit.')],
     again: 'check the balance of the address before you run the command again: it would pay once more',
     examples: {
       'tessera faucet "$(tessera wallet address)"': 'Pays 1,000 display units to the wallet of a node.',

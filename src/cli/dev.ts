@@ -20,7 +20,15 @@ import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
 import { NodeLogger } from '../observability/logger.js';
 import { type BannerFacts, devBanner, devJson } from './banner.js';
-import { type CliContext, integerFlag, type OwnCommand, type OwnSpec, type ParsedArgs, UsageError } from './command.js';
+import {
+  type CliContext,
+  flag,
+  integerFlag,
+  type OwnCommand,
+  type OwnSpec,
+  type ParsedArgs,
+  UsageError,
+} from './command.js';
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
 import { printFailure, runUntilStopped } from './lifecycle.js';
 import { parseAmount } from './wallet/amounts.js';
@@ -42,101 +50,59 @@ const spec: OwnSpec = {
       'removed at the end, unless --data names a folder for it, or --state a file.',
   ],
   flags: [
-    {
-      name: 'accounts',
-      short: 'a',
-      value: 'N',
-      description: `Number of accounts, up to ${MAX_DEV_ACCOUNTS}. Default: 10.`,
-    },
-    {
-      name: 'balance',
-      value: 'AMOUNT',
-      description:
-        'Balance of each account in block 0, in display units. Default: 100000000. The two wallets always have that.',
-    },
-    {
-      name: 'mnemonic',
-      short: 'm',
-      value: 'WORDS',
-      description:
-        'Derives the keys of the accounts from these 12 or 24 words, as `tessera wallet restore` does. Everyone on ' +
+    flag('-a, --accounts N', `Number of accounts, up to ${MAX_DEV_ACCOUNTS}. Default: 10.`),
+    flag(
+      '--balance AMOUNT',
+      'Balance of each account in block 0, in display units. Default: 100000000. The two wallets always have that.',
+    ),
+    flag(
+      '-m, --mnemonic WORDS',
+      'Derives the keys of the accounts from these 12 or 24 words, as `tessera wallet restore` does. Everyone on ' +
         'the machine can read the command line: never use words of a real wallet.',
-    },
-    {
-      name: 'block-time',
-      short: 'b',
-      value: 'SECONDS',
-      description: 'Makes a block at this interval, even an empty one. Default: 0, a block when a transaction waits.',
-    },
-    {
-      name: 'interval',
-      short: 'i',
-      value: 'MS',
-      description: 'The same in milliseconds.',
-    },
-    {
-      name: 'no-mining',
-      description:
-        'Makes blocks only on request: `tessera mine`, POST /v1/dev/blocks. POST /v1/dev/automine resumes automatic ' +
+    ),
+    flag(
+      '-b, --block-time SECONDS',
+      'Makes a block at this interval, even an empty one. Default: 0, a block when a transaction waits.',
+    ),
+    flag('-i, --interval MS', 'The same in milliseconds.'),
+    flag(
+      '--no-mining',
+      'Makes blocks only on request: `tessera mine`, POST /v1/dev/blocks. POST /v1/dev/automine resumes automatic ' +
         'blocks.',
-    },
-    {
-      name: 'data',
-      short: 'd',
-      value: 'DIR',
-      description: 'Keeps the chain in this folder and continues it at the next start.',
-    },
-    {
-      name: 'fork',
-      value: 'URL',
-      description:
-        'Copies the chain of the storage node, or network of `tessera dev`, at this address, and continues it as a ' +
+    ),
+    flag('-d, --data DIR', 'Keeps the chain in this folder and continues it at the next start.'),
+    flag(
+      '--fork URL',
+      'Copies the chain of the storage node, or network of `tessera dev`, at this address, and continues it as a ' +
         'new chain. The blocks are checked. Funds of other owners cannot be spent without their keys.',
-    },
-    {
-      name: 'state',
-      value: 'FILE',
-      description:
-        'Loads the chain from this file, if it exists, and saves the chain there at the end. A kill loses what happened since ' +
+    ),
+    flag(
+      '--state FILE',
+      'Loads the chain from this file, if it exists, and saves the chain there at the end. A kill loses what happened since ' +
         'the start; with --data nothing is lost.',
-    },
-    {
-      name: 'port',
-      short: 'p',
-      value: 'PORT',
-      description:
-        'Port of the shared address, which serves every route of the four nodes, and the pages. Default: ' +
+    ),
+    flag(
+      '-p, --port PORT',
+      'Port of the shared address, which serves every route of the four nodes, and the pages. Default: ' +
         `${JOINT_API_PORT}. 0 takes any free port, off switches it off.`,
-    },
-    {
-      name: 'host',
-      value: 'ADDRESS',
-      description:
-        'IP address of the shared address. Default: the variable TESSERA_DEV_HOST (0.0.0.0 in the container image), ' +
+    ),
+    flag(
+      '--host ADDRESS',
+      'IP address of the shared address. Default: the variable TESSERA_DEV_HOST (0.0.0.0 in the container image), ' +
         'else 127.0.0.1. Beyond loopback, everyone on the network can do everything except reading the secrets of ' +
         'the wallets.',
-    },
-    {
-      name: 'cors',
-      value: 'ORIGINS',
-      completes: ['loopback', 'all', 'off'],
-      description:
-        'Origins of the web pages that may use the network, separated by commas, such as https://wallet.example. ' +
+    ),
+    flag(
+      '--cors ORIGINS',
+      'Origins of the web pages that may use the network, separated by commas, such as https://wallet.example. ' +
         'With all, any page in a browser on this machine can pay, mine and set the time. Default: loopback, pages ' +
         'of this machine.',
-    },
-    {
-      name: 'port-offset',
-      value: 'N',
-      description: 'Adds N to every port, so that two networks can run side by side.',
-    },
+      { completes: ['loopback', 'all', 'off'] },
+    ),
+    flag('--port-offset N', 'Adds N to every port, so that two networks can run side by side.'),
     LOG_LEVEL_FLAG,
     SET_FLAG,
-    {
-      name: 'quiet',
-      short: 'q',
-      description: 'Prints errors only, and with --json the line of JSON.',
-    },
+    flag('-q, --quiet', 'Prints errors only, and with --json the line of JSON.'),
   ],
   json:
     'Prints only one line of JSON when the network is ready, with URLs, accounts and their keys. The log goes to ' +

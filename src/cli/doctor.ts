@@ -2,7 +2,7 @@
 
 import { loadProcess } from '../config/load.js';
 import type { Finding, Verdict } from '../node/doctor/finding.js';
-import { type CliContext, integerFlag, type OwnCommand, printed } from './command.js';
+import { type CliContext, flag, integerFlag, type OwnCommand, printed } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { failureText } from './lifecycle.js';
 
@@ -21,14 +21,7 @@ export const command: OwnCommand = {
       'Prints a line for each check: ok, warn or fail, the finding, and what to do. In a process with several roles ' +
         'it checks each node, or only that of --role.',
     ],
-    flags: [
-      ...CONFIG_FLAGS,
-      {
-        name: 'timeout',
-        value: 'SECONDS',
-        description: `Seconds to wait in all. Default: ${DEFAULT_TIMEOUT_S}.`,
-      },
-    ],
+    flags: [...CONFIG_FLAGS, flag('--timeout SECONDS', `Seconds to wait in all. Default: ${DEFAULT_TIMEOUT_S}.`)],
     examples: {
       'tessera doctor --role storage --config /etc/tessera/storage.toml':
         'Checks everything that can be seen from this machine.',

@@ -6,7 +6,7 @@ import { loadConfig } from '../config/load.js';
 import { hasService } from '../lib/roles.js';
 import type { ImportedChain } from '../node/import/import-chain.js';
 import type { Answers } from '../node/import/source.js';
-import { type OwnCommand, printed, UsageError } from './command.js';
+import { flag, type OwnCommand, printed, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { eraText } from './genesis/show.js';
 import { checkUrl } from './node-access.js';
@@ -25,12 +25,9 @@ export const command: OwnCommand = {
         'Then start the storage node, and a mempool node beside it (docs/moving-in.md).',
     ],
     flags: [
-      {
-        name: 'from',
-        value: 'SOURCE',
+      flag('--from SOURCE', 'URL of a storage node, or a folder of exported blocks. Required.', {
         completes: 'folders',
-        description: 'URL of a storage node, or a folder of exported blocks. Required.',
-      },
+      }),
       ...CONFIG_FLAGS,
     ],
     examples: {

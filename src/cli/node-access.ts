@@ -13,7 +13,7 @@ import { MAX_SECRET_FILE, MAX_WRITTEN_FILE, readBoundedText } from '../lib/read-
 import type { NodeRole } from '../lib/roles.js';
 import { isSystemError } from '../lib/system-error.js';
 import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
-import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
+import { type CliContext, type FlagSpec, flag, type ParsedArgs, UsageError } from './command.js';
 import { API_KEY_FILE, API_KEY_FILE_ENV, CommandClient } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 
@@ -21,30 +21,25 @@ const CA_FILE_ENV = 'TESSERA_CA_FILE';
 
 const CONFIG_AND_DATA = CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data');
 
-export const CA_FILE_FLAG: FlagSpec = {
-  name: 'ca-file',
-  value: 'FILE',
-  description:
-    'Certificates (PEM) of the authorities to trust for https, instead of those of Node.js. Default: the file that ' +
+export const CA_FILE_FLAG: FlagSpec = flag(
+  '--ca-file FILE',
+  'Certificates (PEM) of the authorities to trust for https, instead of those of Node.js. Default: the file that ' +
     `${CA_FILE_ENV} names; for the node of the configuration, its own api.tls.cert_file.`,
-};
+);
 
-const API_KEY_FILE_FLAG: FlagSpec = {
-  name: 'api-key-file',
-  short: 'k',
-  value: 'FILE',
-  description:
-    `File with an API key of the node. Default: the file that ${API_KEY_FILE_ENV} names; for a node on this machine, a key of ` +
+const API_KEY_FILE_FLAG: FlagSpec = flag(
+  '-k, --api-key-file FILE',
+  `File with an API key of the node. Default: the file that ${API_KEY_FILE_ENV} names; for a node on this machine, a key of ` +
     'its configuration (api.keys), else api-key in its data folder.',
-};
+);
 
 /** The flags that name a node of one of the roles; `role` and `url` say in their own words what is meant without them. */
 export function nodeFlags(roles: readonly NodeRole[], role: string, url: string): readonly FlagSpec[] {
   return [
-    { name: 'url', short: 'u', value: 'URL', description: `Base URL of the API of the node. Default: ${url}` },
+    flag('-u, --url URL', `Base URL of the API of the node. Default: ${url}`),
     API_KEY_FILE_FLAG,
     CA_FILE_FLAG,
-    { name: 'role', short: 'r', value: 'ROLE', completes: roles, description: role },
+    flag('-r, --role ROLE', role, { completes: roles }),
     ...CONFIG_AND_DATA,
   ];
 }

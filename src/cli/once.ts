@@ -7,16 +7,14 @@ import type { CallArguments } from '../client/client.js';
 import { systemClock } from '../lib/clock.js';
 import { pause } from '../lib/pause.js';
 import { printable } from '../lib/printable.js';
-import type { CliContext, FlagSpec, ParsedArgs } from './command.js';
+import { type CliContext, type FlagSpec, flag, type ParsedArgs } from './command.js';
 import type { CommandClient } from './command-client.js';
 
-export const IDEMPOTENCY_KEY_FLAG: FlagSpec = {
-  name: 'idempotency-key',
-  value: 'KEY',
-  description:
-    'Name of the request: with the same KEY it is done only once, however often the command runs. Default: a new key ' +
+export const IDEMPOTENCY_KEY_FLAG: FlagSpec = flag(
+  '--idempotency-key KEY',
+  'Name of the request: with the same KEY it is done only once, however often the command runs. Default: a new key ' +
     'for each run.',
-};
+);
 
 /** Calls an operation that takes an idempotency key until its answer comes, or it is too late. */
 export async function doOnce<O extends Operation>(

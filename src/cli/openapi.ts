@@ -3,7 +3,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openApiFiles } from '../api/openapi/document.js';
-import { type OwnCommand, printed } from './command.js';
+import { flag, type OwnCommand, printed } from './command.js';
 
 const DEFAULT_FOLDER = 'openapi';
 
@@ -13,8 +13,8 @@ export const command: OwnCommand = {
       'Writes one document for the whole API and one for each role, from the definitions of the operations.',
     ],
     flags: [
-      { name: 'out', value: 'FOLDER', description: 'Where the documents are. Default: openapi.' },
-      { name: 'check', description: 'Writes nothing; fails when a file differs.' },
+      flag('--out FOLDER', 'Where the documents are. Default: openapi.'),
+      flag('--check', 'Writes nothing; fails when a file differs.'),
     ],
     examples: {
       'tessera openapi': 'Writes openapi/*.json.',

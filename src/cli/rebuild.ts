@@ -4,7 +4,15 @@ import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { hasService, hasWallet } from '../lib/roles.js';
 import { REOPENED_HOURS } from '../wallet/start-over.js';
-import { type CliContext, integerFlag, type OwnCommand, type ParsedArgs, printed, UsageError } from './command.js';
+import {
+  type CliContext,
+  flag,
+  integerFlag,
+  type OwnCommand,
+  type ParsedArgs,
+  printed,
+  UsageError,
+} from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { withProgress } from './output.js';
 
@@ -32,24 +40,17 @@ export const command: OwnCommand = {
     ],
     flags: [
       ...CONFIG_FLAGS,
-      {
-        name: 'archive',
-        value: 'DIR',
-        description: 'The data folder of a storage node of this network, or a restored backup of it.',
-      },
-      {
-        name: 'index',
-        description:
-          'On a storage node: rebuilds only the index of the chain (storage.index) from the archive. With storage.index = ' +
+      flag('--archive DIR', 'The data folder of a storage node of this network, or a restored backup of it.'),
+      flag(
+        '--index',
+        'On a storage node: rebuilds only the index of the chain (storage.index) from the archive. With storage.index = ' +
           'false, removes it.',
-      },
-      {
-        name: 'hours',
-        value: 'N',
-        description:
-          `Payments of the last N hours are sent again (default ${REOPENED_HOURS}). At most ` +
+      ),
+      flag(
+        '--hours N',
+        `Payments of the last N hours are sent again (default ${REOPENED_HOURS}). At most ` +
           'mempool.tx_status_lifetime_hours: the mempool node refuses older payments that are in a block.',
-      },
+      ),
     ],
     examples: {
       'tessera rebuild --role mempool --config mempool.toml --archive /var/lib/tessera/storage':

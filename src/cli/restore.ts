@@ -6,7 +6,7 @@ import { restoreBackup } from '../db/backup/restore-backup.js';
 import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { BACKUP_PASSPHRASE_FLAG, openToRead } from './backup.js';
-import { type CliContext, type OwnCommand, type ParsedArgs, printed } from './command.js';
+import { type CliContext, flag, type OwnCommand, type ParsedArgs, printed } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { withProgress } from './output.js';
 
@@ -22,8 +22,8 @@ export const command: OwnCommand = {
     arguments: [{ name: 'DIR', required: true, description: 'The folder of backups.' }],
     flags: [
       ...CONFIG_FLAGS,
-      { name: 'backup', value: 'NAME', description: 'The backup to restore. Default: the newest.' },
-      { name: 'list', description: 'Lists the backups in DIR and restores nothing.' },
+      flag('--backup NAME', 'The backup to restore. Default: the newest.'),
+      flag('--list', 'Lists the backups in DIR and restores nothing.'),
       BACKUP_PASSPHRASE_FLAG,
     ],
     examples: {

@@ -10,7 +10,7 @@ import { errorMessage } from '../lib/errors.js';
 import { parseJsonFile, stringifyExact } from '../lib/json.js';
 import { printable, printableJson } from '../lib/printable.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../lib/read-bounded.js';
-import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from './command.js';
+import { type CliContext, type FlagSpec, flag, type ParsedArgs, UsageError } from './command.js';
 import { writeNewFile } from './named-file.js';
 import { parseAmount, parseCount, showAmount } from './wallet/amounts.js';
 
@@ -18,13 +18,9 @@ export type Trade = Result<typeof getTrade>;
 
 const FILE_MODE = 0o644;
 
-export const OUT_FLAG: FlagSpec = {
-  name: 'out',
-  value: 'FILE',
-  description: 'The file to write for the other party. It must not exist yet.',
-};
+export const OUT_FLAG: FlagSpec = flag('--out FILE', 'The file to write for the other party. It must not exist yet.');
 
-export const RAW_FLAG: FlagSpec = { name: 'raw', description: 'Tokens are in raw units.' };
+export const RAW_FLAG: FlagSpec = flag('--raw', 'Tokens are in raw units.');
 
 /** `1.5` are tokens, `3@GENESIS_HASH` items. Throws `UsageError`. */
 export function parseAsset(text: string, isRaw: boolean) {

@@ -11,7 +11,7 @@ import {
 import { errorMessage, isTesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
 import { printable } from '../lib/printable.js';
-import { ExitError, group, integerFlag, type OwnCommand, printed, UsageError } from './command.js';
+import { ExitError, flag, group, integerFlag, type OwnCommand, printed, UsageError } from './command.js';
 import { lookUntil } from './look-again.js';
 import { doOnce, IDEMPOTENCY_KEY_FLAG } from './once.js';
 import { table } from './output.js';
@@ -35,12 +35,12 @@ const offer: OwnCommand = {
         'Without it the acceptance is a file, for `tessera trade complete`.',
     ],
     flags: [
-      { name: 'give', value: 'WHAT', description: 'What the wallet gives: 1.5, or 3@GENESIS_HASH.' },
-      { name: 'want', value: 'WHAT', description: 'What the wallet gets: tokens or items, in the same form.' },
+      flag('--give WHAT', 'What the wallet gives: 1.5, or 3@GENESIS_HASH.'),
+      flag('--want WHAT', 'What the wallet gets: tokens or items, in the same form.'),
       RAW_FLAG,
-      { name: 'valid-for', value: 'SECONDS', description: 'How long the offer is valid. Default: 3600.' },
-      { name: 'to', value: 'HOST:PORT', description: 'A user or miner node to send the offer to.' },
-      { name: 'reachable', description: 'Other nodes can reach this node: it receives the acceptance over a link.' },
+      flag('--valid-for SECONDS', 'How long the offer is valid. Default: 3600.'),
+      flag('--to HOST:PORT', 'A user or miner node to send the offer to.'),
+      flag('--reachable', 'Other nodes can reach this node: it receives the acceptance over a link.'),
       OUT_FLAG,
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),

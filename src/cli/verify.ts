@@ -10,7 +10,7 @@ import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { factsOf, hasWallet } from '../lib/roles.js';
 import type { RoleDefinition, VerifiedData } from '../node/roles/role.js';
-import { type OwnCommand, type OwnSpec, printed, UsageError } from './command.js';
+import { flag, type OwnCommand, type OwnSpec, printed, UsageError } from './command.js';
 import { TIMEOUT_FLAG } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
@@ -40,16 +40,8 @@ const spec: OwnSpec = {
   ],
   flags: [
     ...CONFIG_FLAGS,
-    {
-      name: 'archive',
-      value: 'DIR',
-      description: 'The data folder of a storage node, to compare a mempool node or a wallet with.',
-    },
-    {
-      name: 'node',
-      value: 'URL',
-      description: 'The API of a running mempool node, to compare a wallet with.',
-    },
+    flag('--archive DIR', 'The data folder of a storage node, to compare a mempool node or a wallet with.'),
+    flag('--node URL', 'The API of a running mempool node, to compare a wallet with.'),
     CA_FILE_FLAG,
     TIMEOUT_FLAG,
   ],

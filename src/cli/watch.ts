@@ -4,7 +4,7 @@ import { followEvents, type ReceivedEvent } from '../client/events.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
 import { printable, printableJson } from '../lib/printable.js';
 import { NODE_ROLES, rolesWithTopics } from '../lib/roles.js';
-import type { CliContext, OwnCommand, OwnSpec, ParsedArgs } from './command.js';
+import { type CliContext, flag, type OwnCommand, type OwnSpec, type ParsedArgs } from './command.js';
 import { withAdvice } from './command-client.js';
 import { printFailure } from './lifecycle.js';
 import { accessNode, nodeFlags, type WantedNode } from './node-access.js';
@@ -23,13 +23,11 @@ const spec: OwnSpec = {
       'mempool (the default), storage, miner or user (the default for topic wallet).',
       'where the node of the data folder listens, else as configured: http://127.0.0.1:3003 for a mempool node.',
     ),
-    {
-      name: 'topics',
-      short: 't',
-      value: 'LIST',
-      completes: ['blocks', 'transactions', 'wallet'],
-      description: 'Topics, separated by commas: blocks, transactions, wallet. Default: all topics of the node.',
-    },
+    flag(
+      '-t, --topics LIST',
+      'Topics, separated by commas: blocks, transactions, wallet. Default: all topics of the node.',
+      { completes: ['blocks', 'transactions', 'wallet'] },
+    ),
   ],
   json: 'Prints each event as a JSON object on a line: id, event, data.',
   examples: {

@@ -4,7 +4,7 @@ import { parse as parseToml } from 'smol-toml';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseJsonFile, prettyExact } from '../../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
-import { type OwnCommand, UsageError } from '../command.js';
+import { flag, type OwnCommand, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
 import { checkGenesisText, factsJson, factsText } from './show.js';
 
@@ -26,7 +26,7 @@ export const command: OwnCommand = {
     arguments: [
       { name: 'SETTINGS', required: true, rest: true, completes: 'files', description: 'Files of the original nodes.' },
     ],
-    flags: [{ name: 'out', value: 'FILE', description: 'The genesis file to create. Required.' }],
+    flags: [flag('--out FILE', 'The genesis file to create. Required.')],
     examples: {
       'tessera genesis import initial_block.json initial_issuance.json node_settings.toml --out genesis.json':
         'Makes the file for a network that moves in.',

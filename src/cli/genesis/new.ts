@@ -10,7 +10,7 @@ import { toHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
 import { stringifyExact } from '../../lib/json.js';
 import { systemRandom } from '../../lib/random.js';
-import { type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
+import { flag, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
 import { parseAmount } from '../wallet/amounts.js';
 import { checkGenesisText, factsJson, factsText } from './show.js';
@@ -32,48 +32,31 @@ export const command: OwnCommand = {
     ],
     arguments: [{ name: 'FILE', required: true, description: 'The genesis file to create.' }],
     flags: [
-      {
-        name: 'owner',
-        value: 'ADDRESS=AMOUNT',
-        repeatable: true,
-        description: 'An output of block 0 for the address.',
-      },
-      { name: 'new-owner', value: 'AMOUNT', repeatable: true, description: 'An output of block 0 for a new key pair.' },
-      {
-        name: 'keys',
-        value: 'KEYS',
-        completes: 'files',
-        description: 'The file to create for the new key pairs; needed with --new-owner.',
-      },
-      {
-        name: 'issue',
-        value: 'ADDRESS=AMOUNT@HEIGHT',
-        repeatable: true,
-        description: `Issues the amount with the block of that height, ${COINBASE_MATURITY} or more.`,
-      },
-      {
-        name: 'block-rule',
-        value: 'NAME=VALUE',
-        repeatable: true,
-        completes: ['max_transactions=', 'max_bytes=', 'max_signature_operations=', 'interval_ms=', 'start='],
-        description:
-          'A rule for the blocks of this network (docs/chain.md#genesis): max_transactions, max_bytes, ' +
+      flag('--owner ADDRESS=AMOUNT', 'An output of block 0 for the address.', { repeatable: true }),
+      flag('--new-owner AMOUNT', 'An output of block 0 for a new key pair.', { repeatable: true }),
+      flag('--keys KEYS', 'The file to create for the new key pairs; needed with --new-owner.', { completes: 'files' }),
+      flag(
+        '--issue ADDRESS=AMOUNT@HEIGHT',
+        `Issues the amount with the block of that height, ${COINBASE_MATURITY} or more.`,
+        { repeatable: true },
+      ),
+      flag(
+        '--block-rule NAME=VALUE',
+        'A rule for the blocks of this network (docs/chain.md#genesis): max_transactions, max_bytes, ' +
           'max_signature_operations, interval_ms, or start, which is full_or_interval or interval.',
-      },
-      {
-        name: 'producer-key',
-        value: 'KEY',
-        completes: 'files',
-        description:
-          'Creates the key file with which a mempool node signs its blocks (mempool.producer_key_file, mode 0600), ' +
+        {
+          repeatable: true,
+          completes: ['max_transactions=', 'max_bytes=', 'max_signature_operations=', 'interval_ms=', 'start='],
+        },
+      ),
+      flag(
+        '--producer-key KEY',
+        'Creates the key file with which a mempool node signs its blocks (mempool.producer_key_file, mode 0600), ' +
           'and prints the public key for network.producer_keys.',
-      },
-      {
-        name: 'message',
-        value: 'TEXT',
-        description: 'A text that block 0 contains. Default: the current time.',
-      },
-      { name: 'raw', description: 'AMOUNT is in raw units, 72072000 to a display unit.' },
+        { completes: 'files' },
+      ),
+      flag('--message TEXT', 'A text that block 0 contains. Default: the current time.'),
+      flag('--raw', 'AMOUNT is in raw units, 72072000 to a display unit.'),
     ],
     examples: {
       'tessera genesis new genesis.json --new-owner 1000000 --keys genesis-keys.json':

@@ -7,7 +7,7 @@ import type { Asset, TxOut } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { chooseUnspent, type Unspent } from '../../wallet/coins/unspent.js';
-import { integerFlag, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
+import { flag, integerFlag, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { addressOrDev } from '../dev-account.js';
 import { parseAmount, parseCount } from '../wallet/amounts.js';
 import { NODE_EXITS } from '../wallet/connection.js';
@@ -29,15 +29,15 @@ export const command: OwnCommand = {
       'AMOUNT is in display units; with --raw in raw units; with --item it is a number of items.',
     ],
     flags: [
-      { name: 'to', value: 'ADDRESS=AMOUNT', repeatable: true, description: 'Pays the address the amount.' },
-      { name: 'burn', value: 'AMOUNT', description: 'Pays the amount to the address that nobody can spend from.' },
-      { name: 'from', value: 'ADDRESS', repeatable: true, description: 'An address whose outputs may be spent.' },
-      { name: 'input', value: 'N-HASH', repeatable: true, description: 'Spends this output of an address of --from.' },
-      { name: 'change', value: 'ADDRESS', description: 'Address for the change.' },
-      { name: 'utxos', value: 'FILE', description: 'A file of unspent outputs, instead of a node.' },
-      { name: 'item', value: 'GENESIS_HASH', description: 'Pays items of this class instead of tokens.' },
-      { name: 'raw', description: 'AMOUNT is in raw units.' },
-      { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receivers can spend it.' },
+      flag('--to ADDRESS=AMOUNT', 'Pays the address the amount.', { repeatable: true }),
+      flag('--burn AMOUNT', 'Pays the amount to the address that nobody can spend from.'),
+      flag('--from ADDRESS', 'An address whose outputs may be spent.', { repeatable: true }),
+      flag('--input N-HASH', 'Spends this output of an address of --from.', { repeatable: true }),
+      flag('--change ADDRESS', 'Address for the change.'),
+      flag('--utxos FILE', 'A file of unspent outputs, instead of a node.'),
+      flag('--item GENESIS_HASH', 'Pays items of this class instead of tokens.'),
+      flag('--raw', 'AMOUNT is in raw units.'),
+      flag('--locktime BLOCK', 'The first block in which the receivers can spend it.'),
       STORAGE_FLAG,
       GENESIS_FLAG,
       UNPROVEN_FLAG,

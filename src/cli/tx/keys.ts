@@ -10,7 +10,7 @@ import { parseExactJson } from '../../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../../lib/read-bounded.js';
 import { ACCOUNTS, DerivedKeys } from '../../wallet/keys/derived-keys.js';
 import { parseWords, type WalletWords } from '../../wallet/keys/words.js';
-import { type CliContext, type FlagSpec, integerFlag, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, type FlagSpec, flag, integerFlag, type ParsedArgs, UsageError } from '../command.js';
 import { devAccount } from '../dev-account.js';
 import { ROLE_FLAGS } from '../wallet/connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig, keystoreIn, wordsIn } from '../wallet/own-folder.js';
@@ -21,13 +21,10 @@ const MAX_DEPTH = 1_000_000;
 const VERSIONS: readonly AddressVersion[] = [null, 0, 99_999];
 
 export const KEY_FLAGS: readonly FlagSpec[] = [
-  {
-    name: 'key-file',
-    value: 'FILE',
+  flag('--key-file FILE', 'Key pairs, as `tessera wallet export` and `tessera genesis new` write them.', {
     repeatable: true,
-    description: 'Key pairs, as `tessera wallet export` and `tessera genesis new` write them.',
-  },
-  { name: 'words-file', value: 'FILE', description: 'The recovery words of a wallet, for all keys derived from them.' },
+  }),
+  flag('--words-file FILE', 'The recovery words of a wallet, for all keys derived from them.'),
   ...EXTRA_WORD_FLAGS,
   ...ROLE_FLAGS.map((flag) =>
     flag.name === 'data'
@@ -35,17 +32,10 @@ export const KEY_FLAGS: readonly FlagSpec[] = [
       : flag,
   ),
   secretFlag(PASSPHRASE, 'the passphrase of the wallet in the data folder'),
-  {
-    name: 'depth',
-    value: 'N',
-    description: `How many keys to try in each account of the words. Default: ${DEFAULT_DEPTH}.`,
-  },
-  {
-    name: 'dev-account',
-    value: 'N',
+  flag('--depth N', `How many keys to try in each account of the words. Default: ${DEFAULT_DEPTH}.`),
+  flag('--dev-account N', 'Account 1 to 10, user or miner of `tessera dev`, whose keys everybody knows.', {
     repeatable: true,
-    description: 'Account 1 to 10, user or miner of `tessera dev`, whose keys everybody knows.',
-  },
+  }),
 ];
 
 /** The keys of those of the addresses for which there is one. Throws `UsageError` when no key is named. */

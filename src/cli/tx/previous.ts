@@ -15,7 +15,7 @@ import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js'
 import { assertSound } from '../../lib/fault.js';
 import { readGenesis } from '../../node/genesis-file.js';
 import { unspentFault } from '../../wallet/coins/unspent.js';
-import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, type FlagSpec, flag, type ParsedArgs, UsageError } from '../command.js';
 import { configInput } from '../config-flags.js';
 import { checkUrl, connect, publicClient } from '../node-access.js';
 import { type Draft, type DraftInput, draftFault, outPointName } from './draft.js';
@@ -29,18 +29,16 @@ const LOOK_EVERY = 250;
 /** Form of a transaction's hash; outputs of block 0 have other names. */
 const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
 
-export const STORAGE_FLAG: FlagSpec = {
-  name: 'storage',
-  value: 'URL',
-  description:
-    'Base URL of a storage node, for the transactions that made the inputs. Default: the node of --url if it also ' +
+export const STORAGE_FLAG: FlagSpec = flag(
+  '--storage URL',
+  'Base URL of a storage node, for the transactions that made the inputs. Default: the node of --url if it also ' +
     'stores blocks; without --url, the configured one: http://127.0.0.1:3001.',
-};
+);
 
-export const UNPROVEN_FLAG: FlagSpec = {
-  name: 'unproven',
-  description: 'Leaves these transactions out. Signers then have to trust the file (tessera tx sign --trust-amounts).',
-};
+export const UNPROVEN_FLAG: FlagSpec = flag(
+  '--unproven',
+  'Leaves these transactions out. Signers then have to trust the file (tessera tx sign --trust-amounts).',
+);
 
 const STORAGE_NODE = {
   roles: ['storage'],
@@ -119,12 +117,10 @@ function transactionsIn(answer: unknown): readonly Transaction[] {
   });
 }
 
-export const GENESIS_FLAG: FlagSpec = {
-  name: 'genesis',
-  value: 'FILE',
-  description:
-    'The genesis file of the network, for the amounts of outputs of block 0. Default: that of the given configuration.',
-};
+export const GENESIS_FLAG: FlagSpec = flag(
+  '--genesis FILE',
+  'The genesis file of the network, for the amounts of outputs of block 0. Default: that of the given configuration.',
+);
 
 /**
  * Inputs that neither a transaction in the file nor the genesis file proves, except those of `tessera dev`, whose keys are published.

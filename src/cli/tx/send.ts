@@ -5,7 +5,7 @@ import type { Transaction } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { stringifyExact } from '../../lib/json.js';
-import { ExitError, type OwnCommand, UsageError } from '../command.js';
+import { ExitError, flag, type OwnCommand, UsageError } from '../command.js';
 import { stillUnknown } from '../look-again.js';
 import { whileWaiting } from '../output.js';
 import { YES_FLAG } from '../wallet/connection.js';
@@ -36,11 +36,7 @@ export const command: OwnCommand = {
     arguments: [{ name: 'FILE', rest: true, description: 'The files, in order. Default: standard input, also for -.' }],
     flags: [
       ...MEMPOOL_FLAGS,
-      {
-        name: 'wait',
-        short: 'w',
-        description: 'Waits until blocks have confirmed them, or one was rejected (status 1).',
-      },
+      flag('-w, --wait', 'Waits until blocks have confirmed them, or one was rejected (status 1).'),
       YES_FLAG,
     ],
     json: 'Prints {transactions: [{tx_hash, status}]} on one line.',

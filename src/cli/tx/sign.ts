@@ -6,7 +6,7 @@ import { outputsPreimage, signableOf } from '../../chain/signable.js';
 import { sign } from '../../crypto/ed25519.js';
 import { TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
-import type { FlagSpec, OwnCommand } from '../command.js';
+import { type FlagSpec, flag, type OwnCommand } from '../command.js';
 import { warnOfTemporary } from '../output.js';
 import { YES_FLAG } from '../wallet/connection.js';
 import { ASKING_EXITS, confirm, isInteractive } from '../wallet/prompt.js';
@@ -26,12 +26,11 @@ import {
 import { findKeys, KEY_FLAGS } from './keys.js';
 import { GENESIS_FLAG, unprovenInputs } from './previous.js';
 
-const TRUST_FLAG: FlagSpec = {
-  name: 'trust-amounts',
-  description:
-    'Signs without a proof of the amounts of the inputs: if they hold more than the file says, its author can take ' +
+const TRUST_FLAG: FlagSpec = flag(
+  '--trust-amounts',
+  'Signs without a proof of the amounts of the inputs: if they hold more than the file says, its author can take ' +
     'the rest.',
-};
+);
 
 export const command: OwnCommand = {
   spec: {
@@ -48,7 +47,7 @@ export const command: OwnCommand = {
       'Imported keys of a wallet are not derived from its words: export them, and name the file.',
     ],
     arguments: [{ name: 'FILE', description: 'The file. Default: standard input, also for -.' }],
-    flags: [...KEY_FLAGS, { name: 'partial', description: 'Signs what it can.' }, GENESIS_FLAG, TRUST_FLAG, YES_FLAG],
+    flags: [...KEY_FLAGS, flag('--partial', 'Signs what it can.'), GENESIS_FLAG, TRUST_FLAG, YES_FLAG],
     json: 'Prints the transaction on one line.',
     examples: {
       'tessera tx sign payment.json --data /var/lib/tessera/user > signed.json':

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { backupWallet } from '../../api/routes/wallet/operations.js';
-import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
+import { type CliContext, flag, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 import { checkHasKeystore, folderConfig, withFolder } from './own-folder.js';
@@ -24,7 +24,7 @@ export const command: OwnCommand = {
     flags: [
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
-      { name: 'offline', description: 'Works on the folder of a stopped node.' },
+      flag('--offline', 'Works on the folder of a stopped node.'),
     ],
     examples: {
       'tessera wallet backup wallet.backup': 'Asks for the passphrase and writes wallet.backup.',

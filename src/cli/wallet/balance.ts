@@ -2,7 +2,7 @@
 
 import type { Result } from '../../api/operation.js';
 import { getWallet } from '../../api/routes/wallet/operations.js';
-import { type OwnCommand, printed } from '../command.js';
+import { flag, type OwnCommand, printed } from '../command.js';
 import { right, table, warnOfTemporary } from '../output.js';
 import { showDisplay } from './amounts.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
@@ -16,7 +16,7 @@ export const command: OwnCommand = {
       'Available funds can be spent now, including the wallet’s own unconfirmed change. Locked funds are mining rewards of the ' +
         'last hundred blocks and outputs with a locktime. The total is both. Items are counted by their genesis hash.',
     ],
-    flags: [...NODE_FLAGS, DEV_ACCOUNT_FLAG, { name: 'addresses', description: 'Also shows what each address holds.' }],
+    flags: [...NODE_FLAGS, DEV_ACCOUNT_FLAG, flag('--addresses', 'Also shows what each address holds.')],
     json: 'Prints the answer of GET /v1/wallet instead, with outputs only if --addresses is given.',
     examples: {
       'tessera wallet balance --role miner': 'Shows the wallet of the miner on this machine.',

@@ -2,7 +2,7 @@
 
 import type { LoadedConfig } from '../../config/load.js';
 import { WALLET_ROLES } from '../../lib/roles.js';
-import type { CliContext, FlagSpec, ParsedArgs } from '../command.js';
+import { type CliContext, type FlagSpec, flag, type ParsedArgs } from '../command.js';
 import { type CommandClient, TIMEOUT_FLAG } from '../command-client.js';
 import { CONFIG_FLAGS } from '../config-flags.js';
 import { connect as connectTo, nodeConfig, nodeFlags, type WantedNode } from '../node-access.js';
@@ -11,7 +11,7 @@ import { ASKING_EXITS } from './prompt.js';
 const ROLE = 'The node whose wallet it is: user (the default) or miner.';
 
 export const ROLE_FLAGS: readonly FlagSpec[] = [
-  { name: 'role', short: 'r', value: 'ROLE', completes: WALLET_ROLES, description: ROLE },
+  flag('-r, --role ROLE', ROLE, { completes: WALLET_ROLES }),
   ...CONFIG_FLAGS.filter(({ name }) => name === 'config' || name === 'data'),
 ];
 
@@ -24,7 +24,7 @@ export const NODE_FLAGS: readonly FlagSpec[] = [
   TIMEOUT_FLAG,
 ];
 
-export const YES_FLAG: FlagSpec = { name: 'yes', short: 'y', description: 'Asks nothing.' };
+export const YES_FLAG: FlagSpec = flag('-y, --yes', 'Asks nothing.');
 
 export const NODE_EXITS: Readonly<Record<number, string>> = {
   1: 'failed: the node refused, or cannot be reached',

@@ -3,7 +3,7 @@
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import { txOut } from '../../chain/builders.js';
 import { transactionHash } from '../../chain/hash.js';
-import { type CliContext, type FlagSpec, type ParsedArgs, printed, UsageError } from '../command.js';
+import { type CliContext, type FlagSpec, flag, type ParsedArgs, printed, UsageError } from '../command.js';
 import { devAccount } from '../dev-account.js';
 import { stillUnknown } from '../look-again.js';
 import { IDEMPOTENCY_KEY_FLAG } from '../once.js';
@@ -15,13 +15,11 @@ import { signWith } from '../tx/sign.js';
 import { showDisplay } from './amounts.js';
 import { confirm } from './prompt.js';
 
-export const DEV_ACCOUNT_FLAG: FlagSpec = {
-  name: 'dev-account',
-  value: 'N',
-  description:
-    'Uses account 1 to 10, user or miner of `tessera dev` instead of the wallet of a node. --url then names a mempool node; ' +
+export const DEV_ACCOUNT_FLAG: FlagSpec = flag(
+  '--dev-account N',
+  'Uses account 1 to 10, user or miner of `tessera dev` instead of the wallet of a node. --url then names a mempool node; ' +
     'default: the one on this machine.',
-};
+);
 
 interface DevOrder {
   readonly address: string;

@@ -1,7 +1,7 @@
 /** `tessera wallet donations`: whom the node has asked for a donation, and what they said. */
 
 import { getDonationRequests } from '../../api/routes/user/operations.js';
-import { integerFlag, type OwnCommand, printed } from '../command.js';
+import { flag, integerFlag, type OwnCommand, printed } from '../command.js';
 import { table } from '../output.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
 
@@ -16,10 +16,7 @@ export const command: OwnCommand = {
         'words. A peer without an answer in time is unanswered, but may still pay. The last 1,000 requests are kept, newest ' +
         'first.',
     ],
-    flags: [
-      ...NODE_FLAGS,
-      { name: 'limit', short: 'n', value: 'N', description: `Shows only the last N. Default: ${DEFAULT_LIMIT}.` },
-    ],
+    flags: [...NODE_FLAGS, flag('-n, --limit N', `Shows only the last N. Default: ${DEFAULT_LIMIT}.`)],
     examples: {
       'tessera call requestDonation address=127.0.0.1:12361': 'Asks a node for a donation.',
       'tessera wallet donations --limit 1': 'Shows what it said.',

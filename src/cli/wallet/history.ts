@@ -6,7 +6,15 @@ import { getWalletMovements } from '../../api/routes/wallet/operations.js';
 import type { NodeClient } from '../../client/client.js';
 import { printable } from '../../lib/printable.js';
 import { MOVEMENT_DIRECTIONS, MOVEMENT_KINDS, PAYMENT_STATES } from '../../wallet/service.js';
-import { type CliContext, integerFlag, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
+import {
+  type CliContext,
+  flag,
+  integerFlag,
+  type OwnCommand,
+  type ParsedArgs,
+  printed,
+  UsageError,
+} from '../command.js';
 import { STANDARD, writeNewFile } from '../named-file.js';
 import { right, table } from '../output.js';
 import { showDisplay } from './amounts.js';
@@ -30,33 +38,18 @@ export const command: OwnCommand = {
     ],
     flags: [
       ...NODE_FLAGS,
-      { name: 'limit', short: 'n', value: 'N', description: `Shows only the last N. Default: ${DEFAULT_LIMIT}.` },
-      { name: 'all', description: 'Shows all of them.' },
-      { name: 'cursor', value: 'NUMBER', description: 'Shows movements up to this number: `next` of the page before.' },
-      {
-        name: 'direction',
-        value: 'DIRECTION',
-        completes: MOVEMENT_DIRECTIONS,
-        description: `Only ${MOVEMENT_DIRECTIONS.join(', ')}.`,
-      },
-      {
-        name: 'kind',
-        value: 'KIND',
-        completes: MOVEMENT_KINDS,
-        description: `Only this kind: ${MOVEMENT_KINDS.join(', ')}.`,
-      },
-      {
-        name: 'state',
-        value: 'STATE',
-        completes: PAYMENT_STATES,
-        description: `Only this state: ${PAYMENT_STATES.join(', ')}.`,
-      },
-      { name: 'address', value: 'ADDRESS', description: 'Only movements that name this address.' },
-      { name: 'from', value: 'TIME', description: 'Only since then, as 2026-11-22 or 2026-11-22T08:00:00Z.' },
-      { name: 'to', value: 'TIME', description: 'Only until then.' },
-      { name: 'from-block', value: 'N', description: 'Only in blocks from this one on.' },
-      { name: 'to-block', value: 'N', description: 'Only in blocks up to this one.' },
-      { name: 'csv', value: 'FILE', description: 'Writes all movements to a new file, as CSV; - for standard output.' },
+      flag('-n, --limit N', `Shows only the last N. Default: ${DEFAULT_LIMIT}.`),
+      flag('--all', 'Shows all of them.'),
+      flag('--cursor NUMBER', 'Shows movements up to this number: `next` of the page before.'),
+      flag('--direction DIRECTION', `Only ${MOVEMENT_DIRECTIONS.join(', ')}.`, { completes: MOVEMENT_DIRECTIONS }),
+      flag('--kind KIND', `Only this kind: ${MOVEMENT_KINDS.join(', ')}.`, { completes: MOVEMENT_KINDS }),
+      flag('--state STATE', `Only this state: ${PAYMENT_STATES.join(', ')}.`, { completes: PAYMENT_STATES }),
+      flag('--address ADDRESS', 'Only movements that name this address.'),
+      flag('--from TIME', 'Only since then, as 2026-11-22 or 2026-11-22T08:00:00Z.'),
+      flag('--to TIME', 'Only until then.'),
+      flag('--from-block N', 'Only in blocks from this one on.'),
+      flag('--to-block N', 'Only in blocks up to this one.'),
+      flag('--csv FILE', 'Writes all movements to a new file, as CSV; - for standard output.'),
     ],
     examples: {
       'tessera wallet history --limit 5': 'Lists the last five movements.',

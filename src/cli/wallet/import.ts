@@ -10,7 +10,7 @@ import { systemClock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
 import { checkPair } from '../../wallet/keys/key-ring.js';
-import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
+import { type CliContext, flag, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { readNamedOrInput } from '../named-file.js';
 import { startProgress, warnOfTemporaryPairs } from '../output.js';
 import { connect, NODE_FLAGS } from './connection.js';
@@ -38,11 +38,10 @@ export const command: OwnCommand = {
     arguments: [{ name: 'FILE', required: false, description: 'The file with the key pairs; - for standard input.' }],
     flags: [
       ...NODE_FLAGS,
-      {
-        name: 'from-original',
-        value: 'FOLDER',
-        description: 'Reads the wallet of the original node in this folder instead of a file; stop that node first.',
-      },
+      flag(
+        '--from-original FOLDER',
+        'Reads the wallet of the original node in this folder instead of a file; stop that node first.',
+      ),
       secretFlag(ORIGINAL, 'the passphrase of that wallet'),
     ],
     examples: {

@@ -4,7 +4,7 @@ import { getItem } from '../../api/routes/storage/operations.js';
 import { getWalletItems } from '../../api/routes/wallet/operations.js';
 import type { NodeClient } from '../../client/client.js';
 import { isTesseraError } from '../../lib/errors.js';
-import { type OwnCommand, printed } from '../command.js';
+import { flag, type OwnCommand, printed } from '../command.js';
 import { checkUrl, publicClient } from '../node-access.js';
 import { right, table } from '../output.js';
 import { connect, NODE_EXITS, NODE_FLAGS } from './connection.js';
@@ -18,10 +18,7 @@ export const command: OwnCommand = {
         'has their metadata. The wallet knows the metadata if it created the items, or if their payer has shown it. ' +
         'With --storage it asks a storage node for the others.',
     ],
-    flags: [
-      ...NODE_FLAGS,
-      { name: 'storage', value: 'URL', description: 'Base URL of a storage node, such as http://127.0.0.1:3001.' },
-    ],
+    flags: [...NODE_FLAGS, flag('--storage URL', 'Base URL of a storage node, such as http://127.0.0.1:3001.')],
     examples: {
       'tessera wallet items': 'Shows the items of the user node on this machine.',
       'tessera wallet items --storage http://127.0.0.1:3001': 'The same, with the metadata of all of them.',

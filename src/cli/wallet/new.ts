@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { TesseraError } from '../../lib/errors.js';
 import { systemRandom } from '../../lib/random.js';
 import { newWords, type WalletWords, WORD_COUNTS, type WordCount, wordsText } from '../../wallet/keys/words.js';
-import { type CliContext, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
+import { type CliContext, flag, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { whileWaiting } from '../output.js';
 import { ROLE_FLAGS } from './connection.js';
 import { EXTRA_WORD_FLAGS, extraWord, folderConfig, keystoreIn, newPassphrase, withFolder } from './own-folder.js';
@@ -28,14 +28,9 @@ export const command: OwnCommand = {
     flags: [
       ...ROLE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase for the new wallet'),
-      {
-        name: 'words',
-        value: 'N',
-        completes: WORD_COUNTS.map(String),
-        description: 'Number of words: 12 (the default) or 24.',
-      },
+      flag('--words N', 'Number of words: 12 (the default) or 24.', { completes: WORD_COUNTS.map(String) }),
       ...EXTRA_WORD_FLAGS,
-      { name: 'no-confirm', description: 'Does not ask for words after showing them.' },
+      flag('--no-confirm', 'Does not ask for words after showing them.'),
     ],
     examples: {
       'tessera wallet new --data /var/lib/tessera/user':

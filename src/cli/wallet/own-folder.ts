@@ -15,7 +15,7 @@ import { hasWallet, isNodeRole, WALLET_ROLES } from '../../lib/roles.js';
 import { KEYSTORE_FILE, Keystore } from '../../wallet/keys/keystore.js';
 import type { WalletWords } from '../../wallet/keys/words.js';
 import type { Wallet } from '../../wallet/wallet.js';
-import { type CliContext, type FlagSpec, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, type FlagSpec, flag, type ParsedArgs, UsageError } from '../command.js';
 import { configInput } from '../config-flags.js';
 import { walletConfig } from './connection.js';
 import { isInteractive } from './prompt.js';
@@ -36,10 +36,7 @@ const EXTRA_WORD: SecretSource = {
 };
 
 export const EXTRA_WORD_FLAGS: readonly FlagSpec[] = [
-  {
-    name: 'extra-word',
-    description: 'Asks for the BIP39 passphrase (the “25th word”), which is kept apart from the words.',
-  },
+  flag('--extra-word', 'Asks for the BIP39 passphrase (the “25th word”), which is kept apart from the words.'),
   {
     name: EXTRA_WORD.flag,
     value: 'FILE',

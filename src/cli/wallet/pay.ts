@@ -17,6 +17,7 @@ import { parseAddress } from '../../peers/address.js';
 import {
   type CliContext,
   type CliProcess,
+  flag,
   integerFlag,
   type OwnCommand,
   type ParsedArgs,
@@ -66,10 +67,10 @@ export const command: OwnCommand = {
     flags: [
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet'),
-      { name: 'raw', description: 'AMOUNT is in raw units.' },
-      { name: 'item', value: 'GENESIS_HASH', description: 'Pays items of this class instead of tokens.' },
-      { name: 'locktime', value: 'BLOCK', description: 'The first block in which the receiver can spend it.' },
-      { name: 'wait', short: 'w', description: 'Waits until a block has confirmed it, or it was rejected (status 1).' },
+      flag('--raw', 'AMOUNT is in raw units.'),
+      flag('--item GENESIS_HASH', 'Pays items of this class instead of tokens.'),
+      flag('--locktime BLOCK', 'The first block in which the receiver can spend it.'),
+      flag('-w, --wait', 'Waits until a block has confirmed it, or it was rejected (status 1).'),
       DEV_ACCOUNT_FLAG,
       IDEMPOTENCY_KEY_FLAG,
       YES_FLAG,

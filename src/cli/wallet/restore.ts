@@ -15,6 +15,7 @@ import type { Wallet } from '../../wallet/wallet.js';
 import {
   type CliContext,
   ExitError,
+  flag,
   integerFlag,
   type OwnCommand,
   type ParsedArgs,
@@ -88,36 +89,21 @@ export const command: OwnCommand = {
     ],
     flags: [
       ...ROLE_FLAGS,
-      {
-        name: 'words-file',
-        value: 'FILE',
-        description: 'File with the recovery words; - for standard input. Default: asks for them.',
-      },
-      {
-        name: 'backup-file',
-        value: 'FILE',
-        description: 'File of `tessera wallet backup`; its passphrase becomes that of the wallet.',
-      },
+      flag('--words-file FILE', 'File with the recovery words; - for standard input. Default: asks for them.'),
+      flag('--backup-file FILE', 'File of `tessera wallet backup`; its passphrase becomes that of the wallet.'),
       ...EXTRA_WORD_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase for the new wallet, or of the existing one'),
-      { name: 'storage', value: 'URL', description: `API of a storage node. Default: ${STORAGE}.` },
-      { name: 'mempool', value: 'URL', description: `API of a mempool node. Default: ${MEMPOOL}.` },
+      flag('--storage URL', `API of a storage node. Default: ${STORAGE}.`),
+      flag('--mempool URL', `API of a mempool node. Default: ${MEMPOOL}.`),
       CA_FILE_FLAG,
       TIMEOUT_FLAG,
-      {
-        name: 'gap',
-        value: 'N',
-        description: `Number of unpaid addresses in a row that end the search. Default: ${SEARCH_GAP}.`,
-      },
-      {
-        name: 'anyway',
-        description: 'Searches even if a node is not ready: what it lacks is not found.',
-      },
+      flag('--gap N', `Number of unpaid addresses in a row that end the search. Default: ${SEARCH_GAP}.`),
+      flag('--anyway', 'Searches even if a node is not ready: what it lacks is not found.'),
       { ...YES_FLAG, description: 'Creates the wallet even if nothing is found.' },
     ],
     examples: {
-      ['tessera wallet restore --data /var/lib/tessera/user --storage https://storage.example --mempool ' +
-        'https://mempool.example']: 'Asks for a new passphrase and for the words.',
+      'tessera wallet restore --data /var/lib/tessera/user --storage https://storage.example --mempool https://mempool.example':
+        'Asks for a new passphrase and for the words.',
       'tessera wallet restore --data /var/lib/tessera/user --passphrase-file /run/secrets/wallet --gap 2000':
         'Searches again, and further, for the existing wallet or for typed words.',
     },

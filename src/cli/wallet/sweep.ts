@@ -3,7 +3,7 @@
 import { sweepWallet } from '../../api/routes/wallet/operations.js';
 import { stringifyExact } from '../../lib/json.js';
 import type { Wallet } from '../../wallet/wallet.js';
-import { type CliContext, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
+import { type CliContext, flag, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { whileWaiting } from '../output.js';
 import { showAmount } from './amounts.js';
 import { ASKING_NODE_EXITS, connect, NODE_FLAGS, YES_FLAG } from './connection.js';
@@ -30,7 +30,7 @@ export const command: OwnCommand = {
     flags: [
       ...NODE_FLAGS,
       secretFlag(PASSPHRASE, 'the passphrase of the wallet; not needed with --online'),
-      { name: 'online', description: 'Uses the running node, over its API.' },
+      flag('--online', 'Uses the running node, over its API.'),
       YES_FLAG,
     ],
     examples: {
