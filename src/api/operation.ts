@@ -23,7 +23,6 @@ export interface Success {
   readonly schema?: TSchema;
   /** An example of this answer, where that of the schema is one of another. */
   readonly example?: JsonValue;
-  /** Links by the id of the next operation. */
   readonly links?: Readonly<Record<string, Link>>;
   /** Media type, when it is not JSON. */
   readonly media?: string;
@@ -69,7 +68,6 @@ export interface Operation {
   readonly idempotencyKey?: boolean;
   readonly summary: string;
   readonly description?: string;
-  /** Object schemas whose members are the parameters. */
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly headers?: TSchema;
@@ -116,7 +114,6 @@ export function takesHead({ method, aliases = [], events, twin }: Operation): bo
   return [method, ...aliases].includes('GET') && events === undefined && (twin === undefined || isRead(twin));
 }
 
-/** The members of an object schema, and whether they are required. */
 export function membersOf(schema: TSchema | undefined): { name: string; schema: TSchema; required: boolean }[] {
   if (schema === undefined) return [];
   const required: readonly string[] = schema.required ?? [];

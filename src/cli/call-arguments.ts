@@ -15,7 +15,6 @@ const SECRET = /passphrase$|^secret_key$/;
 const PASSPHRASE_MEMBER = 'passphrase';
 const MAX_SHOWN = 40;
 
-/** Reads a file, or standard input for `-`. */
 export type ReadSource = (name: string) => Promise<string>;
 
 export interface ArgumentSources {
@@ -103,7 +102,6 @@ function checkRequired({ id }: Operation, members: readonly Member[], parts: Rec
   if (missing.length > 0) throw new UsageError(`${id} needs ${missing.map(({ name }) => `${name}=…`).join(' ')}`);
 }
 
-/** The value of a text by the type of its schema; a list grows with each text. */
 function typedValue(name: string, text: string, schema: TSchema, before: unknown): unknown {
   const types: readonly unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
   if (types.includes('array')) {

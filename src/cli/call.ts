@@ -20,7 +20,6 @@ import { askSecret } from './wallet/prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './wallet/secrets.js';
 import { LOOK_FIRST } from './writes.js';
 
-/** Operations with one whole answer of JSON. */
 const CALLABLE: readonly Operation[] = OPERATIONS.filter(({ id }) => id !== 'getDocs' && id !== 'streamEvents');
 
 const spec: OwnSpec = {
@@ -145,7 +144,6 @@ const MEMBERS: ReadonlySet<string> = new Set([
   'Bytes',
 ]);
 
-/** The same value with a text of hex for each list of bytes. */
 function hexForBytes(value: unknown, isBytes = false): unknown {
   if (Array.isArray(value)) {
     if (isBytes && value.every(isByte)) return toHex(Uint8Array.from(value));

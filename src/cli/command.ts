@@ -75,13 +75,11 @@ export type Input = NodeJS.ReadableStream & {
   setRawMode?(raw: boolean): unknown;
 };
 
-/** The process around the command line; tests give one of their own. */
 export interface CliProcess {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Calls the listener for each signal; returns its removal. */
   onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): () => void;
   /** Calls the listener when nobody reads standard output any more, in place of the end of the process; returns its removal. */
   onReaderGone?(listener: () => void): () => void;
@@ -153,7 +151,6 @@ export function commandList(list: readonly ListedCommand[], groupName = ''): rea
   }));
 }
 
-/** A group of commands: what its name alone does is to ask for one of them. */
 export function group(
   name: string,
   list: readonly ListedCommand[],
@@ -176,7 +173,6 @@ export function printed(args: ParsedArgs, { stdout }: CliContext, report: unknow
   return 0;
 }
 
-/** Calls the listener at SIGINT and SIGTERM; returns its removal. */
 export function onStopSignal(
   { onSignal }: Pick<CliProcess, 'onSignal'>,
   listener: (signal: 'SIGINT' | 'SIGTERM') => void,

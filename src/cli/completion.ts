@@ -13,7 +13,6 @@ const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) =>
 };
 const NAMES = Object.keys(SHELLS);
 
-/** The list of commands is given: this command is itself a part of it. */
 export const completionCommand = (entries: readonly CommandEntry[]): OwnCommand => ({
   spec: {
     description: [

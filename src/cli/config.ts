@@ -61,7 +61,6 @@ function tables(all: Shown): string {
   return all.map(([name, own]) => `${heading(name)}\n\n${table(own)}`).join('\n\n');
 }
 
-/** Valid TOML, with the sources as comments. */
 function table(options: readonly DescribedOption[]): string {
   // A table may be begun only once, and some have others between their own options.
   const sections = new Map<string, string[]>();

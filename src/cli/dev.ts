@@ -211,7 +211,6 @@ function hostFlag(args: ParsedArgs, { env }: CliContext): string | undefined {
   throw new UsageError(`${flag === undefined ? HOST_ENV : '--host'} must be an IP address, not "${host}"`);
 }
 
-/** Milliseconds between blocks; undefined when they are made on demand. */
 function intervalFlag(args: ParsedArgs): number | undefined {
   const seconds = args.value('block-time');
   const intervalMs = integerFlag(args, 'interval', 1, MAX_INTERVAL_MS);
@@ -252,7 +251,6 @@ function checked<T>(read: () => T): T {
   }
 }
 
-/** The log of --quiet, which --log-level and --set still change. */
 function quietFlag(args: ParsedArgs): readonly FlagValue[] {
   return args.has('quiet') ? [{ option: 'log.level', value: 'error', flag: '--quiet' }] : [];
 }

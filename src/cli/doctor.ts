@@ -8,7 +8,6 @@ import { failureText } from './lifecycle.js';
 
 const DEFAULT_TIMEOUT_S = 30;
 const MAX_TIMEOUT_S = 600;
-/** Exit status when there are only warnings. */
 const WARNED = 3;
 
 export const command: OwnCommand = {

@@ -8,7 +8,6 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 import { MAX_DOCUMENT_FILE, readBoundedText } from '../lib/read-bounded.js';
 import type { Input } from './command.js';
 
-/** Stands for standard input, and output. */
 export const STANDARD = '-';
 
 export function readNamed(file: string): string {
@@ -19,7 +18,6 @@ export function readNamed(file: string): string {
   }
 }
 
-/** The same, or what comes on standard input for `-`. */
 export async function readNamedOrInput(file: string, stdin: Input): Promise<string> {
   return file === STANDARD ? readAll(stdin) : readNamed(file);
 }

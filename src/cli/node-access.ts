@@ -46,9 +46,7 @@ export function nodeFlags(roles: readonly NodeRole[], role: string, url: string)
 
 /** The nodes that can do what is wanted. */
 export interface WantedNode {
-  /** Roles that it can have. The first is meant when nothing else names one. */
   readonly roles: readonly NodeRole[];
-  /** Why a node of another role cannot be it. */
   readonly refusal: (role: NodeRole) => string;
 }
 

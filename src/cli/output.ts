@@ -50,7 +50,6 @@ export function right(title: string): Column {
   return { title, align: 'right' };
 }
 
-/** The lines of the table with its titles, each ending in a line end. */
 export function table(titles: readonly (string | Column)[], rows: readonly (readonly string[])[]): string {
   const columns = titles.map((title) => (typeof title === 'string' ? { title } : title));
   // An address of the chain is any text.
@@ -66,18 +65,11 @@ const FIRST = 1_000;
 const ON_TERMINAL = 1_000;
 const ELSEWHERE = 5_000;
 
-interface Waiting {
-  readonly clock: Clock;
-  /** Milliseconds after which the work gives up. */
-  readonly limitMs?: number;
-}
-
-/** Waits for the result; after a second, shows `task: 3 s`, and of how many. */
 export async function whileWaiting<T>(
   task: string,
   work: Promise<T>,
   { stderr }: Pick<CliProcess, 'stderr'>,
-  { clock, limitMs }: Waiting = { clock: systemClock },
+  { clock, limitMs }: { readonly clock: Clock; readonly limitMs?: number } = { clock: systemClock },
 ): Promise<T> {
   const limit = limitMs === undefined ? '' : ` of ${Math.round(limitMs / 1_000)} s`;
   const started = clock.monotonic();
@@ -99,13 +91,11 @@ export async function whileWaiting<T>(
   }
 }
 
-/** Says nothing when there are none. */
 export function warnOfTemporary(addresses: readonly string[] | undefined, { stderr }: CliContext): void {
   const warning = temporaryAddressWarning(addresses);
   if (warning !== undefined) stderr.write(`warning: ${printable(warning)}\n`);
 }
 
-/** The same for key pairs by their addresses. */
 export function warnOfTemporaryPairs(pairs: readonly (readonly [string, Keypair])[], context: CliContext): void {
   const temporary = pairs.filter(([, pair]) => pair.address_version === ADDRESS_VERSION_TEMP);
   warnOfTemporary(

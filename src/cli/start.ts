@@ -45,7 +45,6 @@ export interface StartedNode extends Running {
   readonly peerAddress: string;
   /** Undefined or empty when the metrics are off. */
   readonly metricsUrl?: string;
-  /** Applies what can change while the node runs. */
   reload?(config: Config): Promise<void>;
 }
 

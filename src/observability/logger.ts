@@ -206,7 +206,7 @@ const SECRET_NAMES = new Set([
   'cookie',
 ]);
 
-export function redactFields(fields: object): Record<string, unknown> {
+function redactFields(fields: object): Record<string, unknown> {
   return cleanObject(fields, MAX_DEPTH);
 }
 

@@ -6,7 +6,6 @@ import type { Pieces } from '../lib/pieces.js';
 import type { CoinStore } from './coins/coin-store.js';
 import type { KeyRing } from './keys/key-ring.js';
 
-/** Transactions of one piece. */
 const PIECE_TRANSACTIONS = 128;
 
 export interface ConcernModules {

@@ -73,7 +73,6 @@ export type MovementDirection = (typeof MOVEMENT_DIRECTIONS)[number];
 export interface WalletMovement {
   /** Number in the history, which never changes. */
   readonly number: number;
-  /** Null when the wallet does not know which transaction it was. */
   readonly hash: string | null;
   /** Hash in the chain, when a copy with another unsigned version was mined. */
   readonly copyHash: string | null;
@@ -218,7 +217,6 @@ export interface WalletService {
     list(): Promise<readonly WalletItem[]>;
   };
   readonly history: {
-    /** Own transactions, oldest first. */
     outgoing(limit?: number): Promise<readonly (readonly [hash: string, transaction: Transaction])[]>;
     /** Own payments with their states, oldest first; the most recent 10,000, or `limit`. */
     payments(limit?: number): Promise<readonly OwnPayment[]>;

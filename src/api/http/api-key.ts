@@ -13,7 +13,6 @@ import type { HttpMethod, Operation } from '../operation.js';
 import { type AllowedOrigins, hostname, isStrangeHost, mayChange, type PageFacts } from './web-pages.js';
 
 const KEY_BYTES = 32;
-/** Readable and writable by the owner only. */
 const KEY_FILE_MODE = 0o600;
 const KEY_FORM = /^[0-9a-f]{64}$/;
 

@@ -31,7 +31,6 @@ export class ErrorAnswers {
     this.#modules = modules;
   }
 
-  /** Handles anything thrown while a request is processed. */
   readonly onError = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const shown = publicError(error, request.routeOptions.bodyLimit);
     // If there is no such route, errors in the body do not matter.

@@ -12,7 +12,6 @@ export const ENCODED_MEDIA_TYPE = 'application/octet-stream';
 
 /** Maximum number of different member names in one body; the largest honest one imports 10,000 key pairs. More would be slow to read. */
 const MAX_NAMES = 16_384;
-/** Bodies from this size on are read in turns. */
 const LARGE_BYTES = 16 * 1024;
 
 declare module 'fastify' {

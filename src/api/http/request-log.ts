@@ -36,7 +36,6 @@ const FLUSH_AT = 16_384;
 /** Maximum time that a line waits, in ms. */
 const FLUSH_MS = 200;
 const MS_PER_SECOND = 1_000;
-/** Level `info` as pino's number. */
 const INFO = 30;
 /** Called every few seconds by load balancers; their lines would hide the others. */
 const HEALTH_CHECKS: ReadonlySet<string> = new Set(['getLiveness', 'getReadiness']);
@@ -49,7 +48,6 @@ const LINE_END = ',"msg":"request"}\n';
 /** Shared text of the answers of an operation with one status. */
 interface Answered {
   readonly durations: HistogramHandle;
-  /** Words of a line between the request id and the duration. */
   readonly words: string;
   readonly isHealthCheck: boolean;
 }
@@ -58,7 +56,6 @@ export interface RequestLogModules {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Sink of the lines; without it each line goes to the logger. */
   readonly sink?: LineSink | undefined;
 }
 

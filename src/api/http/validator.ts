@@ -13,11 +13,6 @@ type RequestPart = 'body' | 'query' | 'path';
 /** True, or the error `invalid_request` with the place of the fault. Texts are coerced in place. */
 type Validate = (value: unknown) => true | { readonly error: Error };
 
-interface ListLimits {
-  readonly batch: number;
-  readonly queryValues: number;
-}
-
 interface Int64Rule {
   readonly minimum: bigint;
   readonly maximum: bigint;
@@ -39,7 +34,7 @@ export class Validators {
   readonly #texts = new CompiledForms(true);
 
   /** Compiler for `setValidatorCompiler`. A form is compiled when its route is added: no request waits for that. */
-  compiler(limits: ListLimits) {
+  compiler(limits: { readonly batch: number; readonly queryValues: number }) {
     return ({ schema, httpPart }: { readonly schema: unknown; readonly httpPart?: string }): Validate => {
       const part = PARTS[httpPart ?? 'body'] ?? 'body';
       const forms = part === 'body' ? this.#bodies : this.#texts;

@@ -11,9 +11,7 @@ export interface SchemaSetOptions {
 
 /** Words for our own validators and for this file that are not keywords of JSON Schema. */
 const OWN_WORDS = new Set(['$id', 'x-limit', 'x-range', 'x-fault', 'x-document', 'x-document-of']);
-/** Members whose members are schemas by free names. */
 const OF_SCHEMAS = new Set(['properties', '$defs']);
-/** Members whose values are not schemas. */
 const VALUES = new Set(['examples', 'default', 'const', 'enum', 'required']);
 
 export class SchemaSet {

@@ -122,7 +122,6 @@ complete -F _tessera ${PROGRAMS.join(' ')}
 `;
 }
 
-/** The program without a command is start: its flags may come first. */
 function startFlags(commands: readonly CompletedCommand[]): string {
   return (commands.find(({ words }) => words === 'start')?.flags ?? []).map(({ name }) => `--${name}`).join(' ');
 }

@@ -32,7 +32,6 @@ export interface CompletedCommand {
 
 export const PROGRAMS = [PROGRAM, 'tessera-node'] as const;
 
-/** Completions by the name of a value. */
 const BY_VALUE: Readonly<Record<string, Completion>> = { FILE: 'files', DIR: 'folders', FOLDER: 'folders' };
 
 const HELP: FlagSpec = { name: 'help', short: 'h', description: 'Prints the page of the command.' };

@@ -7,7 +7,6 @@ const functionOf = (words: string): string => `_tessera${words === '' ? '' : `_$
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Escapes brackets and colons, which end a part of a specification. */
 const plain = (text: string): string => text.replaceAll(/[\\[\]:]/g, (character) => `\\${character}`);
 
 function action(completes: Completion | undefined): string {
@@ -37,7 +36,6 @@ function commandFunction(command: CompletedCommand): string {
   return `${functionOf(command.words)}() {\n  _arguments -s -S ${specs.map((spec) => `\\\n    ${spec}`).join(' ')}\n}`;
 }
 
-/** A group offers its commands, and hands over to the one that is named. */
 function groupFunction({ words, commands }: CompletedCommand, flags: readonly string[]): string {
   const list = commands.map(({ name, summary }) => `    ${quoted(`${name}:${plain(summary)}`)}`);
   const names = commands.map(({ name }) => name);

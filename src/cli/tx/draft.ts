@@ -89,6 +89,11 @@ function inputView({ outPoint, address, value, signature }: DraftInput) {
   };
 }
 
+/** The transaction in the file, or on standard input for `-`. Throws as `parseDraft`. */
+export async function readDraft(file: string, context: CliContext): Promise<Draft> {
+  return parseDraft(await readInput(file, context), nameOf(file));
+}
+
 /** Reads and checks the text of a file. Throws `malformed_transaction` that begins with its name. */
 export function parseDraft(text: string, name: string): Draft {
   try {

@@ -14,8 +14,7 @@ import {
   type Draft,
   nameOf,
   outPointName,
-  parseDraft,
-  readInput,
+  readDraft,
   STDIN,
   signatureFault,
   summaryOf,
@@ -55,7 +54,7 @@ export const command: OwnCommand = {
     if (files.filter((file) => file === STDIN).length > 1) throw new UsageError('standard input is named twice');
     const transactions: Transaction[] = [];
     for (const file of files) {
-      const draft = parseDraft(await readInput(file, context), nameOf(file));
+      const draft = await readDraft(file, context);
       checkSigned(draft, nameOf(file));
       context.stderr.write(summaryOf(draft));
       transactions.push(transactionOf(draft));

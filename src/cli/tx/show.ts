@@ -3,17 +3,7 @@
 import { transactionHash } from '../../chain/hash.js';
 import { assertSound } from '../../lib/fault.js';
 import { type OwnCommand, printed } from '../command.js';
-import {
-  nameOf,
-  outPointName,
-  parseDraft,
-  readInput,
-  STDIN,
-  signatureFault,
-  summaryOf,
-  transactionOf,
-  unsigned,
-} from './draft.js';
+import { outPointName, readDraft, STDIN, signatureFault, summaryOf, transactionOf, unsigned } from './draft.js';
 import { GENESIS_FLAG, unprovenInputs } from './previous.js';
 
 export const command: OwnCommand = {
@@ -35,7 +25,7 @@ export const command: OwnCommand = {
   },
   async run(args, context) {
     const [file = STDIN] = args.positionals;
-    const draft = parseDraft(await readInput(file, context), nameOf(file));
+    const draft = await readDraft(file, context);
     assertSound(signatureFault(draft));
     const open = unsigned(draft);
     const unproven = await unprovenInputs(draft, args, context);

@@ -14,10 +14,8 @@ import {
   type Draft,
   type DraftInput,
   draftText,
-  nameOf,
   outPointName,
-  parseDraft,
-  readInput,
+  readDraft,
   STDIN,
   signatureFault,
   summaryOf,
@@ -61,7 +59,7 @@ export const command: OwnCommand = {
   },
   async run(args, context) {
     const [file = STDIN] = args.positionals;
-    const draft = parseDraft(await readInput(file, context), nameOf(file));
+    const draft = await readDraft(file, context);
     assertSound(signatureFault(draft));
     const unproven = await unprovenInputs(draft, args, context);
     const open = unsigned(draft);
@@ -94,7 +92,6 @@ function unknownAmount({ outPoint }: DraftInput): TesseraError {
   return new TesseraError('malformed_transaction', `${why}: ${advice}, or trust the file (--${TRUST_FLAG.name})`);
 }
 
-/** Signs what has a key and no signature. */
 export function signWith(keys: ReadonlyMap<string, SigningKey>, draft: Draft): Draft {
   const { inputs, outputs } = draft;
   const preimage = outputsPreimage(outputs);

@@ -115,7 +115,6 @@ class ChainSearch {
     return height;
   }
 
-  /** True when one of the blocks was news. */
   async #readSome(numbers: readonly number[]): Promise<boolean> {
     const { storage, signal } = this.#modules;
     const among = `of the blocks ${numbers[0]} to ${numbers.at(-1)}`;

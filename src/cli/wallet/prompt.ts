@@ -4,9 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { printableLines } from '../../lib/printable.js';
 import { type CliContext, ExitError, type ParsedArgs, UsageError } from '../command.js';
 
-/** Exit status after Ctrl-C at a question: 128 + SIGINT. */
 export const INTERRUPTED = 130;
-/** Exit status when the answer to a question was no. */
 export const DECLINED = 4;
 
 export const ASKING_EXITS: Readonly<Record<number, string>> = {
@@ -26,7 +24,6 @@ const ESCAPE = '\u001b';
 
 type Prompting = Pick<CliContext, 'stdin' | 'stderr'>;
 
-/** True when there is a person to ask. */
 export function isInteractive({ stdin }: Pick<CliContext, 'stdin'>): boolean {
   return stdin.isTTY === true;
 }

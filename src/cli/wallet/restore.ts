@@ -48,7 +48,6 @@ import { askSecret, confirm, DECLINED, INTERRUPTED, isInteractive } from './prom
 import { PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
 const MAX_GAP = 10_000;
-/** The nodes of a network on this machine. */
 const STORAGE = 'http://127.0.0.1:3001';
 const MEMPOOL = 'http://127.0.0.1:3003';
 

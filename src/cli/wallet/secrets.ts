@@ -39,7 +39,6 @@ export const NEW_PASSPHRASE: SecretSource = {
   question: 'New passphrase: ',
 };
 
-/** The flag of a source, for the help. */
 export function secretFlag({ flag, env, configured }: SecretSource, what: string): FlagSpec {
   const from =
     configured === undefined ? `the variable ${env}` : `the variable ${env}, else the configuration of the node`;

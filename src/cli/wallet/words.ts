@@ -38,7 +38,6 @@ export const command: OwnCommand = {
   },
 };
 
-/** Words that are asked for again. */
 const ASKED = 3;
 const ATTEMPTS = 3;
 const PER_LINE = 4;

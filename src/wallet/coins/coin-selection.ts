@@ -22,7 +22,6 @@ export interface SelectionLimits {
 
 export type Selection<T> =
   | { readonly kind: 'found'; readonly coins: readonly T[]; readonly change: bigint }
-  /** All coins together are less than the target. */
   | { readonly kind: 'short'; readonly total: bigint }
   /** The funds suffice, but only with more inputs than one transaction may have; `reachable` is what it could pay. */
   | { readonly kind: 'scattered'; readonly reachable: bigint };

@@ -315,7 +315,6 @@ export class CoinStore {
     return outPoints.flatMap((outPoint) => this.#index.get(outPoint) ?? []);
   }
 
-  /** Outputs of a transaction that are not in the chain, free or taken. */
   #expectedOf({ hash, transaction }: Made): readonly Coin[] {
     const made = createdOutPoints(transaction, hash).flatMap(({ outPoint }) => this.#index.get(outPoint) ?? []);
     return made.filter(({ inChain }) => !inChain);

@@ -18,7 +18,6 @@ export interface TakenTransaction {
   /** The mining transaction of its block. */
   readonly isReward: boolean;
   readonly spent: readonly SpentCoin[];
-  /** Coins that the wallet did not have before, and did not expect. */
   readonly arrived: readonly Coin[];
 }
 

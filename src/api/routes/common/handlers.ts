@@ -10,7 +10,6 @@ import { type DebugData, getDebug, getLiveness, getOpenApi, getReadiness, type H
 
 export interface CommonRoutes {
   readonly modules: Pick<ApiModules, 'node' | 'readiness' | 'clock'>;
-  /** Makes the document of this node; called once all routes are mounted. */
   readonly describe: (operations: readonly Operation[]) => { readonly text: string; readonly etag: string };
 }
 
@@ -48,7 +47,6 @@ function health(reasons: readonly string[]): HealthResponse {
   return { status: reasons.length === 0 ? 'ok' : 'unavailable', reasons: [...reasons] };
 }
 
-/** The /v1 paths of a node, in the order they were mounted (decision V20). */
 function mountedPaths(mounted: Iterable<Operation>): string[] {
   const ofV1 = [...mounted].filter(({ family }) => family === 'v1');
   return [...new Set(ofV1.map(({ path }) => path))];

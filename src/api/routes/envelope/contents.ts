@@ -114,7 +114,6 @@ export function latestBlock(latest: LatestBlock) {
   return blockContent(latest.hash, block.block);
 }
 
-/** `{"block": {header, transactions}}`, as it is stored. */
 export function originalLatest({ json }: LatestBlock): unknown {
   return (parseExactJson(json) as unknown as { block: unknown }).block;
 }

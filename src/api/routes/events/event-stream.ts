@@ -21,7 +21,6 @@ export interface EventStreamOptions {
 export interface EventStreamModules {
   readonly hub: EventHub;
   readonly clock: Clock;
-  /** Called once, when the connection is gone. */
   readonly onEnd: () => void;
 }
 
@@ -86,7 +85,6 @@ export class EventStream {
     this.#isBlocked = !this.#response.write(text);
   }
 
-  /** Tells the reader that what it knows is wrong or incomplete now. */
   #tellReset(): void {
     const id = this.#hub.idOf(this.#seq);
     this.#write(`id: ${id}\nevent: reset\ndata: {"last_event_id":"${id}"}\n\n`);

@@ -57,7 +57,6 @@ function wantedOf(served: readonly Topic[], topics: string | undefined): readonl
   });
 }
 
-/** The last event that the reader has; undefined when its position is lost. */
 function placeOf(hub: EventHub, { headers }: FastifyRequest): number | undefined {
   const id = headers['last-event-id'];
   return id === undefined || id === '' ? hub.last : hub.seqOf(String(id));
@@ -79,7 +78,6 @@ class EventStreams {
   readonly #modules: EventStreamsModules;
   readonly #places: Budget;
   readonly #streams = new Set<EventStream>();
-  /** Set while the node stops. */
   #allEnded: Deferred<void> | undefined;
 
   constructor({ maxStreams }: { readonly maxStreams: number }, modules: EventStreamsModules) {

@@ -7,7 +7,6 @@ import { Enum, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, Nullable, named } from '
 import { Passphrase } from './schemas.js';
 
 const EXAMPLE_ID = '5f'.repeat(32);
-/** Seconds in which an offer can be accepted. */
 const DEFAULT_VALID_FOR = 3_600;
 const MAX_VALID_FOR = 30 * 86_400;
 
