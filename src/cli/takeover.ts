@@ -9,7 +9,7 @@ import { fromHex, toHex } from '../lib/bytes.js';
 import { stringifyExact } from '../lib/json.js';
 import { genesisFingerprint } from '../node/network-rules.js';
 import type { Takeover } from '../node/takeover/take-over.js';
-import { integerFlag, type OwnCommand, printed, UsageError } from './command.js';
+import { flag, integerFlag, type OwnCommand, printed, UsageError } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { makeProducer } from './genesis/new.js';
 import { eraText } from './genesis/show.js';
@@ -33,41 +33,33 @@ export const command: OwnCommand = {
       'Nodes must be stopped. The same command can be run again.',
     ],
     flags: [
-      { name: 'at', value: 'HEIGHT', description: 'The first block that our nodes make. Required.' },
-      {
-        name: 'balances',
-        value: 'SOURCE',
-        completes: 'files',
-        description: 'URL of the old mempool node, or a file with its answer of fetch_balance about all addresses.',
-      },
-      {
-        name: 'producer-key',
-        value: 'FILE',
-        description:
-          'The key file of a mempool node that signs its blocks (mempool.producer_key_file), created if it is not there. It ' +
+      flag('--at HEIGHT', 'The first block that our nodes make. Required.'),
+      flag(
+        '--balances SOURCE',
+        'URL of the old mempool node, or a file with its answer of fetch_balance about all addresses.',
+        { completes: 'files' },
+      ),
+      flag(
+        '--producer-key FILE',
+        'The key file of a mempool node that signs its blocks (mempool.producer_key_file), created if it is not there. It ' +
           'signs the last block of the original nodes. Prints the public key, for network.producer_keys.',
-      },
-      { name: 'interval-ms', value: 'MS', description: 'Longest time between two blocks, for the genesis file.' },
-      {
-        name: 'pool',
-        value: 'FOLDER',
-        repeatable: true,
-        description: 'A database of the old mempool node, which must be stopped; also the one of its consensus.',
-      },
-      { name: 'waiting', value: 'FILE', description: 'The file to create for what waited; needed with --pool.' },
-      { name: 'dry-run', description: 'Does all checks, says what would differ, and writes nothing.' },
+      ),
+      flag('--interval-ms MS', 'Longest time between two blocks, for the genesis file.'),
+      flag(
+        '--pool FOLDER',
+        'A database of the old mempool node, which must be stopped; also the one of its consensus.',
+        { repeatable: true },
+      ),
+      flag('--waiting FILE', 'The file to create for what waited; needed with --pool.'),
+      flag('--dry-run', 'Does all checks, says what would differ, and writes nothing.'),
       ...CONFIG_FLAGS,
     ],
-    examples: [
-      {
-        line: 'tessera takeover --at 372542 --balances http://10.0.0.3:3003 --config storage.toml --dry-run',
-        does: 'Compares all balances with the old network, and changes nothing.',
-      },
-      {
-        line: 'tessera takeover --at 372542 --producer-key producer.key --config storage.toml',
-        does: 'Lets our nodes make and sign block 372542 and those after it.',
-      },
-    ],
+    examples: {
+      'tessera takeover --at 372542 --balances http://10.0.0.3:3003 --config storage.toml --dry-run':
+        'Compares all balances with the old network, and changes nothing.',
+      'tessera takeover --at 372542 --producer-key producer.key --config storage.toml':
+        'Lets our nodes make and sign block 372542 and those after it.',
+    },
     exits: { 1: 'balances differ, or the chain has another height: nothing was written' },
   },
   async run(args, context) {
