@@ -1,9 +1,8 @@
 /** A value inside a store: the value and the CRC-32 of key and value, which finds what was moved, cut or changed. And the batch. */
 
 import { crc32 } from 'node:zlib';
-import { BincodeReader } from '../chain/bincode.js';
 import { asBuffer } from '../lib/bytes.js';
-import { type ErrorCode, TesseraError } from '../lib/errors.js';
+import { TesseraError } from '../lib/errors.js';
 import type { Pieces } from '../lib/pieces.js';
 import type { KvBatch } from './kv.js';
 
@@ -207,28 +206,4 @@ export function pendingBatch(batch: KvBatch): PendingBatch {
 /** The writes of a batch that came from `batch()` of one of our stores. */
 export function writesOf(batch: KvBatch): readonly PendingWrite[] {
   return [...pendingBatch(batch).writes()];
-}
-
-/** Value that `read` makes of all the bytes. Throws `data_corrupt`, or `code`, whatever goes wrong. */
-export function decodeRecord<T>(
-  what: string,
-  bytes: Uint8Array,
-  read: (reader: BincodeReader) => T,
-  code: ErrorCode = 'data_corrupt',
-): T {
-  try {
-    const reader = new BincodeReader(bytes);
-    const value = read(reader);
-    reader.end();
-    return value;
-  } catch (cause) {
-    throw new TesseraError(code, `a stored ${what} cannot be read: restore a backup of the data directory`, { cause });
-  }
-}
-
-/** The item of a list whose index a byte of the record gives. */
-export function readChoice<T>(reader: BincodeReader, choices: readonly T[]): T {
-  const choice = choices[reader.u8()];
-  if (choice === undefined) throw new RangeError('no such choice');
-  return choice;
 }

@@ -1,9 +1,9 @@
 /** Whom this wallet has asked for a donation, and the outcomes: a refusal is in no history. What a peer says is shown, not believed. */
 
 import { BincodeWriter } from '../chain/bincode.js';
+import { decodeRecord, readChoice } from '../db/decode-record.js';
 import { prefixRange } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
-import { decodeRecord, readChoice } from '../db/record.js';
 import { asBuffer } from '../lib/bytes.js';
 import type { Clock } from '../lib/clock.js';
 import { donationKey, donationRequestKey, keyNumber, keyText, PREFIX } from './layout.js';

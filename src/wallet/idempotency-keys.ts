@@ -5,9 +5,9 @@
 
 import { BincodeWriter } from '../chain/bincode.js';
 import { sha3Hex } from '../crypto/sha3.js';
+import { decodeRecord } from '../db/decode-record.js';
 import { prefixRange } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
-import { decodeRecord } from '../db/record.js';
 import type { Clock } from '../lib/clock.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';

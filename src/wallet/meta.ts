@@ -3,8 +3,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { BincodeReader } from '../chain/bincode.js';
+import { decodeRecord } from '../db/decode-record.js';
 import type { Kv } from '../db/kv.js';
-import { decodeRecord } from '../db/record.js';
 import { fromUtf8, utf8 } from '../lib/bytes.js';
 import { META_KEY } from './layout.js';
 import type { WriteBuffer } from './write-buffer.js';

@@ -15,7 +15,7 @@ import { crc32 } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Utxo } from '../../chain/types.js';
-import { decodeRecord } from '../../db/record.js';
+import { decodeRecord } from '../../db/decode-record.js';
 import { ROW_WORDS } from '../../ledger/utxo/output-words.js';
 import type { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { asBuffer, fromHex, fromUtf8, utf8 } from '../../lib/bytes.js';

@@ -7,8 +7,8 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { decodeRecord } from '../../db/decode-record.js';
 import type { KvBatch } from '../../db/kv.js';
-import { decodeRecord } from '../../db/record.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { SignalSource } from '../../lib/signal.js';

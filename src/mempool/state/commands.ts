@@ -2,7 +2,7 @@
 
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { writeStrings } from '../../chain/codec.js';
-import { decodeRecord } from '../../db/record.js';
+import { decodeRecord } from '../../db/decode-record.js';
 import { concatBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 

@@ -14,7 +14,7 @@ import {
 } from '../../chain/codec.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import type { Utxo } from '../../chain/types.js';
-import { decodeRecord, readChoice } from '../../db/record.js';
+import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import type { LastEntry } from '../../journal/journal.js';
 import { submittedFormFault } from '../../ledger/block/rules.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';

@@ -5,7 +5,7 @@ import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { readAsset, readOutPoint, writeAsset, writeOutPoint } from '../../chain/codec.js';
 import { outPointKey } from '../../chain/transaction.js';
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
-import { decodeRecord, readChoice } from '../../db/record.js';
+import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { compareUtf8 } from '../../lib/bytes.js';
 
 /**

@@ -5,7 +5,7 @@ import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { pay2pkhParts } from '../../chain/script/builders.js';
 import { createdOutPoints, isCreate, spentOutPoints } from '../../chain/transaction.js';
 import type { Transaction } from '../../chain/types.js';
-import { decodeRecord, readChoice } from '../../db/record.js';
+import { decodeRecord, readChoice } from '../../db/decode-record.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import {
   MOVEMENT_KINDS,

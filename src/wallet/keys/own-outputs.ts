@@ -6,9 +6,9 @@
 
 import { BincodeWriter } from '../../chain/bincode.js';
 import type { Transaction } from '../../chain/types.js';
+import { decodeRecord } from '../../db/decode-record.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
-import { decodeRecord } from '../../db/record.js';
 import { keyText, PREFIX, unpaidKey } from '../layout.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import type { Account } from './derived-keys.js';

@@ -2,7 +2,7 @@
 
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
-import { decodeRecord } from '../../db/record.js';
+import { decodeRecord } from '../../db/decode-record.js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { TOKENS } from '../coins/coin.js';
