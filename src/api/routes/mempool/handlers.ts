@@ -67,6 +67,7 @@ function admittedView(submitted: readonly SubmittedTransaction[]) {
   return { transactions };
 }
 
+/** The first output of a transaction stands for it in the answer (decision V2). */
 function outputSummary({ outputs }: SubmittedTransaction['transaction']) {
   const [first] = outputs;
   return {
