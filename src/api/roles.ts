@@ -51,7 +51,7 @@ export const ROLE_APIS = {
     operations: mempoolOperations,
     envelopes: mempoolEnvelopes,
     walletEnvelopes: poolEnvelopes,
-    // Only where the client signs, so never where a wallet does: beside one, `itemRoutes` asks for the key of an item that it signs.
+    // Open item creation is for clients that sign. Beside a wallet, `itemRoutes` protects it with a key.
     open: ({ openItemCreation }) => (openItemCreation ? [createItem] : []),
     plugin: async () => (await import('./plugins/mempool.js')).mempool,
   },

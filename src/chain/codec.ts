@@ -369,7 +369,7 @@ export function* joinFullBlockPieces(
 ): Pieces<Uint8Array> {
   const count = new Uint8Array(8);
   new DataView(count.buffer).setBigUint64(0, BigInt(transactions.length), true);
-  // Not by a call with one argument for each: there may be more than the stack has room for.
+  // A call with one argument for each transaction could overflow the stack.
   const parts = [block, count, ...transactions, miningTransaction];
   const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;

@@ -164,7 +164,7 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   };
   // Reports an invalid option before anything is made.
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
-  // Only a name: the nodes make the folder when they start, and by then signals are handled.
+  // This only names the folder. The nodes create it at their start, when signals are handled already.
   const dataDir = kept === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : resolve(kept);
   const logger = NodeLogger.create(log, args.has('json') ? { out: context.stderr } : {});
   let network: StartedNetwork | undefined;

@@ -65,7 +65,7 @@ async function stopInTime(
   { logger, stopTimeoutMs = STOP_TIMEOUT_MS }: LifecycleModules,
 ): Promise<boolean> {
   const late = createDeferred<never>();
-  // Not with a `Clock`: this timer must keep the process alive, and its length is a promise to the operator.
+  // A timer of `Clock` would not keep the process alive, and this one must end in real time.
   const timer = setTimeout(() => {
     late.reject(new TesseraError('internal_error', `the node did not stop within ${stopTimeoutMs} ms`));
   }, stopTimeoutMs);

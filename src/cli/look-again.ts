@@ -21,7 +21,7 @@ export interface Looking {
 
 const LOOKING: Looking = {
   clock: systemClock,
-  // Not with a `Clock`, whose timers do not keep the process alive.
+  // Timers of `Clock` do not keep the process alive.
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 

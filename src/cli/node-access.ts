@@ -179,7 +179,7 @@ function ownCertificate(config: Config | undefined): Trust | undefined {
   try {
     return { certificate: readBoundedText(file, MAX_WRITTEN_FILE) };
   } catch {
-    // Only the node may read it: what Node.js trusts decides.
+    // The file may be readable by the node only: the certificates that Node.js trusts decide then.
     return undefined;
   }
 }

@@ -69,7 +69,7 @@ export async function runProgram(): Promise<void> {
     if (readerGone.size === 0) process.exit(0);
     for (const listener of readerGone) listener();
   });
-  // Nothing can be told of that: a node stops cleanly all the same.
+  // Nobody reads stderr any more, and a node must still stop cleanly.
   process.stderr.on('error', () => undefined);
 
   const note = armFailpoint(process.env);

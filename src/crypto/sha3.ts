@@ -19,7 +19,7 @@ export function sha3HexAfter(prefix: string): (rest: string) => string {
 
 /** Writes the 32 bytes of the SHA3-256 of bytes, or of the UTF-8 bytes of a text, to `target` from `at` on, where there must be room. */
 export function sha3Into(data: Uint8Array | string, target: Uint8Array, at: number): void {
-  // By way of the text, for a Buffer of its own for each hash costs more, and garbage.
+  // Writing the hex text is cheaper than a new Buffer for each hash.
   asBuffer(target).write(sha3Hex(data), at, 'hex');
 }
 

@@ -39,7 +39,7 @@ export function isUnusualKey(publicKey: Uint8Array): boolean {
 export function hasSmallOrderR(signature: Uint8Array): boolean {
   const last = (signature[KEY_LENGTH - 1] ?? 0) & 0x7f;
   if (last !== 0 && last !== 0x7f && last !== 0x05 && last !== 0x7a) return false;
-  // Not `slice`: that of a Buffer is no copy, and the signature would be changed.
+  // `slice` of a Buffer is no copy: the signature would change.
   const y = Uint8Array.from(signature.subarray(0, KEY_LENGTH));
   y[KEY_LENGTH - 1] = last;
   return SMALL_ORDER_Y.has(toHex(y));

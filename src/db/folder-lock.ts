@@ -20,7 +20,8 @@ const START_TIME = 19;
 export async function lockFolder(path: string): Promise<() => Promise<void>> {
   const holder = await openLock(path);
   const pidFile = join(path, PID_FILE);
-  // What a process left that was killed: another one may have its port by now, and in a container this one has its id.
+  // A killed process has left its address. Another process may have the port by now, and in a container this process
+  // may have the same id.
   await rm(join(path, URL_FILE), { force: true });
   const words = [process.pid, startOf(process.pid) ?? []].flat();
   try {

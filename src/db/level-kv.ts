@@ -186,7 +186,7 @@ export class LevelKv implements Kv {
   async #writable(): Promise<BinaryLevel> {
     if (!this.#isSpoiled) return this.#open();
     try {
-      // Without room, opening would fail, and then nothing could be read either.
+      // Opening fails on a full disk, and then nothing can be read either.
       await checkRoom(this.#path);
     } catch (error) {
       throw writeError(this.#path, this.#wayBack, error);
@@ -231,7 +231,7 @@ export class LevelKv implements Kv {
       failpoint('db.open.after', this.#name);
       await forgetFiles(this.#path, this.#name);
     } catch (error) {
-      // Nobody may read what is not whole.
+      // An incomplete database must not be read.
       await level.close().catch(() => undefined);
       throw error;
     }

@@ -259,7 +259,7 @@ export class LogKv implements Kv {
   }
 
   async #begin(): Promise<void> {
-    // What was written without a sync must not be lost behind what is synced in the next file.
+    // Unsynced records must not be lost while later ones in the next file are kept.
     if (this.#file !== undefined) await syncData(this.#file.fd);
     const number = this.#nextNumber++;
     const file = await open(join(this.#path, logName(number)), 'wx', FILE_MODE);
@@ -290,7 +290,7 @@ export class LogKv implements Kv {
       await this.#append(writes, sync);
     } catch (error) {
       this.#isSpoiled = true;
-      // What was not acknowledged must not be there after kill -9 either.
+      // Records that were not acknowledged must not be there after kill -9 either.
       await this.#cut().catch(() => undefined);
       throw writeError(this.#path, this.#wayBack, error);
     }
@@ -356,7 +356,7 @@ export class LogKv implements Kv {
 
   /** The records of a file that are not deleted. */
   async #read({ number }: Part): Promise<readonly PendingWrite[]> {
-    // What is behind it may be torn now.
+    // The bytes behind the end may be torn.
     const end = number === this.#parts.at(-1)?.number ? this.#size : undefined;
     const place = `the log ${this.#name}/${logName(number)}`;
     const bytes = await readWhole(join(this.#path, logName(number))).catch(ifMissing);

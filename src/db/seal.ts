@@ -164,7 +164,7 @@ export class Seal {
     this.#unsynced += 1;
     if (this.#unsynced < SYNC_EVERY) return;
     this.#unsynced = 0;
-    // Nobody waits for this: it is no fault if the seal is behind after a power loss.
+    // This sync is not awaited: a seal that is behind after a power loss is no fault.
     this.#file.datasync().catch(() => undefined);
   }
 

@@ -150,7 +150,7 @@ export class LocalJournal implements Journal {
         `the journal ends at entry ${this.head}, but entries up to ${subscriber.next - 1} have been used: it has lost some`,
       );
     }
-    // Nothing is delivered before `subscribe` has returned.
+    // Deliveries begin after `subscribe` has returned.
     await Promise.resolve();
     while (!subscriber.stopped) {
       if (subscriber.next > this.head) {
@@ -328,7 +328,7 @@ export class GroupCommit {
     // Appends of the same turn of the loop go into the same batch.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      // To encode it has taken its time, and so does its record: a block of storage may have some 30 MiB.
+      // A block of storage may have 30 MiB: encoding it took long, and so does its record.
       if (this.#waitingBytes > LARGE_BYTES) await nextTurn();
       await this.#commit(this.#takeGroup());
     }

@@ -38,7 +38,7 @@ export function isHex(text: string, byteLength?: number): boolean {
 export function parseHex(text: string, byteLength?: number): Uint8Array | undefined {
   const { length } = text;
   if (length % 2 !== 0 || (byteLength !== undefined && length !== byteLength * 2)) return undefined;
-  // By hand: for keys and signatures that is half of what a check and a Buffer, copied out of Node's shared pool, take.
+  // This loop takes half the time of a check and a Buffer, for keys and signatures.
   const bytes = new Uint8Array(length / 2);
   for (let i = 0; i < bytes.length; i++) {
     const high = HEX_DIGITS[text.charCodeAt(2 * i)] ?? NO_DIGIT;

@@ -31,7 +31,7 @@ export class FairQueue<T> {
     this.#count(line, next.size, -1);
     const isEmpty = line.head === line.items.length;
     if (!isEmpty) compact(line);
-    // Who is alone keeps its place.
+    // A single party keeps its place.
     if (isEmpty || this.#lines.size > 1) this.#lines.delete(party);
     if (!isEmpty) this.#lines.set(party, line);
     return next.item;

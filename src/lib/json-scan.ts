@@ -55,7 +55,7 @@ function endOfString(text: string, start: number, names: NameCounter | undefined
     if (char === QUOTE) break;
     hash = Math.imul(hash ^ char, FNV_PRIME);
     if (char !== BACKSLASH) continue;
-    // What is escaped counts too: names of nothing but escapes would else be one name.
+    // Escaped characters count too; otherwise all names of escapes alone would be equal.
     at++;
     hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
   }

@@ -128,7 +128,7 @@ function objectJson(value: object): string {
     for (const [key, member] of value) json = withMember(json, String(key), member);
   } else {
     const members = value as { readonly [key: string]: unknown };
-    // Without a pair for each member, which takes as long as writing it.
+    // A pair for each member would take as long as writing it.
     const keys = Object.keys(value);
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i] as string;

@@ -26,7 +26,7 @@ const PATIENCE: Patience = { noWriter: 100, silentWriter: 3_000 };
 
 /** The content of the file. Throws the system's error, or one that says what the file is; neither names the option. */
 export function readBounded(path: string, maxBytes: number, patience = PATIENCE): Buffer {
-  // Without O_NONBLOCK, opening a pipe waits for a writer for ever.
+  // Opening a pipe without O_NONBLOCK waits for a writer for ever.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(file);

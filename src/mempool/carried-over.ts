@@ -144,7 +144,7 @@ export class CarriedOver {
   /** Submits transactions as one group. One that is in a block counts as admitted. */
   async #submitTogether(txs: readonly Transaction[], mayPutOff: boolean): Promise<Outcome> {
     const early = this.#isEarly(txs);
-    // Without a word to anybody: a refusal would be known as Rejected.
+    // Nobody is told: a refusal would become the status Rejected.
     if (early === 'later' || (early === 'orphan' && mayPutOff)) return early;
     try {
       await this.#modules.admission.submit(txs);

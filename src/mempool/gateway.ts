@@ -70,7 +70,7 @@ export class Gateway {
       this.#modules.applier.confirmed.on((round) => {
         this.#announce(round.height, closedHash(round), () => closedBlockBytes(round));
       }),
-      // Of the blocks that were fetched, a wallet needs only the last: it asks for what it has missed.
+      // A wallet needs only the last of the fetched blocks, and asks for those that it has missed.
       this.#modules.sync.caughtUp.on(({ height, hash, bytes }) => this.#announce(height, hash, () => bytes)),
     );
   }
@@ -84,7 +84,7 @@ export class Gateway {
       await this.#modules.admission.submit(await this.#read(link, attachment), link.sender);
       return { type: 'transactions.result', body: { accepted: true, code: '', detail: '' } };
     } catch (error) {
-      // What may be in the journal yet is no answer: a wallet that takes it for a refusal could pay again.
+      // A transaction that may still be in the journal is not refused: the wallet would pay again.
       if (!isTesseraError(error) || error.details.mayBeTaken === true) throw error;
       const body = { accepted: false, code: error.code, detail: error.message.slice(0, MAX_DETAIL) };
       return { type: 'transactions.result', body };

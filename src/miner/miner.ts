@@ -244,7 +244,7 @@ export class Miner implements MinerService, Service {
       if (!this.#isCurrent(work)) return;
       logger.warn({ height: work.height, err: error }, `mining failed and is tried again: ${errorMessage(error)}`);
       this.#goOver(work);
-      // Without its link, the work waits for the template to be sent again.
+      // Work whose link is gone waits until the template is sent again.
       if (network.links.has(work.link)) this.#later(() => void (this.#isCurrent(work) && this.#proceed(work)));
     }
   }

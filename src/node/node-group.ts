@@ -77,7 +77,7 @@ export class NodeGroup implements Service {
       // A node that fails is reported at the end, or while another is waited for.
       started.catch(() => undefined);
       starting.push(started);
-      // Who dials it has to know its port. It needs nobody to find out.
+      // Nodes that dial this one have to know its port, which it has when it has started.
       if (member.config.peers.port === 0) await started;
     }
     await Promise.all(starting);

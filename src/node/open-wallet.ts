@@ -27,7 +27,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
         keystoreFile: join(dataDir.path, KEYSTORE_FILE),
         networkName: config.network.name,
         passphrase: config.wallet.passphrase,
-        // Only networks with public keys have seeds for wallets.
+        // Wallets with a seed exist only on networks whose keys are public.
         allowBlankPassphrase: seedIndex !== undefined,
         keepsPassphrase: context.keepsPassphrase === true,
         aggregateAbove: context.staysAsItIs === true ? null : config.wallet.aggregateAbove,

@@ -107,7 +107,7 @@ export class NodeCalls {
     const key = keyFor(row, args, options);
     const attempts = { number: 0 };
     const attempt = (): Promise<unknown> => {
-      // What a node has been asked with a key, no other node knows.
+      // Other nodes do not know a request that was sent with an Idempotency-Key.
       const place = row.reads ? places[attempts.number++ % places.length] : undefined;
       return this.#send(row, args, { ...options, idempotencyKey: key }, place ?? places[0]);
     };

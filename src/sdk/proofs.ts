@@ -72,7 +72,7 @@ async function fetchMakers(
       const keys = missing.slice(at, at + PER_ANSWER);
       const entries: unknown = await client.queryBlockchainEntries({ keys }, options);
       for (const transaction of readTransactions(entries)) makers.set(transactionHash(transaction), transaction);
-      // Without these the others are of no use: they are asked for when these have come.
+      // The other proofs are useless without these, so they are asked for afterwards.
       if (!keys.some((name) => makers.has(name))) break;
     }
     if (names.every((name) => makers.has(name)) || systemClock.monotonic() >= until) return;

@@ -162,7 +162,7 @@ export class BlockSource {
     const told: ToldBlock[] = [];
     for (const [i, bytes] of splitBlocks(attachment, body.count).entries()) {
       const hash = proof.at(from + i);
-      // What no proof covers yet is asked for again.
+      // Blocks that no proof covers yet are asked for again.
       if (hash === undefined) break;
       const full = await decodeFullBlockInPieces(bytes, () => this.#modules.slices.turn());
       if (blockHash(full.block.header) !== hash) {

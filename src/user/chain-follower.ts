@@ -136,7 +136,7 @@ export class ChainFollower {
     if (link === undefined || this.#contested.size > 1) return;
     this.#afterwards(link, 'a payment could not be looked up', async () => {
       const { coins, outgoing } = this.#modules.wallet;
-      // What they depend on too: it may be what is missing.
+      // The transactions that they spend from count too: one of them may be missing.
       const entries = outgoing.lineageOf(this.#contested);
       this.#contested.clear();
       await this.#review(link, entries, coins.addressesOf(entries));

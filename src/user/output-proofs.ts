@@ -163,7 +163,7 @@ export class OutputProofs {
       const found = scan.find(key);
       return found.kind === 'unspent' ? [[key, found.output]] : [];
     });
-    // By address: where its last one is.
+    // Where the last output of each address is.
     const last = new Map(proven.map(([, { utxo }], at) => [utxo[1].scriptPublicKey, at]));
     for (let at = 0; at < proven.length; at += OUTPUTS_PER_STEP) {
       await this.#slices.turn();
@@ -270,7 +270,7 @@ class OutputScan {
       if (transaction === undefined) continue;
       const spent = spentOutPoints(transaction).flatMap((outPoint) => this.#wanted.get(outPointKey(outPoint)) ?? []);
       if (spent.length === 0 && !this.#makers.has(hash)) continue;
-      // What block 0 has is compared with the genesis file, for its names are free texts.
+      // Block 0 is compared with the genesis file, because its transactions have free names.
       if (height > 0 && transactionHash(transaction) !== hash)
         throw new TesseraError('protocol_violation', `block ${height} has another transaction as ${hash}`);
       for (const one of spent) one.spentAt = height;

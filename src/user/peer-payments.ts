@@ -135,7 +135,7 @@ export class PeerPayments {
   /** Tells the payee of a payment that the mempool has admitted. A payee that cannot be reached will see it in its block. */
   tell({ peer, hash, kind, transaction }: OwnTransaction): void {
     const { network, logger } = this.#modules;
-    // Nobody but the mempool node sees a half of a trade: without its DRUID, which is not signed, it would be a payment.
+    // Only the mempool node sees a half of a trade. The DRUID is not signed, and without it the half is a payment.
     if (peer === null || kind === 'trade') return;
     if (kind === 'donation') {
       // The peer itself named this address, so it is only looked up, not dialed.

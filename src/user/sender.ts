@@ -194,7 +194,7 @@ export class Sender {
   async #noteAdmitted(entry: OwnTransaction): Promise<void> {
     this.#forget(entry.hash);
     const stored = this.#modules.wallet.settlement.markSent(entry.hash);
-    // What spends from it goes out meanwhile: after a crash, statuses say again what was admitted.
+    // Payments that spend from it go out meanwhile: after a crash, statuses tell again what was admitted.
     this.#pump();
     await stored;
     this.#modules.admitted(entry);

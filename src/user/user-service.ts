@@ -289,7 +289,7 @@ async function abandonPayment(hash: string, { wallet, sender, follower }: Abando
       const findings = await look(hashes, follower);
       if (hashes.some((one) => findings.get(one) !== 'absent')) throw sent(hash);
     }
-    // What spends its change was made meanwhile goes too: it cannot have been sent before it.
+    // Payments that spend its change go too: they cannot have been sent before it.
     if (wallet.settlement.familyOf(hash).some(({ state }) => state !== 'queued')) throw sent(hash);
     await wallet.settlement.markRejected(hash, REASON).catch(notWritten);
   } finally {

@@ -66,7 +66,7 @@ async function refreshPart(link: Link, addresses: readonly string[], modules: Ut
     const point = { height, hash, certificate };
     // A number that nobody has signed must not send the wallet looking for blocks.
     wallet.chain.checkPoint(point);
-    // As long as there are blocks to read, which is no failure of the node.
+    // Waiting for more blocks is no failure of the node.
     if (await modules.reach(point)) continue;
     attempt += 1;
     const refresh = wallet.chain.beginRefresh(addresses, point, modules.onUnproven !== undefined);

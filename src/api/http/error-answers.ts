@@ -78,7 +78,7 @@ function sendError(reply: FastifyReply, error: TesseraError, request: FastifyReq
     return;
   }
   const problem = problemOf(error, request.routeOptions?.config?.operation?.id);
-  // As bytes: Fastify would add a charset to a string, which this media type does not have.
+  // The body is sent as bytes: Fastify adds a charset to strings, and this media type has none.
   const bytes = Buffer.from(stringifyExact(problem), 'utf8');
   reply.code(problem.status).header('content-type', PROBLEM_MEDIA_TYPE).send(bytes);
 }

@@ -44,7 +44,7 @@ export function addJsonBodyParser(app: FastifyInstance, keepRaw = false): void {
     const turn = (): Promise<void> => (body.length < LARGE_BYTES ? NOW : app.slices.turn(addressGroup(address)));
     return room === undefined ? turn() : room.then(turn);
   };
-  // What waited may have lost its client, and its room in the budget with it.
+  // The client may have left while its body waited; its room in the budget is then gone too.
   const unlessGone = (request: FastifyRequest, body: Buffer, work: typeof read): unknown => {
     if (request.response?.destroyed) throw new TesseraError('aborted', 'The client has disconnected.');
     return work(request, body);

@@ -35,7 +35,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   item_not_found: 404,
   payment_not_found: 404,
   trade_not_found: 404,
-  // By the contract, what the rules of the chain refuse is answered with 500 (Errors, table).
+  // The contract answers refusals by rules of the chain with 500 (Errors, table).
   transaction_rejected: 500,
   double_spend: 500,
   unknown_input: 500,
@@ -47,7 +47,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   payment_sent: 409,
   trade_refused: 422,
   trade_closed: 409,
-  // As the contract has it for a mempool node that cannot be reached.
+  // The contract answers 500 when the mempool node cannot be reached.
   outcome_unknown: 500,
   mempool_unreachable: 500,
   storage_unreachable: 500,
@@ -190,7 +190,7 @@ const GENERAL: readonly ErrorCode[] = ['unknown_host', 'rate_limited', 'overload
 
 function errorsOf(operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors);
-  // Whatever the operation takes, there may be no Host header.
+  // Every request may lack its Host header.
   codes.add('invalid_request');
   if (operation.method !== 'GET' || operation.aliases?.includes('POST')) {
     codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type');

@@ -127,7 +127,7 @@ export class RequestLog {
 
   #collect(id: string, { words }: Answered, duration: number): void {
     this.#lines++;
-    // Of few parts: they are put together when the lines are written. Request ids hold no character that JSON escapes.
+    // The line has few parts, which are joined when it is written. Request ids hold no character that JSON escapes.
     this.#waiting += `${LINE_START}${this.#clock.now()}${this.#members}${id}${words}${duration}${LINE_END}`;
     if (this.#waiting.length >= FLUSH_AT) this.flush();
     else this.#timer ??= this.#clock.after(FLUSH_MS, this.flush);

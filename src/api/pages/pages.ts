@@ -29,7 +29,7 @@ const PAGE_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()',
   'referrer-policy': 'no-referrer',
-  // For browsers that do not know frame-ancestors.
+  // Older browsers do not know frame-ancestors.
   'x-frame-options': 'DENY',
 } as const;
 

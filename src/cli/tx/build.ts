@@ -129,7 +129,7 @@ export function chooseInputs(
 export function draftOf(inputs: readonly Unspent[], { outputs, total, item }: Orders, change?: string): Draft {
   const to = change ?? inputs[0]?.address;
   const spent = inputs.reduce((sum, { value }) => sum + value.amount, 0n);
-  // What is missing, or of another kind, the check of the whole names.
+  // The check of the whole draft names items that are missing or of another kind.
   const rest = spent > total && to !== undefined ? [txOut(assetOf(item, spent - total), to)] : [];
   const draft = {
     inputs: inputs.map((one): DraftInput => ({ ...one, signature: null })),

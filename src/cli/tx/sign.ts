@@ -63,7 +63,7 @@ export const command: OwnCommand = {
     assertSound(signatureFault(draft));
     const unproven = await unprovenInputs(draft, args, context);
     const open = unsigned(draft);
-    // Of inputs that are signed too: the summary says which are the signer's.
+    // Inputs that are signed already count too: the summary says which are the signer's.
     const keys = await findKeys(new Set(draft.inputs.map(({ address }) => address)), args, context);
     try {
       context.stderr.write(summaryOf(draft, { own: new Set(keys.keys()), unproven }));

@@ -68,7 +68,7 @@ class ChainSearch {
   async run(): Promise<ChainSearchResult> {
     for (;;) {
       const height = await this.#readBlocks();
-      // What is unspent may be in a block that storage does not have yet.
+      // An unspent output may be in a block that storage does not have yet.
       let { isNews, balance } = await this.#readUnspent();
       if (!isNews) return { balance, height };
       while (isNews) ({ isNews, balance } = await this.#readUnspent());

@@ -89,7 +89,7 @@ function readLine(question: string, { stdin, stderr }: Prompting, secret: boolea
         else if (end === CTRL_D) reject(inputEnded());
         else resolve(typed);
       });
-      // What was pasted after the line belongs to the next question; \r\n is one end of line.
+      // Text that was pasted after the line belongs to the next question; \r\n is one end of line.
       const rest = keys.slice(end === '\r' && keys[last + 1] === '\n' ? last + 2 : last + 1).join('');
       if (rest !== '') stdin.unshift(Buffer.from(rest, 'utf8'));
     };

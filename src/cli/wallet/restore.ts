@@ -229,7 +229,7 @@ async function atWork<T>(
 ): Promise<T> {
   return withProgress([title, 'blocks'], context, async (long) => {
     const patience: Patience = {
-      // Not with a `Clock`, whose timers do not keep the process alive.
+      // Timers of `Clock` do not keep the process alive.
       pause: (ms) => setTimeout(ms, undefined, { signal: long.signal }),
       onWait: ({ message }) => context.stderr.write(`${printable(message)}: asking again\n`),
     };

@@ -130,7 +130,7 @@ class FileCheck {
     for (const name of names) {
       const bytes = await this.#read(name);
       if (stop !== null) {
-        // Nothing after a fault may be applied: that would leave a gap.
+        // Records after a fault must not be applied: there would be a gap.
         stop.later.push(...marksOf(readLog(bytes).records));
         stop.files.push({ file: name, length: 0, size: bytes.length });
         continue;

@@ -213,7 +213,7 @@ export class EtcdClient {
       (bytes) => fromBinary(method.output, bytes),
       metadata,
     );
-    // Who reads gets it; cancelling is one too, which nobody reads any more.
+    // Readers of the stream get the error. Cancelling is an error too, with no reader left.
     stream.on('error', () => undefined);
     stream.write(create(method.input, request));
     const responses = this.#responses<MessageShape<O>>(stream, member);

@@ -230,7 +230,7 @@ export class EtcdJournal implements Journal {
         `the journal in etcd ends at entry ${this.head}, but entries up to ${reader.wanted - 1} have been used: it has lost some`,
       );
     }
-    // Nothing is delivered before `subscribe` has returned.
+    // Deliveries begin after `subscribe` has returned.
     await Promise.resolve();
     await reader.run(deliver);
   }
@@ -285,7 +285,7 @@ export class EtcdJournal implements Journal {
       this.#compaction
         .run(() => this.#marks.want(this.#wants))
         .catch((error: unknown) => {
-          // What etcd does not take now, it takes the next time.
+          // The next attempt repeats what etcd did not take.
           if (!isTesseraError(error, 'data_dir_invalid')) return;
           for (const reader of this.#readers) reader.fail(error);
         })

@@ -119,7 +119,7 @@ export class EtcdLease implements LeaderLease {
   }
 
   #note(kv: Watched['kv'], revision: bigint): void {
-    // What this node wrote itself it knows before the watch tells.
+    // This node knows its own write before the watch reports it.
     if (this.#watched === undefined || revision <= this.#watched.revision) return;
     this.#watched.kv = kv;
     this.#watched.revision = revision;

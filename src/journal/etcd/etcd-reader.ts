@@ -157,7 +157,7 @@ export class EtcdReader {
     const { client, names, base, history } = this.#modules;
     const from = this.#next;
     const found: KeyValue[] = [];
-    // What came after the first page was asked for may be missing in it: the watch has that.
+    // Keys that came after the first page may be missing in it; the watch has them.
     let end: bigint | undefined;
     for await (const { kvs, header } of logKeys(client, names)) {
       const last = end ?? header?.revision ?? 0n;
@@ -165,7 +165,7 @@ export class EtcdReader {
       found.push(...kvs.filter(({ modRevision }) => modRevision >= revisionOf(from) && modRevision <= last));
     }
     found.sort((one, other) => Number(one.modRevision - other.modRevision));
-    // What is deleted is below the base before that: all that is missing in the list is.
+    // The base is raised before keys are deleted, so every missing key is below it.
     const first = await base();
     if (from < first) throw forgotten(from, first);
     await history.check();

@@ -114,7 +114,7 @@ export class LeaseLeadership implements Leadership, Service {
         return this.#ms / RENEWALS;
       }
       this.#take(await this.#modules.lease.take(), asked);
-      // What is left of it may be little.
+      // Little time of the lease may be left.
       return this.#isTaken ? 0 : LOOK_MS;
     } catch (error) {
       this.#note(error);

@@ -74,7 +74,7 @@ export async function spendingFault(
   { ledger, scripts, isVerified, slices }: SpendingModules,
 ): Promise<BlockFault | null> {
   const outputs = await SpendableOutputs.read(transactions, ledger, slices);
-  // What the mempool compares locktimes with when it admits what can be in this block.
+  // The mempool compares locktimes with this height when it admits transactions for this block.
   const currentBlock = BigInt(Math.max(0, height - 1));
   const verdicts: Promise<BlockFault | null>[] = [];
   for (const one of transactions) {

@@ -30,7 +30,7 @@ export class AddressLists {
   // The address that is looked for, so that a look-up allocates nothing.
   readonly #key = new Uint32Array(ADDRESS_WORDS);
   #kind = 0;
-  // Of a group that is added.
+  // Hashes and first places of the group that is being added.
   readonly #hashes = new Int32Array(GROUP);
   readonly #firsts = new Uint32Array(GROUP);
   readonly #isKey = (slot: number): boolean => {

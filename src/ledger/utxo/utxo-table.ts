@@ -58,7 +58,7 @@ export class UtxoTable {
   #nKey = 0;
   // The same of an output that is moved in the index.
   readonly #moved = new Uint32Array(HASH_WORDS);
-  // Of a group of outputs that are looked for or added.
+  // Hashes and slots of the group that is being looked up or added.
   readonly #hashes = new Int32Array(GROUP);
   readonly #slots = new Uint32Array(GROUP);
   readonly #sum = new SetSum();

@@ -140,7 +140,7 @@ export class Admission {
 
   /** Checks a list, writes those of it that are not admitted yet, and returns them. The first check that fails refuses the list. */
   async #admit(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
-    // What it spends may be on its way.
+    // The transactions that it spends from may still be under way.
     const entered = this.#underWay.enter(candidates, sender);
     const leave = typeof entered === 'function' ? entered : await entered;
     try {
@@ -285,7 +285,7 @@ export class Admission {
       hash,
       fault: { code, message },
     } = refusal;
-    // What is right and only comes too early, or with too many others, has no status.
+    // A transaction that is only too early, or one of too many, gets no status.
     if (code !== 'too_many_ancestors' && code !== 'invalid_request') this.#note(refusal);
     throw new TesseraError(code, `transaction ${hash} is refused: ${message}`, { details: { hash, rule: message } });
   }

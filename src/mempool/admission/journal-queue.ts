@@ -66,7 +66,7 @@ export class JournalQueue {
     let names = namesOf(candidates, state);
     let rival = this.#rivalOf(names);
     const giveBack = rival === undefined ? undefined : this.#modules.places.take(sender, [1]);
-    // Of several that waited for one, the first goes ahead: the others wait for that.
+    // The first of those that waited goes ahead, and the others wait for it.
     for (; rival !== undefined; rival = this.#rivalOf(names)) {
       await rival;
       names = namesOf(candidates, state);
@@ -74,7 +74,7 @@ export class JournalQueue {
     giveBack?.();
     const { refusal, others, isKnown, openDruids } = state.outlook(candidates);
     if (refusal !== null) {
-      // What other nodes have put into the journal may allow it. What they put there after it was sent need not be waited for.
+      // Commands of other nodes in the journal may allow it. Those that came after it was sent need not be awaited.
       const isNewer = await catchUp?.isNewer();
       return isNewer ? this.#append(candidates, sender, undefined) : { ...refusal, others };
     }
@@ -275,7 +275,7 @@ export class OpenTrades {
   #settle(druid: string, giveBack: GiveBack, isRefused: boolean): void {
     const all = [...(this.#charges.get(druid) ?? []), giveBack];
     if (this.#state.druidSet(druid) !== undefined) {
-      // Of a group that was refused, those that waited before it wait on.
+      // The halves that waited before a refused group go on waiting.
       if (!isRefused) this.#charges.set(druid, all);
     } else {
       this.#charges.delete(druid);

@@ -36,7 +36,7 @@ export class AdoptionCheck {
     this.#rules = new BlockVerifier(rules, {
       ledger: viewOf(state, store),
       scripts: verifier,
-      // Nothing waits here that was not verified when it was admitted.
+      // Every waiting transaction was verified when it was admitted.
       isVerified: ({ hash, bytes }) => {
         const pending = state.pending(hash);
         return pending !== undefined && equalBytes(pending.bytes, bytes);

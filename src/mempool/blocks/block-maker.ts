@@ -210,7 +210,7 @@ export class BlockMaker {
     // A round that has begun is carried to its end: only storage needs room for its block.
     if (this.#modules.isFollowed() || this.#joined.size === 0 || !this.#modules.sync.mayCut || this.#modules.room.isLow)
       return false;
-    // Nothing can be admitted before block 0 is stored.
+    // No transaction can be admitted before block 0 is stored.
     if (this.#modules.state.head.height < 0)
       return this.#modules.state.closing === null && this.#joined.size >= this.#options.minMiners;
     if (this.#asked.isDue) return true;

@@ -103,7 +103,7 @@ export class BlockSender {
 
   #onLeadership(): void {
     if (!this.#modules.leadership.leads) return;
-    // What another node has sent meanwhile is not known here.
+    // This node does not know what another one has sent meanwhile.
     this.#modules.tips.askAnew();
     void this.#noteHead();
   }

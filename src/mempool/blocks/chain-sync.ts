@@ -132,7 +132,7 @@ export class ChainSync {
     const [link, relation] = first;
     const next = tips.all.get(link)?.next ?? 0;
     if (relation === 'other-chain') return otherChain(link).message;
-    // What storage lacks, the leader delivers; the one block that it has more is on its way here.
+    // The leader delivers blocks that storage lacks. A single block more in storage is on its way here.
     if (!this.#modules.leadership.leads) return null;
     if (relation === 'ahead') return `${here} and ${link.address} at block ${next - 1}, whose blocks cannot be used`;
     const isKept = state.kept.hashAt(next) !== undefined;

@@ -141,7 +141,7 @@ export class PeerClocks {
       const { time } = answer.type === 'chain.tip' ? (answer as Message<'chain.tip'>).body : {};
       heard = time === undefined ? undefined : { least: time - this.#modules.clock.monotonic(), most: time - asked };
     } catch {
-      // What was heard of it holds for longer.
+      // The last answer of this node is still valid.
     }
     this.#asking.delete(link);
     if (this.#modules.network.links.has(link)) this.#heard.set(link, heard);

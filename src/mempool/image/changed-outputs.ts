@@ -66,7 +66,7 @@ export class ChangedOutputs {
   static async read(kv: Pick<Kv, 'entries' | 'getMany'>, seq: number): Promise<ChangedOutputs> {
     const isAdded = new Map<string, boolean>();
     for await (const [, record] of kv.entries(ranges.changedSince(seq))) {
-      // Of several changes of one output the last one counts.
+      // The last change of an output counts.
       for (const { key, added } of changesIn(asBuffer(record))) isAdded.set(key.toString('latin1'), added);
     }
     const names = (added: boolean): Uint8Array[] =>

@@ -155,7 +155,7 @@ export class OutputImage {
   *note(batch: KvBatch, seq: number): Pieces<void> {
     if (!this.#isNoting) return;
     const changes = yield* noteChanged(batch, seq);
-    // Not in one expression with what is above: an image may be finished between two pieces.
+    // The sum is added here, after the pieces: an image may be finished between two of them.
     this.#changes += changes;
   }
 
@@ -264,7 +264,7 @@ export class OutputImage {
   /** Changes that an image has are of no use any more. */
   async #deleteChanged(store: StateStore, seq: number): Promise<void> {
     for (;;) {
-      // What the disk has refused so far is still there, and would be found again.
+      // Deletions that the disk has not made yet would be found again.
       await store.drained();
       const found = await store.list({ ...ranges.changedUpTo(seq), limit: DELETED_AT_ONCE });
       if (found.length === 0) return;

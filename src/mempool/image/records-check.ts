@@ -30,7 +30,7 @@ export async function checkRecords(modules: RecordsCheckModules, signal: AbortSi
   const records = kv.entries(ranges.utxos)[Symbol.asyncIterator]();
   try {
     const { first, expected } = await betweenCommands(async () => {
-      // What the iterator shows stays as it is at its first record.
+      // The iterator reads a snapshot, taken at its first record.
       return { first: await records.next(), expected: utxos.digest };
     });
     if (store.problem !== null) return;

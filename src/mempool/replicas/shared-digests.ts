@@ -119,7 +119,7 @@ export class SharedDigests {
     const others = told.votes.filter(({ replica }) => replica !== this.#replica);
     const against = largestOf(others.filter(({ digest }) => digest !== own.digest));
     if (against === undefined) return;
-    // Without a single block it is not the one that is right, and has nothing to say that others could compare.
+    // A node without blocks cannot be the one that is right, and has no digest to compare.
     if (own.height < 0) throw this.#divergence(own, against);
     if (!this.#answered.has(told.seq)) this.contested.emit(told.seq);
     const withUs = 1 + others.filter(({ digest }) => digest === own.digest).length;

@@ -153,10 +153,10 @@ export class Acceptance {
     const isOpen = ({ plan }: Step): boolean => plan !== null && (plan.waiting.length > 0 || isIncomplete(plan));
     const open = judged.filter(isOpen);
     const openDruids = open.length === 0 ? NO_DRUIDS : new Set(open.map(({ plan }) => plan?.druid ?? ''));
-    // What is alone has nobody behind it who would see what it claims and makes.
+    // A single transaction has none behind it that could spend from it or conflict with it.
     const coins = judged.length === 1 && isSingle(judged[0]) ? this.#lookedAt : new TrialCoins(this.#coins);
     for (const step of judged) {
-      // What it completes may be spent by those behind it.
+      // Transactions behind it may spend from the set that it completes.
       if (step.plan !== null && step.plan.waiting.length > 0) break;
       const wrong = this.#enter(step, [], {}, coins);
       if (wrong === null) continue;

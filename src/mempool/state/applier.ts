@@ -208,7 +208,7 @@ export class Applier implements Service {
       outcomes.push([entry.id, outcome]);
       this.#shared.applied(command, entry.seq, batch);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
-      // What commands look up in the store must be there before the next one is applied.
+      // Records that commands look up in the store must be written before the next command.
       await this.#write(batch, entry);
       batch = this.#modules.store.batch();
       if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
@@ -288,7 +288,7 @@ export class Applier implements Service {
     const isTaken = await (isShared
       ? this.#modules.store.write(batch, { sync: false })
       : this.#modules.store.writeSoon(batch));
-    // Nothing new is taken until what is held is written.
+    // New commands wait until the held records are written.
     if (!isTaken && this.#replay !== undefined) await this.#modules.store.drained();
     this.#modules.state.written();
     this.#overlap.written();

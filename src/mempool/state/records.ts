@@ -149,7 +149,7 @@ function* writeRound(writer: BincodeWriter, round: Round): Pieces<void> {
     writer.string(tx.hash);
     writer.length64(tx.arrival);
     writer.length64(tx.time);
-    // What came through the pool is already stored under its arrival number.
+    // A transaction from the pool is already stored under its arrival number.
     if (tx.arrival === 0) writer.bytes(tx.bytes);
   }
   writer.length64(round.proofs.length);

@@ -256,7 +256,7 @@ export class Compaction {
       const { storedBefore } = this.#oldest;
       await journal.compact(seq, { isUrgent, waiting, blocks: state.head.height + 1, storedBefore });
     } catch (error) {
-      // What it could not drop now, it drops the next time.
+      // The next run drops what this one could not.
       if (!isTesseraError(error, 'database_failed')) throw error;
       const problem = errorMessage(error);
       logger.warn({ problem }, `the journal keeps for now what it was to forget: ${problem}`);
@@ -271,7 +271,7 @@ export class Compaction {
       .catch((error: unknown) => {
         if (!isTesseraError(error, 'shutting_down')) this.#host.fail(error);
       });
-    // What is too young now.
+    // Records that are too young now are dropped later.
     this.#cutAgain = this.#modules.clock.after(KEEP_MS, () => {
       if (this.#room.isLow) this.#makeRoom();
     });

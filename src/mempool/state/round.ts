@@ -209,7 +209,7 @@ export function* openRound(
   return {
     height,
     header,
-    // What a block unlocks counts only from the next block on.
+    // Tokens that a block unlocks count from the next block on.
     reward: blockReward(height === 0 ? issued : head.issued),
     draw,
     participants: drawSelection(command.miners, rules.partitionSize, draw, USAGE_PARTICIPANTS),

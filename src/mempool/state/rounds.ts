@@ -110,7 +110,7 @@ export class Rounds {
       for (const { hash } of round.value.proofs) made.add(hash);
     }
     return (outPoint) => {
-      // What one block makes the next may have spent: it was not there before either.
+      // An output of the first block may be spent in the second; it was not there before either.
       if (made.has(outPoint.tHash)) return undefined;
       const { utxos } = this.#coins;
       const slot = utxos.find(outPoint);

@@ -85,7 +85,7 @@ function enveloped(url: string, ask: Ask): Answers {
   const entries = (answer: JsonValue | undefined): Entries =>
     listOf(url, memberOf(answer, 'blocks') ?? answer).flatMap((entry) => {
       const [key, data] = Array.isArray(entry) ? entry : [];
-      // What is missing has an empty key.
+      // A missing entry has an empty key.
       return typeof key !== 'string' || key === '' || data === undefined ? [] : [[key, data]];
     });
   return {

@@ -64,7 +64,7 @@ export async function importChain(source: ChainSource, options: ImportOptions): 
       { rules: { genesis: rules, producers, activationHeight }, cacheBytes },
       { ...files, scripts },
     );
-    // What an import that was killed had appended.
+    // An import that was killed may have appended blocks: `load` takes them in.
     await archive.load(undefined, signal);
     const before = archive.nextHeight;
     await holdBeginning(archive, source, end);

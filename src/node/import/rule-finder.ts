@@ -34,7 +34,7 @@ export function findRules(eras: readonly Era[], full: FullBlock, tip: ChainTip, 
   const now: Era = Object.assign({ ...era }, ...seen);
   if (Object.entries(now).every(([name, rule]) => era[name as keyof Era] === rule)) return { eras, found: [] };
   const found = wordsOf(era, now).map((words) => `from block ${tip.next}: ${words}`);
-  // What only needs no more looking for is no era of its own.
+  // An era begins only when a rule was found; else the old one goes on.
   const from = found.length === 0 ? era.from : tip.next;
   const others = eras.filter((one) => one.from !== from);
   return { eras: [...others, { ...now, from }].sort((a, b) => a.from - b.from), found };

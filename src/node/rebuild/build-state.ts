@@ -49,7 +49,7 @@ export async function buildState(
     const height = await adoptAll(kv, journal, options);
     const old = new OldTransactions(join(options.config.node.dataDir, DATABASE_FOLDER), kv);
     const carried = await old.carryOver();
-    // Without blocks it is no state that a journal goes on from, and the node comes to one when it starts.
+    // A journal cannot go on from a state without blocks; the node gets one at its start.
     if (options.config.journal.kind === 'etcd' && options.archive !== undefined) await joinEtcd(kv, options);
     return { height, carried, problems: old.problems };
   } finally {

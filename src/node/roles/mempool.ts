@@ -64,7 +64,7 @@ class MempoolRole implements Role {
     const { config, genesis, nodeKey, dataDir } = context;
     const signer = signerOf(config, genesis, nodeKey);
     if (signer === undefined) context.logger('mempool').warn({}, unsignedWarning(config, nodeKey));
-    // What was in it is in the journal, in other nodes, and in storage.
+    // The journal, other nodes and storage have what was in it.
     const kv = await dataDir.open('mempool', { mayBeGone: config.journal.kind === 'etcd', isLarge: true });
     return new MempoolRole(context, kv, await openJournal(context), signer);
   }
@@ -104,7 +104,7 @@ class MempoolRole implements Role {
   }
 
   async load(): Promise<void> {
-    // What is waited for may never come.
+    // The awaited event may never come.
     const giveUp = (): void => void this.stop().catch(this.#failure.report);
     this.#stopping.addEventListener('abort', giveUp);
     await this.#load().finally(() => this.#stopping.removeEventListener('abort', giveUp));
@@ -128,7 +128,7 @@ class MempoolRole implements Role {
     await (this.#joining?.run() ?? this.#journal.start());
     await this.#mempool.start();
     await this.#joining?.done();
-    // Who leads has the state.
+    // A node that may lead must have the state.
     await this.#leadership.start();
     for (const progress of [this.#adopting, this.#loading, this.#replaying]) progress.end();
     this.#isLoaded = true;
@@ -138,7 +138,7 @@ class MempoolRole implements Role {
     this.#joining?.stop();
     await this.#fromStorage?.stop();
     await this.#leadership.stop();
-    // What waits for the journal, also while the node loads, ends with it.
+    // Closing the journal ends all that waits for it, also while the node loads.
     if (!this.#isLoaded) await this.#journal.close();
     await this.#mempool.stop();
     await this.#journal.close();

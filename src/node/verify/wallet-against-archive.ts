@@ -105,7 +105,7 @@ export async function holdWalletAgainstNode(
     }
   }
   for (const { key, state } of coins.values()) {
-    // What the wallet has spent itself may be in a block meanwhile.
+    // A spend by the wallet itself may be in a block by now.
     if (state !== 'unspent') continue;
     throw disagreement(
       `the wallet counts on ${key}, which is not unspent on the node: start it, then refresh the wallet`,

@@ -131,7 +131,7 @@ function open(server: Server, at: HostAndPort): Promise<HostAndPort> {
     });
     server.listen({ port: at.port, host: at.host, backlog: BACKLOG }, () => {
       const { port } = server.address() as AddressInfo;
-      // What goes wrong later on one socket is that socket's end, not the listener's.
+      // A later error of one socket ends that socket, not the listener.
       server.on('error', () => undefined);
       resolve({ host: at.host, port });
     });

@@ -149,7 +149,7 @@ export class Archive implements StorageService {
     const { segments } = modules;
     const reader = new ArchiveReader(modules.kv, segments);
     const [placed, name] = [await reader.lastPlaced(), await reader.lastName()];
-    // What was appended and not named is still in its older records.
+    // Blocks that were appended and not named are still in the older records.
     await segments?.settle(placed, { keepsMore: placed?.height === name?.height });
     if (segments !== undefined && segments.next > (name?.height ?? -1)) {
       if (!segments.isWhole) await segments.noteWhole();
@@ -372,7 +372,7 @@ export class Archive implements StorageService {
     this.#told(record, verified);
     if (isHealed) {
       this.#metrics.counter('tessera_storage_blocks_healed_total', 'nodes').inc();
-      // What fails is tried again with the next block.
+      // A failed load is tried again with the next block.
       this.load().catch(() => undefined);
     }
     return { height, hash };

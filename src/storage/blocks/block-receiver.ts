@@ -258,7 +258,7 @@ export function tipBody(
 
 function errorReply(error: unknown): Reply {
   const code = isTesseraError(error) ? error.code : 'internal_error';
-  // What is inside an unexpected error is not for other nodes.
+  // The text of an unexpected error is not told to other nodes.
   const detail = isTesseraError(error) ? error.message : 'Something broke inside the storage node.';
   return { type: 'error', body: { code, detail: detail.slice(0, MAX_REASON_LENGTH) } };
 }

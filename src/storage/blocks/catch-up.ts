@@ -178,7 +178,7 @@ export class CatchUp {
 
   #compare(place: BlockPlace, certificate: Certificate): void {
     const modules = { archive: this.#archive, doubleSigning: this.#doubleSigning };
-    // What reading may find is reported by the archive itself.
+    // The archive reports faults of reading by itself.
     noteOther(modules, place, certificate).catch(() => undefined);
   }
 
@@ -255,7 +255,7 @@ export class CatchUp {
     const mayGive = (link: Link): boolean => link !== current || this.#givers.has(link);
     const sources = [...this.#tips].flatMap(([link, next]) => (next > from && mayGive(link) ? [link] : []));
     const link = sources[this.#turn++ % Math.max(sources.length, 1)];
-    // What the segments hold behind a damaged block need not be fetched.
+    // Blocks behind a damaged one in the segments need not be fetched.
     if (link === undefined || this.#archive.ahead > 0 || this.#isStopping) return;
     const reply = this.#blocks(link, from, this.#blocksPerRequest);
     reply.catch(() => undefined);

@@ -131,7 +131,7 @@ export class MempoolTips {
     const { problem } = this;
     this.#say(problem, this.#known);
     if (problem !== null && archive.nextHeight < this.#known) onBehind();
-    // Of one that is behind it is to be known, when no other is left, where it is then.
+    // A node that is behind is asked again: its height counts when no other is left.
     if (problem !== null || isBehind) this.#askAgain();
   }
 

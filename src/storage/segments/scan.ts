@@ -142,7 +142,7 @@ async function behind(read: ReadSegment, range: ScanRange, footer: Footer | unde
   const at = footer?.offsets[height - footer.first];
   if (footer !== undefined) return at === undefined ? undefined : { height, at };
   const found = await findHead(read, range, false);
-  // What a killed process has appended may end anywhere.
+  // The bytes that a killed process has appended may end anywhere.
   return found ?? (range.last === Number.POSITIVE_INFINITY ? findHead(read, range, true) : undefined);
 }
 

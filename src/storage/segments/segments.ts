@@ -158,7 +158,7 @@ export class Segments {
       }
     }
     if (size > this.#end) await file?.truncate(this.#end);
-    // Of what a killed process has written, the next batch may name it.
+    // The next batch may name records that a killed process has written without a sync.
     await file?.datasync();
   }
 
@@ -384,7 +384,7 @@ export class Segments {
     await file.chmod(CLOSED_MODE);
     const closed = { first, last, name: closedName(footer) };
     await rename(join(this.#path, name), join(this.#path, closed.name));
-    // What follows may fail, and the file has its new name then.
+    // The list is changed first: the file has its new name, even if a later step fails.
     this.#closed = [...this.#closed.filter((one) => one.first !== first), closed].sort((a, b) => a.first - b.first);
     if (isOpen) {
       this.#handles.set(first, Promise.resolve(file));
@@ -420,7 +420,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): 
 
 /** A disk may give less at once than is asked for; only nothing means the end. */
 async function readAll(file: FileHandle, offset: number, length: number, path: string): Promise<Buffer> {
-  // Of its own memory: what is cached of it would keep a whole pool alive.
+  // The block gets memory of its own: a cached part would keep a whole pool alive.
   const bytes = Buffer.allocUnsafeSlow(length);
   let done = 0;
   try {

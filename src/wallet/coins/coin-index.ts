@@ -174,7 +174,7 @@ export class CoinIndex {
     const { assetId, inChain, state } = coin;
     add(this.#running, assetId, change);
     if (!inChain) add(this.#expected, assetId, change);
-    // What is reserved could be spent, and its change will be there when it is.
+    // A reserved coin counts as available: its change will be there when it is spent.
     if (state === 'reserved' || this.#isSpendable(coin)) add(this.#available, assetId, change);
   }
 
@@ -199,7 +199,7 @@ export class CoinIndex {
     this.#areMeasured = true;
     /** Depth of the deepest input, by own transaction. */
     const inputs = new Map<string, number>();
-    // Whatever a transaction spends has arrived before what it makes.
+    // The coins that a transaction spends arrive before those that it makes.
     for (const coin of [...this.#depths.keys()].sort((a, b) => a.arrival - b.arrival)) {
       const depth = 1 + (inputs.get(coin.outPoint.tHash) ?? 0);
       if (coin.state === 'pending' && coin.by !== null) inputs.set(coin.by, Math.max(depth, inputs.get(coin.by) ?? 0));

@@ -128,7 +128,7 @@ export class CoinStore {
     for (const { hash, transaction } of made) {
       const created = createdOutPoints(transaction, hash).map(({ outPoint }) => outPoint);
       for (const { address } of this.#at([...spentOutPoints(transaction), ...created])) addresses.add(address);
-      // What the half of a trade brings is in the block that has the half.
+      // The block with our half of a trade also has what the trade brings.
       for (const { to } of transaction.druidInfo?.expectations ?? []) addresses.add(to);
     }
     return [...addresses];

@@ -88,7 +88,7 @@ export class History {
   async prepare(hashes: readonly string[]): Promise<void> {
     const unknown = hashes.filter((hash) => this.find(hash) === undefined);
     for (const [hash, movement] of await this.#readAll(unknown)) {
-      // What was staged while the disk was read is newer.
+      // A movement that was staged while the disk was read is newer.
       if (this.find(hash) === undefined) this.#remember(hash, movement);
     }
     const rejected = hashes.filter((hash) => this.#isRejectedOwn(hash));

@@ -268,7 +268,7 @@ export function joined(known: Movement, coins: readonly Coin[]): Pick<Movement, 
   const listed = new Set(outputs.map(({ n }) => n));
   const more = coins.filter(({ outPoint }) => !listed.has(outPoint.n)).map(ownOutput);
   const all = [...outputs, ...more.slice(0, Math.max(0, MAX_OUTPUTS - outputs.length))];
-  // Without a block, what was seen of others is all that is known of it.
+  // Only some outputs of a stranger's transaction are known until it is in a block.
   const isWhole = known.isOwn || known.height !== null;
   const outputCount = isWhole ? known.outputCount : known.outputCount + more.length;
   return {

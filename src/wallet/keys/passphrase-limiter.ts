@@ -73,7 +73,7 @@ export class PassphraseLimiter {
       throw new TesseraError('rate_limited', 'too many attempts after a wrong passphrase; wait half a minute');
     }
     ofKey.waiting += 1;
-    // Nothing comes between the last look at the delay and the check.
+    // No other check may come between the last look at the delay and this check.
     for (; ms > 0 && !this.#closed; ms = this.#delay(ofKey, caller)) await this.#pause(ms);
     ofKey.waiting -= 1;
     if (this.#closed) throw new TesseraError('shutting_down', 'the wallet is being closed');

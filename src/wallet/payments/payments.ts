@@ -349,7 +349,7 @@ export class Payments {
         coins.map(({ address }) => address),
         (signing) => buildPaymentInTurns(plan(ownAddress), signing, () => slices.turn()),
       );
-      // Without an own output it may be the very one that was rejected before, which is queued again then.
+      // A transaction without change may be the same as one that was rejected before; that one is queued again.
       if (given.length === 0) await history.prepare([transactionHash(transaction)]);
       if (store.areReserved(coins)) signed = transaction;
     } finally {

@@ -81,7 +81,7 @@ async function halfOutcome(trade: Trade, modules: OutcomeModules): Promise<Outco
   const { coins, arrivals } = modules;
   const { state, reason, height } = await endOf(trade.half, modules);
   if (state !== 'confirmed') return { state: 'failed', reason };
-  // Only a true half brings the other: a mempool node could have made a payment of it.
+  // Only a half with its DRUID proves the trade: a mempool node could have made a payment of it.
   const paid = await paymentsOf(trade, coins);
   const [locked] = paid;
   if (locked === undefined && height === null && arrivals.mayCome(trade.id, coins.height)) return undefined;

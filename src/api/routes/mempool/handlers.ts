@@ -45,7 +45,7 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
         (index) => `transactions[${index}]`,
         () => slices.turn(sender),
       );
-      // Without `async`: each promise on the way is a good part of what is ours in a post.
+      // This function is not `async`: each promise adds much to our share of a post's cost.
       return read instanceof Promise ? read.then(submit) : submit(read);
     },
 

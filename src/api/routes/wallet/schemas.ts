@@ -83,7 +83,7 @@ export const NewAddressResponse = named('NewAddressResponse', 'A new payment add
 
 export const Keypair = named('Keypair', 'A key pair. Holds the private key: whoever has it can spend.').object(
   {
-    // What is no key pair is refused with a code of its own.
+    // The handler checks the pair itself: a wrong one has an error code of its own.
     public_key: Type.String({
       description: 'ed25519 public key in hex.',
       'x-document': { pattern: '^[0-9a-fA-F]{64}$' },
@@ -128,7 +128,7 @@ export const ImportKeypairsResponse = named('ImportKeypairsResponse', 'The impor
 export const ChangePassphraseRequest = named('ChangePassphraseRequest', 'A change of the wallet passphrase.').object(
   {
     old_passphrase: Passphrase('The current passphrase.'),
-    // What is blank is refused with a code of its own.
+    // The handler refuses a blank passphrase itself, with an error code of its own.
     new_passphrase: Passphrase('The new passphrase; not blank.', { 'x-document': { pattern: '\\S' } }),
   },
   { old_passphrase: 'correct horse', new_passphrase: 'battery staple' },

@@ -71,7 +71,7 @@ export class FromStorage {
         const source = { link, ...this.#below, signal, onProgress };
         logger.warn({ storage, base }, 'the state is made anew from the blocks of a storage node and the journal');
         const blocks = await takeBlocks(kv, base - 1, this.#options, source);
-        // What the storage node has asked meanwhile was not answered: it asks over the next link.
+        // Questions of the storage node were not answered meanwhile; it asks again over the next link.
         link.close('the state is made');
         logger.info({ storage, blocks }, 'the state is made from the blocks of a storage node');
         return;
