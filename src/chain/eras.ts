@@ -34,6 +34,8 @@ export interface Era {
   /** The generator behind the draws of a round (decision B11). */
   readonly draw: (typeof DRAWS)[number];
   readonly unicorn: EraUnicorn | null;
+  /** `IMPERSONATION` spends any output: on chains of `tessera dev --impersonate` only. No genesis file can say it. */
+  readonly impersonation: boolean;
   /** Rules that are not known, and are to be found in the blocks. */
   readonly find: readonly (typeof FINDABLE)[number][];
 }
@@ -47,6 +49,7 @@ export const OUR_ERA: Era = {
   mempoolNodes: 1,
   draw: 'sha3',
   unicorn: null,
+  impersonation: false,
   find: [],
 };
 
@@ -82,6 +85,7 @@ function readEra(value: unknown, place: Place): Era {
     mempoolNodes: within(mempool_nodes ?? 1, place, 'mempool_nodes', 1, MOST_MEMPOOL_NODES),
     draw: isOriginal ? 'fortuna' : oneOf(draw, DRAWS, place, 'draw'),
     unicorn: unicorn === undefined ? null : readUnicorn(unicorn, at(place, 'unicorn')),
+    impersonation: false,
     find: readArray(find ?? [], at(place, 'find'), (one) => oneOf(one, FINDABLE, place, 'find')),
   };
 }
@@ -116,8 +120,18 @@ function oneOf<T extends string>(value: unknown, words: readonly [T, ...T[]], pl
 }
 
 /** An era as the genesis file has it. */
-export function eraView({ from, isOriginal, header, signatures, mempoolNodes, draw, unicorn, find }: Era) {
-  if (!isOriginal) return { from, ...(draw !== OUR_ERA.draw && { draw }) };
+export function eraView({
+  from,
+  isOriginal,
+  header,
+  signatures,
+  mempoolNodes,
+  draw,
+  unicorn,
+  impersonation,
+  find,
+}: Era) {
+  if (!isOriginal) return { from, ...(draw !== OUR_ERA.draw && { draw }), ...(impersonation && { impersonation }) };
   return {
     from,
     made_by: 'original',

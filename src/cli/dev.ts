@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { MAX_TIME } from '../api/routes/dev/service.js';
 import {
   type DevAccounts,
   type DevAccountsOptions,
@@ -74,7 +75,17 @@ const spec: OwnSpec = {
     flag(
       '--fork URL',
       'Copies the chain of the storage node, or network of `tessera dev`, at this address, and continues it as a ' +
-        'new chain. The blocks are checked. Funds of other owners cannot be spent without their keys.',
+        'new chain. The blocks are checked. Funds of other owners are spent with their keys, or with --impersonate.',
+    ),
+    flag(
+      '--impersonate',
+      'Lets everybody spend from every address, without its key: `tessera faucet --from`. Such inputs are marked in the ' +
+        'blocks, and the network has another name: nodes without this flag take neither its blocks nor its folder.',
+    ),
+    flag(
+      '--clock SECONDS',
+      'The clock of the chain stands at this Unix time, until it is set or moved on. Wallets have the same keys at every start: ' +
+        'the same commands, one after the other, make blocks with the same hashes.',
     ),
     flag(
       '--state FILE',
@@ -134,6 +145,8 @@ export interface DevOptions extends DevConfigOptions {
   readonly fork?: string;
   /** False makes blocks only for who asks for them. */
   readonly automine?: boolean;
+  readonly impersonates?: boolean;
+  readonly clockAt?: number;
 }
 
 export interface DevModules {
@@ -159,6 +172,8 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
     ...(host === undefined ? {} : { host }),
     ...(intervalMs === undefined ? {} : { intervalMs }),
     automine: !args.has('no-mining'),
+    impersonates: args.has('impersonate'),
+    ...clockFlag(args),
     ...(state === undefined ? {} : { stateFile: resolve(state) }),
     ...forkFlag(args),
   };
@@ -221,6 +236,11 @@ function intervalFlag(args: ParsedArgs): number | undefined {
     throw new UsageError(`--block-time must be seconds from 0 to ${MAX_INTERVAL_MS / 1_000}, not "${seconds}"`);
   }
   return ms === 0 ? undefined : ms;
+}
+
+function clockFlag(args: ParsedArgs): Pick<DevOptions, 'clockAt'> {
+  const clockAt = integerFlag(args, 'clock', 0, MAX_TIME);
+  return clockAt === undefined ? {} : { clockAt };
 }
 
 /** Throws `UsageError`. */

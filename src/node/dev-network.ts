@@ -3,16 +3,19 @@
 import type { DevFacts } from '../api/routes/dev/service.js';
 import { type DevAccounts, type DevAccountsOptions, devAccounts } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devAddressConfig, devConfig } from '../config/dev-config.js';
-import { IN_CODE } from '../config/sources.js';
+import { type FlagValue, IN_CODE } from '../config/sources.js';
 import { makeFolder } from '../db/write-file-durable.js';
 import { createDeferred } from '../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
+import { type Random, systemRandom } from '../lib/random.js';
 import { factsOf, NODE_ROLES, type NodeRole, perRole, STAGES } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { DevClock, DevControl, type DevNodes, type StopOptions } from './dev/dev-control.js';
 import { DevRecord, hasChain } from './dev/dev-record.js';
 import { copyChain } from './dev/fork.js';
+import { IMPERSONATING_NETWORK } from './dev/impersonation.js';
+import { RepeatableRandom } from './dev/repeatable.js';
 import { Snapshots } from './dev/snapshots.js';
 import { readState, type StateFacts, writeState } from './dev/state-file.js';
 import { JointApi } from './joint-api.js';
@@ -33,6 +36,10 @@ export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' 
   readonly stateFile?: string;
   /** False when blocks are made only for who asks for them, until `DevControl.setAutomine`. */
   readonly automine?: boolean;
+  /** True where every address can be spent from without its key: another network, whose blocks no other node takes. */
+  readonly impersonates?: boolean;
+  /** Unix seconds at which the clock stands until it is set, so that the same commands make the same hashes. */
+  readonly clockAt?: number;
   /** False when the nodes are reached at the address of the network only, which is quicker. */
   readonly haveNodesAddresses?: boolean;
 }
@@ -41,6 +48,7 @@ export class DevNetwork implements Service {
   readonly #options: DevNetworkOptions;
   readonly #logger: NodeLogger;
   readonly #clock = new DevClock();
+  readonly #randoms: Readonly<Record<NodeRole, Random>>;
   /** Undefined when the network has no address of its own. */
   readonly #joint: JointApi | undefined;
   readonly #started = new Map<NodeRole, Node>();
@@ -59,8 +67,11 @@ export class DevNetwork implements Service {
   #isSaved = false;
 
   constructor(options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) {
-    this.#options = options;
+    this.#options = { ...options, flags: [...(options.flags ?? []), ...ownFlags(options)] };
     this.#logger = modules.logger;
+    const isRepeatable = options.clockAt !== undefined;
+    if (isRepeatable) this.#clock.stand();
+    this.#randoms = perRole((_, role) => (isRepeatable ? new RepeatableRandom(role) : systemRandom));
     this.#isMiningHeld = options.automine === false;
     this.failed.catch(() => {
       this.#hasFailed = true;
@@ -127,7 +138,7 @@ export class DevNetwork implements Service {
     await this.#copyFork();
     this.#record = await DevRecord.open(dataDir, accounts);
     const snapshots = await Snapshots.open(dataDir, this.#record);
-    this.#clock.setAhead(this.#record.clockAhead);
+    this.#clock.restore(this.#record.clockAhead, this.#options.clockAt ?? 0);
     await this.#startNodes();
     this.#joint?.release();
     this.#control = new DevControl({
@@ -136,6 +147,8 @@ export class DevNetwork implements Service {
       record: this.#record,
       snapshots,
       facts: () => this.#facts(),
+      faucetAddress: () => this.accounts.miner.address,
+      impersonates: this.#options.impersonates === true,
       state: stateFile === undefined ? undefined : { file: stateFile, folder: dataDir },
     });
   }
@@ -156,6 +169,7 @@ export class DevNetwork implements Service {
       storage: devConfig('storage', this.#options),
       mempool: devConfig('mempool', this.#options),
       accounts: devAccounts(accounts),
+      impersonates: this.#options.impersonates === true,
       signal: this.#stopping.signal,
       onProgress: (done, total) => this.#logger.info({ done, total }, `${done} of ${total} blocks of ${url} copied`),
     });
@@ -199,6 +213,8 @@ export class DevNetwork implements Service {
     const modules = {
       logger: this.#logger.child(role),
       clock: this.#clock,
+      random: this.#randoms[role],
+      impersonates: this.#options.impersonates === true,
       joint: this.#joint,
       hasOwnApi: this.#options.haveNodesAddresses ?? true,
       isRevertible: true,
@@ -325,6 +341,16 @@ export class DevNetwork implements Service {
     if (node === undefined) throw new Error(`the ${role} node is not started`);
     return node;
   }
+}
+
+/** Options of the nodes that follow from those of the network. */
+function ownFlags({ impersonates, clockAt }: DevNetworkOptions): readonly FlagValue[] {
+  const own = {
+    ...(impersonates === true && { 'network.name': IMPERSONATING_NETWORK }),
+    // Of several threads the first one to find a nonce would decide the hash of the block.
+    ...(clockAt !== undefined && { 'mining.threads': 1 }),
+  };
+  return Object.entries(own).map(([option, value]) => ({ option, value, flag: IN_CODE }));
 }
 
 /** The options that give a running node the addresses for others that it has. Its links are found by the other nodes. */

@@ -13,6 +13,7 @@ import { ClosingStack, Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { MetricsRegistry, noMetrics } from '../observability/metrics.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors, warnOfMachine } from './descriptors.js';
+import { impersonable } from './dev/impersonation.js';
 import { readGenesis } from './genesis-file.js';
 import type { JointApi } from './joint-api.js';
 import { listening } from './listening.js';
@@ -42,6 +43,8 @@ export interface NodeModules {
   readonly isRevertible?: boolean;
   /** The wallet opens with the passphrase of the configuration each time: see `WalletOptions`. */
   readonly keepsPassphrase?: boolean;
+  /** True for a node of `tessera dev --impersonate`, whose chain no other node takes. */
+  readonly impersonates?: boolean;
   /** True while a mempool node makes blocks only for who asks for them: see `MempoolModules`. */
   readonly isMiningHeld?: (() => boolean) | undefined;
   /** Number of nodes that share the files and sockets of this process; the caller warns when they are few. */
@@ -74,7 +77,8 @@ export class Node implements Service {
 
   /** Opens nothing yet. An invalid configuration throws `invalid_config` here or in `start`. */
   static async create(config: Config, modules: NodeModules): Promise<Node> {
-    return new Node(config, await readGenesis(config.network.genesisFile), modules);
+    const genesis = await readGenesis(config.network.genesisFile);
+    return new Node(config, modules.impersonates === true ? impersonable(genesis) : genesis, modules);
   }
 
   private constructor(config: Config, genesis: Genesis, modules: NodeModules) {

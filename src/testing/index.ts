@@ -73,7 +73,7 @@ export async function startDevNetwork(options: DevNetworkOptions = {}): Promise<
     urls,
     accounts,
     mine: (count = 1) => program.ask('mine', count),
-    faucet: (address, amount = FAUCET_AMOUNT) => program.ask('faucet', address, BigInt(amount)),
+    faucet: (address, amount = FAUCET_AMOUNT) => program.ask('faucet', { address, amount: BigInt(amount) }),
     setAutomine: async (isOn) => void (await program.ask('setAutomine', isOn)),
     time: () => program.ask('time'),
     setTime: (time) => program.ask('setTime', typeof time === 'number' ? time : Math.ceil(time.getTime() / 1_000)),

@@ -44,7 +44,10 @@ export interface NetworkFacts {
 
 /** The commands by name, with their arguments and results. */
 export interface Commands {
-  faucet(address: string, amount: bigint): { readonly txHash: string; readonly height: number | null };
+  faucet(order: { readonly address: string; readonly amount: bigint }): {
+    readonly txHash: string;
+    readonly height: number | null;
+  };
   mine(count: number): readonly number[];
   setAutomine(isOn: boolean): boolean;
   time(): number;

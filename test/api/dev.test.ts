@@ -21,9 +21,9 @@ function fakeDev(calls: unknown[] = []): DevService {
       intervalMs: null,
       automine: true,
     }),
-    async faucet(...order) {
+    async faucet(order) {
       calls.push(order);
-      return { txHash: TX_HASH, height: 8 };
+      return { txHash: TX_HASH, amount: order.amount, height: 8 };
     },
     mine: async (count) => Array.from({ length: count }, (_, i) => 8 + i),
     setAutomine: async (isOn) => isOn,
@@ -92,12 +92,17 @@ describe('a dev network', () => {
     expect((await ask({ url: '/v1/dev/snapshots' })).body).toEqual({ snapshots: [snapshot] });
     expect((await ask(post('/v1/dev/snapshots/2/revert'))).body).toEqual(snapshot);
     expect((await ask(post('/v1/dev/state'))).body).toEqual({ file: '/chain.state', bytes: 10, block_num: 7 });
-    expect(calls).toEqual([[ADDRESS, 5n], [ADDRESS, 72_072_000_000n], 1_900_000_000, 1_800_000_060]);
+    expect(calls).toEqual([
+      { address: ADDRESS, amount: 5n },
+      { address: ADDRESS, amount: 72_072_000_000n },
+      1_900_000_000,
+      1_800_000_060,
+    ]);
   });
 
   it.each([
     [post('/v1/dev/faucet', {}), 400],
-    [post('/v1/dev/faucet', { address: ADDRESS, amount: 0 }), 400],
+    [post('/v1/dev/faucet', { address: ADDRESS, amount: -1 }), 400],
     [post('/v1/dev/blocks', { count: 101 }), 400],
     [post('/v1/dev/automine', {}), 400],
     [post('/v1/dev/time', {}), 400],

@@ -20,12 +20,12 @@ async function network({ intervalMs = null as number | null, isDev = true } = {}
       intervalMs,
       automine: true,
     }),
-    async faucet(...order: unknown[]) {
+    async faucet(order: { readonly amount: bigint }) {
       asked.push(order);
-      return { txHash: TX_HASH, height: intervalMs === null ? 5 : null };
+      return { txHash: TX_HASH, amount: order.amount, height: intervalMs === null ? 5 : null };
     },
-    async mine(count: number) {
-      asked.push(count);
+    async mine(count: number, time?: number) {
+      asked.push(time === undefined ? count : [count, time]);
       return Array.from({ length: count }, () => ++height);
     },
     setAutomine: async (isOn: boolean) => isOn,
@@ -60,9 +60,9 @@ describe('tessera faucet', () => {
     });
     expect((await run('faucet', FIRST)).status).toBe(0);
     expect(asked).toEqual([
-      [FIRST, 108_108_000n],
-      [FIRST, 7n],
-      [FIRST, 72_072_000_000n],
+      { address: FIRST, amount: 108_108_000n },
+      { address: FIRST, amount: 7n },
+      { address: FIRST, amount: 72_072_000_000n },
     ]);
   });
 

@@ -1,7 +1,9 @@
 /** The scripts that the network knows by name (docs/chain.md#known-scripts), and how to recognise them. */
 
+import { toHex, utf8 } from '../../lib/bytes.js';
 import { addressOf } from '../address.js';
 import type { AddressVersion, Script, StackEntry } from '../types.js';
+import { equalEntries } from './machine.js';
 import { OP } from './opcodes.js';
 
 const HASH_OP: ReadonlyMap<AddressVersion, number> = new Map<AddressVersion, number>([
@@ -30,6 +32,20 @@ function signatureEntry(bytes: Uint8Array): StackEntry {
 
 function keyEntry(bytes: Uint8Array): StackEntry {
   return { kind: 'pubkey', bytes };
+}
+
+/**
+ * Stands in place of a signature where somebody spends without the key, on chains of `tessera dev --impersonate`. It says so in
+ * hex, as submitted scripts have texts; and it ends in OP_BURN, so that it is false by the rules of every other chain.
+ */
+export const IMPERSONATION: Script = [text(toHex(utf8('impersonated on a development chain'))), op(OP.BURN)];
+
+export function isImpersonation(script: Script): boolean {
+  const [said] = IMPERSONATION;
+  const [first, last] = script;
+  return (
+    script.length === 2 && first !== undefined && said !== undefined && equalEntries(first, said) && isOp(last, OP.BURN)
+  );
 }
 
 /** The script of a coinbase: the number of its block. */

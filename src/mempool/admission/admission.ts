@@ -5,6 +5,7 @@
  */
 
 import { encodeTransaction } from '../../chain/codec.js';
+import { type Era, OUR_ERA } from '../../chain/eras.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import { createdOutput, isCreate, isUnspendable, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
@@ -49,6 +50,8 @@ const BY_STATE: ReadonlySet<string> = new Set(['double_spend', 'unknown_input'])
 export interface AdmissionOptions extends PoolBoundsOptions, AncestorLimitsOptions {
   /** The least raw units of a token output; 1 by default (decision B18). */
   readonly minOutputAmount?: bigint;
+  /** See `Era.impersonation`. */
+  readonly impersonation?: boolean;
 }
 
 export interface AdmissionModules {
@@ -86,6 +89,7 @@ export class Admission {
   readonly #journal: JournalQueue;
   readonly #underWay: SubmissionsUnderWay;
   readonly #minOutputAmount: bigint;
+  readonly #era: Era;
   readonly #verifications = new VerificationBounds();
   readonly #slices: TimeSlices;
   /** Whether the scripts of a transaction hold, by its hash, which covers all that they depend on. */
@@ -104,6 +108,7 @@ export class Admission {
     const trades = new OpenTrades({ maxBytes: options.maxBytes / DRUID_SHARE }, modules);
     this.#journal = new JournalQueue({ ...modules, trades, places });
     this.#minOutputAmount = options.minOutputAmount ?? 1n;
+    this.#era = { ...OUR_ERA, impersonation: options.impersonation ?? false };
   }
 
   /** See `MempoolService.submit`. */
@@ -216,7 +221,7 @@ export class Admission {
     if (tooMany !== null) return tooMany;
     const plan = isCreate(tx)
       ? planCreateValidation(tx)
-      : planValidation(tx, this.#currentBlock(), (outPoint) => this.#visibleOutput(outPoint, list));
+      : planValidation(tx, this.#currentBlock(), (outPoint) => this.#visibleOutput(outPoint, list), this.#era);
     if (plan.fault !== null && plan.checks.length === 0) return plan.fault;
     return (await this.#scriptsHold(hash, plan, sender)) ? plan.fault : INVALID_SCRIPT;
   }

@@ -4,10 +4,12 @@ import {
   type DevFacts,
   type DevService,
   type DevSnapshot,
+  type FaucetOrder,
   type FaucetPayment,
   MAX_TIME,
   type SavedState,
 } from '../../api/routes/dev/service.js';
+import { transactionHash } from '../../chain/hash.js';
 import { type Clock, systemClock, type Timer } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
@@ -16,12 +18,15 @@ import { TimeLimit } from '../../lib/time-limit.js';
 import type { Mempool } from '../../mempool/mempool.js';
 import type { RunningUserService } from '../../user/user-service.js';
 import type { DevRecord } from './dev-record.js';
+import { type ImpersonatedPayment, impersonatedPayment } from './impersonation.js';
 import type { SnapshotFacts, Snapshots } from './snapshots.js';
 import { writeState } from './state-file.js';
 
 export class DevClock implements Clock {
   readonly #machine: Clock;
   #ahead = 0;
+  /** Time at which it stands, in milliseconds; undefined while it goes. */
+  #standsAt: number | undefined;
 
   constructor(machine: Clock = systemClock) {
     this.#machine = machine;
@@ -29,20 +34,33 @@ export class DevClock implements Clock {
 
   /** Milliseconds that it is ahead of the clock of the machine. */
   get ahead(): number {
-    return this.#ahead;
+    return this.now() - this.#machine.now();
   }
 
-  setAhead(ms: number): void {
+  /** A clock that stands comes to stand at `time` (Unix seconds). */
+  restore(ms: number, time: number): void {
     this.#ahead = ms;
+    if (this.#standsAt !== undefined) this.set(time);
   }
 
-  /** Sets it to the beginning of a second (Unix time); it goes on from there. */
+  /** Sets it to the beginning of a second (Unix time); it goes on from there, if it goes. */
   set(seconds: number): void {
-    this.#ahead = seconds * MS_PER_SECOND - this.#machine.now();
+    if (this.#standsAt === undefined) this.#ahead = seconds * MS_PER_SECOND - this.#machine.now();
+    else this.#standsAt = seconds * MS_PER_SECOND;
+  }
+
+  /** Stops it, until the returned function is called. */
+  stand(): () => void {
+    const before = this.#standsAt;
+    this.#standsAt ??= this.now();
+    return () => {
+      this.#ahead = this.ahead;
+      this.#standsAt = before;
+    };
   }
 
   now(): number {
-    return this.#machine.now() + this.#ahead;
+    return this.#standsAt ?? this.#machine.now() + this.#ahead;
   }
 
   monotonic(): number {
@@ -83,6 +101,10 @@ export interface DevControlModules {
   readonly record: DevRecord;
   readonly snapshots: Snapshots;
   readonly facts: () => DevFacts;
+  /** Address of the wallet that the faucet pays from. */
+  readonly faucetAddress: () => string;
+  /** True where addresses can be spent from without their keys. */
+  readonly impersonates: boolean;
   /** File in which the state of the network is saved; undefined without --state. */
   readonly state?: { readonly file: string; readonly folder: string } | undefined;
 }
@@ -101,24 +123,59 @@ export class DevControl implements DevService {
     return this.#modules.facts();
   }
 
-  faucet(address: string, amount: bigint): Promise<FaucetPayment> {
+  faucet(order: FaucetOrder): Promise<FaucetPayment> {
     return this.#inTurn(async () => {
       const { nodes, facts } = this.#modules;
+      const { address, from, amount } = order.set === true ? this.#difference(order) : order;
+      if (amount === 0n && order.set === true) return { txHash: null, amount, height: null };
       // Watched from before it is paid: its block may come before the answer.
       const blocks = new BlockWatch(nodes.mempool, this.#stopping.signal);
       try {
-        const { txHash } = await nodes.payer.payAddress({ address, amount, locktime: 0n, passphrase: '' });
+        const txHash =
+          from === undefined
+            ? (await nodes.payer.payAddress({ address, amount, locktime: 0n, passphrase: '' })).txHash
+            : await this.#impersonate({ from, to: address, amount });
         const { intervalMs, automine } = facts();
-        return { txHash, height: intervalMs === null && automine ? await blocks.heightOf(txHash) : null };
+        return { txHash, amount, height: intervalMs === null && automine ? await blocks.heightOf(txHash) : null };
       } finally {
         blocks.end();
       }
     });
   }
 
-  mine(count: number): Promise<readonly number[]> {
-    const { nodes } = this.#modules;
-    return this.#inTurn(() => within((signal) => nodes.mempool.makeBlocks(count, signal), this.#stopping.signal));
+  /** The payment after which the address has the amount: to it, or from it to the wallet of the miner. */
+  #difference({ address, amount, from }: FaucetOrder): FaucetOrder {
+    const { tokens } = this.#modules.nodes.mempool.balances([address]);
+    const faucet = this.#modules.faucetAddress();
+    if (address === faucet) throw new TesseraError('invalid_request', `${address} is the faucet itself.`);
+    if (tokens <= amount) return { address, amount: amount - tokens, from };
+    return { address: faucet, amount: tokens - amount, from: address };
+  }
+
+  async #impersonate(payment: ImpersonatedPayment): Promise<string> {
+    const { from } = payment;
+    const { mempool } = this.#modules.nodes;
+    if (!this.#modules.impersonates) {
+      const why = 'the network was started without --impersonate';
+      throw new TesseraError('payment_refused', `Only the owner of its key can spend from ${from}: ${why}.`);
+    }
+    const holdings = mempool.balances([from]).addresses.get(from);
+    const transaction = impersonatedPayment(payment, holdings, mempool.figures().height);
+    await mempool.submit([transaction]);
+    return transactionHash(transaction);
+  }
+
+  mine(count: number, time?: number): Promise<readonly number[]> {
+    const { nodes, clock } = this.#modules;
+    return this.#inTurn(async () => {
+      if (time !== undefined) await this.#setTime(time);
+      const goOn = time === undefined ? undefined : clock.stand();
+      try {
+        return await within((signal) => nodes.mempool.makeBlocks(count, signal), this.#stopping.signal);
+      } finally {
+        goOn?.();
+      }
+    });
   }
 
   setAutomine(isOn: boolean): Promise<boolean> {
@@ -133,19 +190,21 @@ export class DevControl implements DevService {
   }
 
   setTime(seconds: number): Promise<number> {
-    return this.#inTurn(async () => {
-      const { nodes, clock, record } = this.#modules;
-      if (seconds > MAX_TIME) {
-        throw new TesseraError('invalid_request', `The clock goes up to ${MAX_TIME}, the end of the year 9999.`);
-      }
-      const last = await nodes.lastBlockTime();
-      if (seconds < last) {
-        throw new TesseraError('invalid_request', `The last block has the time ${last}: blocks never go back.`);
-      }
-      clock.set(seconds);
-      await record.setClockAhead(clock.ahead);
-      return seconds;
-    });
+    return this.#inTurn(() => this.#setTime(seconds));
+  }
+
+  async #setTime(seconds: number): Promise<number> {
+    const { nodes, clock, record } = this.#modules;
+    if (seconds > MAX_TIME) {
+      throw new TesseraError('invalid_request', `The clock goes up to ${MAX_TIME}, the end of the year 9999.`);
+    }
+    const last = await nodes.lastBlockTime();
+    if (seconds < last) {
+      throw new TesseraError('invalid_request', `The last block has the time ${last}: blocks never go back.`);
+    }
+    clock.set(seconds);
+    await record.setClockAhead(clock.ahead);
+    return seconds;
   }
 
   snapshots(): readonly DevSnapshot[] {
@@ -168,7 +227,7 @@ export class DevControl implements DevService {
       snapshots.get(id);
       const restore = async (): Promise<SnapshotFacts> => {
         const facts = await snapshots.restore(id);
-        clock.setAhead(facts.clock_ahead_ms);
+        clock.restore(facts.clock_ahead_ms, facts.time);
         return facts;
       };
       return publicFacts(await nodes.whileStopped(restore, { heightAfter: ({ height }) => height }));

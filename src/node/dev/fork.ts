@@ -22,6 +22,7 @@ import { openArchiveFiles } from '../archive-files.js';
 import { httpAnswers } from '../import/http-answers.js';
 import { ChainSource } from '../import/source.js';
 import { producersOf, signerOf } from '../producers.js';
+import { impersonable } from './impersonation.js';
 
 const UNFINISHED = 'fork.part';
 
@@ -35,6 +36,8 @@ export interface ForkOptions {
   readonly mempool: Config;
   /** Accounts whose keys the wallets of the nodes take, where they own something in block 0. */
   readonly accounts: DevAccounts;
+  /** True for a network that takes inputs of one that impersonates. */
+  readonly impersonates: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
 }
@@ -64,7 +67,8 @@ export async function copyChain(options: ForkOptions): Promise<CopiedChain> {
   const [first] = await source.blocks(0, 0);
   if (first === undefined) throw new TesseraError('no_blocks', `${url} has no block 0`);
   const text = genesisOf(first, accounts);
-  const genesis = parseGenesis(parseExactJson(utf8(text)));
+  const parsed = parseGenesis(parseExactJson(utf8(text)));
+  const genesis = options.impersonates ? impersonable(parsed) : parsed;
   assertSame(first, genesis, url);
   const part = join(folder, UNFINISHED);
   await rm(part, { recursive: true, force: true });

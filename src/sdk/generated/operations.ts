@@ -686,18 +686,22 @@ export interface EntriesQueryRequest {
   readonly keys: readonly string[];
 }
 
-/** A payment out of nothing but the wallet of the miner. */
+/** A payment out of nothing but the wallet of the miner, or from any address. */
 export interface FaucetRequest {
   /** Who is paid. */
   readonly address: string;
   /** Raw units. By default 72,072,000,000, which is 1,000 display units. */
   readonly amount?: bigint;
+  /** Address that is spent from without its key, in networks with --impersonate. */
+  readonly from?: string;
+  /** True: `amount` is the balance afterwards. What is too much goes to the miner, if the network impersonates. */
+  readonly set?: boolean;
 }
 
 /** The payment of the faucet. */
 export interface FaucetResponse {
-  /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
-  readonly tx_hash: string;
+  /** Null when the balance was the wanted one. */
+  readonly tx_hash: string | null;
   /** A payment address: 64 hex digits (32 for addresses of version 0). */
   readonly to_address: string;
   /** Raw token units; 72,072,000 of them are one display unit. */
@@ -912,6 +916,8 @@ export interface LatestBlockResponse {
 export interface MakeBlocksRequest {
   /** How many; 1 by default. */
   readonly count?: number;
+  /** Time of the blocks. The clock goes on from there. */
+  readonly time?: number;
 }
 
 /** The blocks that were made. */
@@ -2149,11 +2155,13 @@ export interface Operations {
   /**
    * Pays tokens to any address.
    *
-   * From the wallet of the miner. Where blocks are made on demand the answer comes when the payment is in a block;
-   * where they are made at an interval, or only for who asks, it comes at once.
+   * From the wallet of the miner, or with `from` out of any address, without its key, if the network impersonates.
+   * Where blocks are made on demand the answer comes when the payment is in a block; where they are made at an
+   * interval, or only for who asks, it comes at once.
    *
    * `POST /v1/dev/faucet` of mempool, storage, miner, user nodes. Protected: needs an API key.
-   * @throws {TesseraError} insufficient_funds, payment_refused, wrong_passphrase, wallet_write_failed, shutting_down
+   * @throws {TesseraError} insufficient_funds, payment_refused, wrong_passphrase, wallet_write_failed,
+   * transaction_rejected, double_spend, shutting_down
    */
   payFromFaucet(args: FaucetRequest, options?: CallOptions): Promise<FaucetResponse>;
   /**

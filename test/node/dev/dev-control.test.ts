@@ -61,9 +61,9 @@ describe('a dev network that stops', () => {
 
   it('answers for a payment from the faucet whose block is not there yet', async () => {
     const { dev, watched } = control();
-    const paid = dev.faucet('address', 5n);
+    const paid = dev.faucet({ address: 'address', amount: 5n });
     await watched;
     await dev.stop();
-    expect(await paid).toEqual({ txHash: 'g0', height: null });
+    expect(await paid).toEqual({ txHash: 'g0', amount: 5n, height: null });
   });
 });

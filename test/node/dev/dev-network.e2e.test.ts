@@ -158,7 +158,7 @@ describe('a dev network', () => {
     const first = await start('first', { count: 1 });
     expect(await first.control.saveState()).toMatchObject({ file: stateFile, height: 0 });
     const [owner] = first.accounts.accounts;
-    await first.control.faucet(owner?.address ?? '', 5n);
+    await first.control.faucet({ address: owner?.address ?? '', amount: 5n });
     await first.stop();
 
     const second = await start('second');
@@ -210,7 +210,7 @@ describe('a dev network', () => {
       expect(await get('/v1/blocks/latest', copy.url)).toEqual(before.latest);
       expect(copy.accounts).toEqual(devAccounts());
       // Its wallets have the coins of the other chain, and spend them on this one.
-      const { height } = await copy.control.faucet(FIRST, 3n);
+      const { height } = await copy.control.faucet({ address: FIRST, amount: 3n });
       expect(height).toBe(before.height + 1);
       const here = await get(`/v1/balances?address=${FIRST}`, copy.url);
       expect(BigInt(here.balance.total.tokens)).toBe(before.balance + 3n);

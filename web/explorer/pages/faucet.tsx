@@ -45,7 +45,13 @@ function Pay() {
     const { tx_hash, block_num, amount: paid } = await node.payFromFaucet(request);
     return (
       <>
-        Paid <Amount raw={paid} hasBoth={false} /> in <TransactionLink hash={tx_hash} />
+        Paid <Amount raw={paid} hasBoth={false} />
+        {tx_hash !== null && (
+          <>
+            {' '}
+            in <TransactionLink hash={tx_hash} />
+          </>
+        )}
         {block_num !== null && (
           <>
             , block <BlockLink number={block_num} />

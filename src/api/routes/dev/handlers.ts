@@ -26,12 +26,12 @@ export const devRoutes: FastifyPluginCallback<DevRoutes> = (app, options, done) 
       return { accounts: [...accounts], urls: { ...urls }, interval_ms: intervalMs, automine, time: dev.time() };
     },
 
-    async payFromFaucet({ body: { address, amount = FAUCET_AMOUNT } }) {
-      const { txHash, height } = await service().faucet(address, BigInt(amount));
-      return { tx_hash: txHash, to_address: address, amount, block_num: height };
+    async payFromFaucet({ body: { amount = FAUCET_AMOUNT, ...order } }) {
+      const paid = await service().faucet({ ...order, amount: BigInt(amount) });
+      return { tx_hash: paid.txHash, to_address: order.address, amount: paid.amount, block_num: paid.height };
     },
 
-    makeBlocks: async ({ body: { count = 1 } }) => ({ block_nums: [...(await service().mine(count))] }),
+    makeBlocks: async ({ body: { count = 1, time } }) => ({ block_nums: [...(await service().mine(count, time))] }),
 
     setAutomine: async ({ body: { automine } }) => ({ automine: await service().setAutomine(automine) }),
 

@@ -25,11 +25,19 @@ export const payFromFaucet = dev.post('payFromFaucet', '/v1/dev/faucet', {
   permission: 'pay',
   summary: 'Pays tokens to any address',
   description:
-    'From the wallet of the miner. Where blocks are made on demand the answer comes when the payment is in a block; where ' +
+    'From the wallet of the miner, or with `from` out of any address, without its key, if the network impersonates. Where blocks are made on demand the answer comes when the payment is in a block; where ' +
     'they are made at an interval, or only for who asks, it comes at once.',
   body: { schema: FaucetRequest },
   success: { 200: { description: 'The payment.', schema: FaucetResponse } },
-  errors: ['insufficient_funds', 'payment_refused', 'wrong_passphrase', 'wallet_write_failed', 'shutting_down'],
+  errors: [
+    'insufficient_funds',
+    'payment_refused',
+    'wrong_passphrase',
+    'wallet_write_failed',
+    'transaction_rejected',
+    'double_spend',
+    'shutting_down',
+  ],
 });
 
 export const makeBlocks = dev.post('makeBlocks', '/v1/dev/blocks', {

@@ -55,20 +55,31 @@ export const FaucetRequest = Type.Object(
   {
     address: Address({ description: 'Who is paid.' }),
     amount: Type.Optional(
-      Amount({ minimum: 1, description: 'Raw units. By default 72,072,000,000, which is 1,000 display units.' }),
+      Amount({
+        description: 'Raw units. By default 72,072,000,000, which is 1,000 display units.',
+      }),
+    ),
+    from: Type.Optional(
+      Address({ description: 'Address that is spent from without its key, in networks with --impersonate.' }),
+    ),
+    set: Type.Optional(
+      Type.Boolean({
+        description:
+          'True: `amount` is the balance afterwards. What is too much goes to the miner, if the network impersonates.',
+      }),
     ),
   },
   {
     $id: 'FaucetRequest',
     additionalProperties: false,
-    description: 'A payment out of nothing but the wallet of the miner.',
+    description: 'A payment out of nothing but the wallet of the miner, or from any address.',
     examples: [{ address: EXAMPLE_ADDRESS, amount: 72_072_000 }],
   },
 );
 
 export const FaucetResponse = named('FaucetResponse', 'The payment of the faucet.').object(
   {
-    tx_hash: TransactionHash(),
+    tx_hash: Nullable(TransactionHash(), { description: 'Null when the balance was the wanted one.' }),
     to_address: Address(),
     amount: Amount(),
     block_num: Nullable(BlockNumber(), {
@@ -84,6 +95,7 @@ export const MakeBlocksRequest = Type.Object(
     count: Type.Optional(
       Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_REQUEST, description: 'How many; 1 by default.' }),
     ),
+    time: Type.Optional(UnixTime('Time of the blocks. The clock goes on from there.')),
   },
   {
     $id: 'MakeBlocksRequest',

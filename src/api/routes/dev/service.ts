@@ -24,8 +24,19 @@ export interface DevFacts {
   readonly automine: boolean;
 }
 
+export interface FaucetOrder {
+  readonly address: string;
+  /** Raw units that are paid; with `set`, that the address has afterwards. */
+  readonly amount: bigint;
+  readonly set?: boolean | undefined;
+  /** Address that is spent from without its key, in a network that impersonates. */
+  readonly from?: string | undefined;
+}
+
 export interface FaucetPayment {
-  readonly txHash: string;
+  /** Null when there was nothing to pay. */
+  readonly txHash: string | null;
+  readonly amount: bigint;
   /** The block that it is in; null when none is made at once (the network makes blocks at an interval, or on request only). */
   readonly height: number | null;
 }
@@ -47,10 +58,10 @@ export interface SavedState {
 /** Commands run one after the other. Each throws `overloaded` when too many wait, `shutting_down` when the network stops. */
 export interface DevService {
   facts(): DevFacts;
-  /** Pays from the wallet of the miner. Throws as `UserService.payAddress`. */
-  faucet(address: string, amount: bigint): Promise<FaucetPayment>;
-  /** Makes blocks at once, empty or not; resolves with their numbers when they are stored. */
-  mine(count: number): Promise<readonly number[]>;
+  /** Pays from the wallet of the miner, or from any address. Throws as `UserService.payAddress`. */
+  faucet(order: FaucetOrder): Promise<FaucetPayment>;
+  /** Makes blocks at once, empty or not, with this time (Unix seconds), if one is given, as `setTime`; resolves with their numbers. */
+  mine(count: number, time?: number): Promise<readonly number[]>;
   /** False: from now on blocks are made only by `mine`. Resolves with what was set. */
   setAutomine(isOn: boolean): Promise<boolean>;
   /** Unix seconds on the clock of the chain. */

@@ -24,6 +24,7 @@ export function mempoolOptions({ config, genesis, producers }: RoleContext): Mem
       maxAncestors: pool.maxAncestors,
       maxAncestorBytes: pool.maxAncestorBytes,
       minOutputAmount: BigInt(config.network.minOutputAmount),
+      impersonation: genesis.eras.some(({ impersonation }) => impersonation),
     },
     blocks: {
       instant: mining.instant,
