@@ -50,6 +50,11 @@ describe('the routes of the index', () => {
     expect([numbers(first), first.body.next, first.body.as_of_block]).toEqual([[5, 4, 3, 2], 2, 5]);
     const second = await get(app, 'getChainBlocks', '/v1/chain/blocks?limit=4&before=2');
     expect([numbers(second), second.body.next]).toEqual([[1, 0], null]);
+    const sampled = await get(app, 'getChainBlocks', '/v1/chain/blocks?limit=2&step=2');
+    expect([numbers(sampled), sampled.body.next]).toEqual([[4, 2], 2]);
+    const rest = await get(app, 'getChainBlocks', '/v1/chain/blocks?limit=9&step=2&before=2');
+    expect([numbers(rest), rest.body.next]).toEqual([[0], null]);
+    expect(first.body.blocks[0].transactions_so_far - first.body.blocks[1].transactions_so_far).toBe(2);
     expect(first.body.blocks[0]).toMatchObject({
       hash: blocks.hash(5),
       previous_hash: blocks.hash(4),
@@ -182,6 +187,9 @@ describe('the routes of the index', () => {
     });
     const holders = await get(app, 'getItemHolders', `/v1/chain/items/${ITEM}/holders`);
     expect(holders.body.holders).toEqual([{ address: ADDRESS, amount: 70 }]);
+    const rich = await get(app, 'getTokenHolders', '/v1/chain/holders?limit=1');
+    expect(rich.body.holders).toEqual([{ address: ADDRESS, amount: expect.anything() }]);
+    expect(rich.body.next).not.toBeNull();
     const transfers = await get(app, 'getItemTransfers', `/v1/chain/items/${ITEM}/transfers`);
     expect(transfers.body.transfers).toMatchObject([{ tx_hash: ITEM, kind: 'creation', amount: 70, from: [] }]);
   });

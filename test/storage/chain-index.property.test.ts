@@ -92,6 +92,12 @@ async function compare({ index }: IndexedChain, model: ChainModel, limit: number
       );
     }
 
+    const rich = await all(limit, (query) => view.tokenHolders(query));
+    const tokens = [...model.holders(null)].filter(([, amount]) => amount > 0n);
+    expect(new Map(rich.map(({ address, amount }) => [address, amount]))).toEqual(new Map(tokens));
+    const amountsOf = rich.map(({ amount }) => amount);
+    expect(amountsOf).toEqual([...amountsOf].sort((a, b) => (a > b ? -1 : a < b ? 1 : 0)));
+
     for (const item of model.items) {
       const holders = model.holders(item);
       const transfers = model.transfersOf(item);

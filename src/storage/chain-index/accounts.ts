@@ -6,7 +6,7 @@
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { addressKey, heldKey, holderKey, itemKey, movementKey, type Place, unspentKey } from './layout.js';
+import { addressKey, heldKey, holderKey, itemKey, movementKey, type Place, TOKENS, unspentKey } from './layout.js';
 import {
   type AddressAccount,
   encodeAddress,
@@ -61,6 +61,7 @@ export class Accounts {
     const account: AddressAccount = {
       number: this.#nextAddress++,
       tokens: 0n,
+      listed: 0n,
       received: 0n,
       sent: 0n,
       transactions: 0,
@@ -141,6 +142,7 @@ export class Accounts {
   async put(batch: KvBatch, slices: TimeSlices): Promise<void> {
     for (const [address, account] of this.#addresses) {
       if (slices.isUsedUp) await slices.turn();
+      list(address, account, batch);
       batch.put(addressKey(address), encodeAddress(account));
     }
     for (const [genesisHash, account] of this.#items) {
@@ -185,6 +187,15 @@ function lengthen(account: AddressAccount, batch: KvBatch): void {
   for (const { place, record } of movements) batch.put(movementKey(account.number, place), record);
   for (const { place, index, record } of unspent) batch.put(unspentKey(account.number, place, index), record);
   account.short = null;
+}
+
+/** Puts an address into the list of holders of tokens where it belongs now. */
+function list(address: string, account: AddressAccount, batch: KvBatch): void {
+  const { number, tokens, listed } = account;
+  if (tokens === listed) return;
+  if (listed > 0n) batch.del(holderKey(TOKENS, listed, number));
+  if (tokens > 0n) batch.put(holderKey(TOKENS, tokens, number), utf8(address));
+  account.listed = tokens;
 }
 
 function isSame(a: Place, b: Place): boolean {

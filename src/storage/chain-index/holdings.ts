@@ -17,6 +17,7 @@ import {
   outputOfKey,
   type Place,
   placeAtEnd,
+  TOKENS,
   transfersOf,
   unspentKey,
   unspentOf,
@@ -129,8 +130,15 @@ export class Holdings {
 
   async itemHolders(genesisHash: string, query: PageQuery): Promise<Page<ItemHolder>> {
     const account = await this.#item(genesisHash);
-    if (account === undefined) return NO_PAGE;
-    const { entries, next } = await readPage(this.#kv, holdersOf(account.number), query);
+    return account === undefined ? NO_PAGE : this.#holders(account.number, query);
+  }
+
+  tokenHolders(query: PageQuery): Promise<Page<ItemHolder>> {
+    return this.#holders(TOKENS, query);
+  }
+
+  async #holders(item: number, query: PageQuery): Promise<Page<ItemHolder>> {
+    const { entries, next } = await readPage(this.#kv, holdersOf(item), query);
     return {
       entries: entries.map(([key, address]) => ({ address: fromUtf8(address), amount: amountOfKey(key) })),
       next,

@@ -10,7 +10,7 @@
  *   s ‖ place ‖ index (u32)                  → the input that spends this output
  *   i ‖ name of the item                     → account of the item, with its number
  *   k ‖ address ‖ item                       → how many of the item the address holds
- *   r ‖ item ‖ inverted amount ‖ address     → the address as text: holders, the largest first
+ *   r ‖ item ‖ inverted amount ‖ address     → the address as text: holders, the largest first; tokens have the last number of an item
  *   t ‖ item ‖ place                         → a transfer of the item
  *   w ‖ word of metadata ‖ 0 ‖ inverted item → the name of the item, the newest first
  *   d ‖ place                                → of a transaction of a trade: where its set begins in the block, and how long it is
@@ -36,6 +36,8 @@ const PLACE_BYTES = HEIGHT_BYTES + TX_NUM_BYTES;
 const ADDRESS_BYTES = 6;
 const ITEM_BYTES = 5;
 const MAX_ITEM = 2 ** (8 * ITEM_BYTES) - 1;
+/** In place of the number of an item. */
+export const TOKENS = MAX_ITEM;
 const INDEX_BYTES = 4;
 /** Amounts of one item at one address may pass 2^64: each creation may have that many. */
 const AMOUNT_BYTES = 16;

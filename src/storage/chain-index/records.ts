@@ -6,7 +6,7 @@ import type { Place } from './layout.js';
 import { type Party, type RecordReader, RecordWriter, readRecord } from './record-bytes.js';
 import type { BlockSummary, TransactionKind } from './service.js';
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 export interface IndexTip {
   /** Number of blocks indexed. */
@@ -15,9 +15,11 @@ export interface IndexTip {
   readonly hash: string | null;
   readonly nextAddress: number;
   readonly nextItem: number;
+  /** Number of transactions in them, coinbases left out. */
+  readonly payments: number;
 }
 
-export const EMPTY_TIP: IndexTip = { next: 0, hash: null, nextAddress: 0, nextItem: 0 };
+export const EMPTY_TIP: IndexTip = { next: 0, hash: null, nextAddress: 0, nextItem: 0, payments: 0 };
 
 /** An entry of a list that is short enough to be in the account of its address. */
 export interface ShortEntry {
@@ -47,6 +49,8 @@ export interface AddressAccount {
   last: Place;
   /** Null once its lists have records of their own, which is for ever. */
   short: ShortLists | null;
+  /** Raw units under which it is in the list of holders; 0 for none. Not in its record. */
+  listed: bigint;
 }
 
 export interface ItemAccount {
@@ -88,24 +92,32 @@ export interface TransferRecord {
   readonly to: readonly Party[];
 }
 
-export const encodeTip = ({ next, hash, nextAddress, nextItem }: IndexTip): Uint8Array =>
-  new RecordWriter().uint(FORMAT).uint(next).optional(hash).uint(nextAddress).uint(nextItem).bytes();
+export const encodeTip = ({ next, hash, nextAddress, nextItem, payments }: IndexTip): Uint8Array =>
+  new RecordWriter().uint(FORMAT).uint(next).optional(hash).uint(nextAddress).uint(nextItem).uint(payments).bytes();
 
 /** Undefined for the index of a program with another format: it is built anew. */
 export function readTip(bytes: Uint8Array): IndexTip | undefined {
   return readRecord(bytes, (from) => {
     if (from.number() !== FORMAT) return undefined;
-    return { next: from.number(), hash: from.optional(), nextAddress: from.number(), nextItem: from.number() };
+    return {
+      next: from.number(),
+      hash: from.optional(),
+      nextAddress: from.number(),
+      nextItem: from.number(),
+      payments: from.number(),
+    };
   });
 }
 
 export function encodeBlock(block: BlockSummary): Uint8Array {
-  const { hash, previousHash, time, transactions, bytes, difficulty, reward, issued, miner, coinbase } = block;
+  const { hash, previousHash, time, transactions, payments, bytes, difficulty, reward, issued, miner, coinbase } =
+    block;
   return new RecordWriter()
     .text(hash)
     .optional(previousHash)
     .uint(BigInt.asUintN(64, time))
     .uint(transactions)
+    .uint(payments)
     .uint(bytes)
     .uint(difficulty.length)
     .raw(difficulty)
@@ -123,6 +135,7 @@ export function readBlock(height: number, bytes: Uint8Array): BlockSummary {
     previousHash: from.optional(),
     time: BigInt.asIntN(64, from.uint()),
     transactions: from.number(),
+    payments: from.number(),
     bytes: from.number(),
     difficulty: from.raw(from.number()),
     reward: from.uint(),
@@ -157,18 +170,23 @@ export function encodeAddress(account: AddressAccount): Uint8Array {
 }
 
 export function readAddress(bytes: Uint8Array): AddressAccount {
-  return readRecord(bytes, (from) => ({
-    number: from.number(),
-    tokens: from.uint(),
-    received: from.uint(),
-    sent: from.uint(),
-    transactions: from.number(),
-    unspentOutputs: from.number(),
-    itemKinds: from.number(),
-    first: from.place(),
-    last: from.place(),
-    short: from.isAtEnd ? null : readShort(from),
-  }));
+  return readRecord(bytes, (from) => {
+    const number = from.number();
+    const tokens = from.uint();
+    return {
+      number,
+      tokens,
+      listed: tokens,
+      received: from.uint(),
+      sent: from.uint(),
+      transactions: from.number(),
+      unspentOutputs: from.number(),
+      itemKinds: from.number(),
+      first: from.place(),
+      last: from.place(),
+      short: from.isAtEnd ? null : readShort(from),
+    };
+  });
 }
 
 function readShort(from: RecordReader): ShortLists {

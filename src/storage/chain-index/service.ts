@@ -26,6 +26,8 @@ export interface BlockSummary {
   readonly time: bigint;
   /** The coinbase included. */
   readonly transactions: number;
+  /** Transactions up to this block, itself included, coinbases left out. */
+  readonly payments: number;
   /** Size of the encoded block with all its transactions. */
   readonly bytes: number;
   /** Empty, or a compact target of 4 bytes. */
@@ -192,8 +194,8 @@ export interface ChainTip {
 export interface ChainView {
   /** Undefined in an empty chain. */
   readonly tip: ChainTip | undefined;
-  /** Newest first, those below `before`. */
-  blocks(limit: number, before?: number): Promise<readonly BlockSummary[]>;
+  /** Newest first, those below `before` whose height is a multiple of `step`. */
+  blocks(limit: number, before?: number, step?: number): Promise<readonly BlockSummary[]>;
   /** Block by height, or by hash. */
   block(name: number | string): Promise<BlockSummary | undefined>;
   /** Transactions of a block, in order. */
@@ -207,6 +209,8 @@ export interface ChainView {
   addressOutputs(address: string, query: PageQuery): Promise<Page<AddressOutput>>;
   /** Newest first. */
   addressTransactions(address: string, query: PageQuery): Promise<Page<AddressMovement>>;
+  /** Addresses by their tokens, the largest amount first. */
+  tokenHolders(query: PageQuery): Promise<Page<ItemHolder>>;
   item(genesisHash: string): Promise<ItemSummary | undefined>;
   /** The largest amount first. */
   itemHolders(genesisHash: string, query: PageQuery): Promise<Page<ItemHolder>>;

@@ -45,6 +45,7 @@ export class IndexStep {
   readonly #accounts: Accounts;
   #next: number;
   #hash: string | null;
+  #payments: number;
   #pieces = 0;
   /** The trade whose transactions are being taken in. */
   #trade = { height: -1, firstTxNum: 0, participants: 0 };
@@ -57,6 +58,7 @@ export class IndexStep {
     this.#accounts = new Accounts(kv, tip);
     this.#next = tip.next;
     this.#hash = tip.hash;
+    this.#payments = tip.payments;
   }
 
   /** Height of the block that comes next. */
@@ -83,7 +85,8 @@ export class IndexStep {
       const kind = kindOf(one.transaction, height, txNum === last);
       await this.#addTransaction(one, { height, txNum }, kind, sources);
     }
-    this.#batch.put(blockKey(height), encodeBlock(summaryOf(block)));
+    this.#payments += Math.max(0, last);
+    this.#batch.put(blockKey(height), encodeBlock({ ...summaryOf(block), payments: this.#payments }));
     this.#next = height + 1;
     this.#hash = block.hash;
   }
@@ -93,7 +96,7 @@ export class IndexStep {
     await this.#accounts.put(this.#batch, this.#slices);
     // Handing over what was gathered takes a turn of its own.
     await nextTurn();
-    const tip = { next: this.#next, hash: this.#hash, ...this.#accounts.numbers };
+    const tip = { next: this.#next, hash: this.#hash, payments: this.#payments, ...this.#accounts.numbers };
     this.#batch.put(TIP_KEY, encodeTip(tip));
     await this.#kv.write(this.#batch, { sync: false });
     return tip;

@@ -64,9 +64,15 @@ export class IndexView extends Holdings implements ChainView {
     this.tip = tip;
   }
 
-  async blocks(limit: number, before = Number.MAX_SAFE_INTEGER): Promise<readonly BlockSummary[]> {
+  async blocks(limit: number, before = Number.MAX_SAFE_INTEGER, step = 1): Promise<readonly BlockSummary[]> {
     const blocks: BlockSummary[] = [];
     const end = Math.min(before, this.#next);
+    if (step > 1) {
+      const last = Math.floor((end - 1) / step);
+      const heights = Array.from({ length: Math.min(limit, last + 1) }, (_, i) => (last - i) * step);
+      const records = await this.#kv.getMany(heights.map(blockKey));
+      return heights.map((height, i) => readBlock(height, present(records[i], `the summary of block ${height}`)));
+    }
     for await (const [key, record] of this.#kv.entries({ ...blocksBelow(end), limit })) {
       blocks.push(readBlock(heightOfBlockKey(key), record));
     }

@@ -31,7 +31,7 @@ export const chainRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible'>
 
     async getChainBlocks({ query }, reply) {
       return answerNow(reply, services.chainIndex, async (chain) => {
-        const blocks = await chain.blocks(Number(query.limit ?? DEFAULT_BLOCKS), safe(query.before));
+        const blocks = await chain.blocks(Number(query.limit ?? DEFAULT_BLOCKS), safe(query.before), safe(query.step));
         const last = blocks.at(-1)?.height ?? 0;
         return { blocks: blocks.map(views.blockView), next: last === 0 ? null : last };
       });
@@ -104,6 +104,13 @@ export const holdingRoutes = routesOf(holdingOperations, ({ services }) => ({
     return answerNow(reply, services.chainIndex, async (chain) => {
       const { entries, next } = await chain.addressTransactions(params.address, pageOf(query));
       return { transactions: entries.map(views.movementView), next };
+    });
+  },
+
+  async getTokenHolders({ query }, reply) {
+    return answerNow(reply, services.chainIndex, async (chain) => {
+      const { entries, next } = await chain.tokenHolders(pageOf(query));
+      return { holders: entries.map(views.holderView), next };
     });
   },
 

@@ -141,6 +141,14 @@ export const ItemHoldersResponse = named('ItemHoldersResponse', 'Holders of an i
   { holders: [EXAMPLE_HOLDING], next: null, as_of_block: 12 },
 );
 
+export const TokenHoldersResponse = named(
+  'TokenHoldersResponse',
+  'Addresses by their tokens, in raw units; the largest amount first.',
+).object(
+  { holders: Type.Array(Type.Object(HOLDING)), next: Next, as_of_block: AsOfBlock },
+  { holders: [EXAMPLE_HOLDING], next: null, as_of_block: 12 },
+);
+
 const Transfer = Type.Object({
   ...PLACE,
   kind: Kind,

@@ -11,6 +11,7 @@ import {
   ChainItemParams,
   ItemHoldersResponse,
   ItemTransfersResponse,
+  TokenHoldersResponse,
 } from './holding-schemas.js';
 import { PageQuery } from './parts.js';
 import {
@@ -119,6 +120,13 @@ export const holdingOperations = [
     params: AddressParams,
     query: PageQuery,
     success: { 200: { description: 'A page of transactions.', schema: AddressTransactionsResponse, cacheable: true } },
+    errors: OFF,
+  }),
+  explorer.get('getTokenHolders', '/v1/chain/holders', {
+    summary: 'Addresses by their tokens, the largest amount first',
+    description: `${AS_OF} Who gets more or less between two pages may be on both or on neither.`,
+    query: PageQuery,
+    success: { 200: { description: 'A page of addresses.', schema: TokenHoldersResponse, cacheable: true } },
     errors: OFF,
   }),
   explorer.get('getChainItem', '/v1/chain/items/{genesis_hash}', {

@@ -54,6 +54,7 @@ const EXAMPLE_BLOCK = {
   previous_hash: EXAMPLE_BLOCK_HASH,
   time: EXAMPLE_TIME,
   transactions: 2,
+  transactions_so_far: 14,
   bytes: 612,
   difficulty: '22000001',
   reward: 1000,
@@ -69,6 +70,7 @@ export const ChainBlock = named('ChainBlock', 'What a list of blocks says of one
     previous_hash: Nullable(Type.String(), { description: 'Hash of the block before it; null for block 0.' }),
     time: Time('When it was made, in Unix seconds.'),
     transactions: Count('Number of its transactions with the coinbase.'),
+    transactions_so_far: Count('Transactions up to this block, itself included, coinbases left out.'),
     bytes: Count('Size of the block with all its transactions, encoded.'),
     difficulty: Type.String({
       description:
@@ -85,6 +87,13 @@ export const ChainBlock = named('ChainBlock', 'What a list of blocks says of one
 export const ChainBlocksQuery = Type.Object({
   limit: limitOf(MAX_BLOCKS, DEFAULT_BLOCKS),
   before: Type.Optional(Int64({ description: 'Only blocks with smaller numbers.', examples: [13] })),
+  step: Type.Optional(
+    Int64({
+      minimum: 1,
+      description: 'Only blocks whose number is a multiple of it: a chart of a long chain needs no more.',
+      examples: [1],
+    }),
+  ),
 });
 export const ChainBlocksResponse = named('ChainBlocksResponse', 'Blocks, newest first.').object(
   {

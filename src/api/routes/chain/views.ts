@@ -31,6 +31,7 @@ export function blockView(block: BlockSummary) {
     previous_hash: block.previousHash,
     time: block.time,
     transactions: block.transactions,
+    transactions_so_far: block.payments,
     bytes: block.bytes,
     difficulty: toHex(block.difficulty),
     reward: block.reward,
