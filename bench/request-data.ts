@@ -98,6 +98,8 @@ async function heavyMempool(built: Built): Promise<MempoolService> {
     }),
     balances: (addresses) => balancesOf(utxos, addresses),
     countOutputs: (addresses, limit) => countOutputs(utxos, addresses, limit),
+    waiting: () => ({ count: 0, bytes: 0, blocks: [] }),
+    waitingPlace: () => undefined,
     supply: () => ({ total: 360_360_000_000_000_000n, issued: 1n }),
     statuses: async (hashes) => new Map(hashes.map((hash) => [hash, status])),
   };

@@ -14,9 +14,18 @@ import { followTotal, type Metrics } from '../observability/metrics.js';
 import { balancesOf, countOutputs } from './balances.js';
 import type { MempoolModules, MempoolOptions } from './options.js';
 import { type EarlyParts, openParts, type Parts } from './parts.js';
-import type { Balances, CreatedItem, ItemCreation, MempoolService, SubmittedTransaction, TxStatus } from './service.js';
+import type {
+  Balances,
+  CreatedItem,
+  ItemCreation,
+  MempoolService,
+  SubmittedTransaction,
+  TxStatus,
+  WaitingPlace,
+} from './service.js';
 import type { AdoptedBlock } from './state/adoption.js';
 import type { Applier } from './state/applier.js';
+import { blocksAhead, placeAhead } from './state/forecast.js';
 import { closedHash, type Round } from './state/round.js';
 import type { RejectedTx } from './state/state.js';
 
@@ -152,6 +161,15 @@ export class Mempool implements MempoolService, Service {
 
   supply(): { readonly total: bigint; readonly issued: bigint } {
     return { total: TOTAL_TOKENS, issued: this.#up().state.head.issued };
+  }
+
+  waiting(): ReturnType<MempoolService['waiting']> {
+    const { state } = this.#up();
+    return { ...state.waiting, blocks: blocksAhead(state) };
+  }
+
+  waitingPlace(hash: string): WaitingPlace | undefined {
+    return placeAhead(this.#up().state, hash);
   }
 
   async statuses(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>> {

@@ -47,7 +47,41 @@ export interface CreatedItem {
   readonly txHash: string;
 }
 
+/** A block to come: what is in one that is being made, and what is likely to be in those after it. */
+export interface BlockAhead {
+  readonly height: number;
+  readonly isBeingMade: boolean;
+  readonly count: number;
+  readonly bytes: number;
+  /** Its first transactions, at most `MAX_LISTED_AHEAD`. */
+  readonly first: readonly WaitingTx[];
+}
+
+export interface WaitingTx {
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+  /** Unix seconds of the first sight. */
+  readonly time: number;
+}
+
+export interface WaitingPlace extends WaitingTx {
+  /** Likely block, and number of transactions that are served before it; null beyond `MAX_BLOCKS_AHEAD`, and while others of its trade are missing. */
+  readonly place: { readonly height: number; readonly isBeingMade: boolean; readonly ahead: number } | null;
+  /** Waiting transactions that it spends from, and others of its trade. */
+  readonly behind: readonly string[];
+  readonly info: string;
+}
+
+/** Blocks that are looked ahead. */
+export const MAX_BLOCKS_AHEAD = 8;
+/** Transactions of each that are named. */
+export const MAX_LISTED_AHEAD = 50;
+
 export interface MempoolService {
+  /** Everything that waits, and the blocks to come, those being made first. */
+  waiting(): { readonly count: number; readonly bytes: number; readonly blocks: readonly BlockAhead[] };
+  /** Undefined for what does not wait. */
+  waitingPlace(hash: string): WaitingPlace | undefined;
   /**
    * Admits all transactions or none (decision V3); resolves when they are durable. A known one counts as admitted
    * (decision V4). Throws `transaction_rejected`, `double_spend`, `unknown_input`, `invalid_signature` or

@@ -68,6 +68,14 @@ const fails = (row: Row, status: number, code: ErrorCode, how: Partial<Row> = { 
 const debug = ok('getDebug', 200, 'storage', get('/v1/debug'));
 const balances = ok('getBalances', 200, 'mempool', get(`/v1/balances?address=${ADDRESS}`));
 const balancesQuery = ok('queryBalances', 200, 'mempool', post('/v1/balances/query', { addresses: [ADDRESS] }));
+const mempool = ok('getMempool', 200, 'mempool', get('/v1/mempool'));
+const waiting = ok('getWaitingTransaction', 200, 'mempool', get(`/v1/mempool/${TX_HASH}`));
+const noneWaits = fails(
+  ok('getWaitingTransaction', 200, 'mempool', get(`/v1/mempool/${GENESIS_HASH}`)),
+  404,
+  'entry_not_found',
+  {},
+);
 const supply = ok('getSupply', 200, 'mempool', get('/v1/supply'));
 const create = ok(
   'createTransactions',
@@ -192,7 +200,11 @@ const ownWallet = [
 
 const TABLE: readonly Row[] = [
   debug,
-  ...[balances, balancesQuery, supply, status, statusQuery].flatMap((row) => [row, ...unreachable(row)]),
+  noneWaits,
+  ...[balances, balancesQuery, supply, mempool, waiting, status, statusQuery].flatMap((row) => [
+    row,
+    ...unreachable(row),
+  ]),
   create,
   fails(create, 400, 'malformed_transaction', { request: post('/v1/transactions', { transactions: [{}] }) }),
   ...unreachable(create),

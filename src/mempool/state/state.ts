@@ -190,6 +190,11 @@ export class MempoolState {
     return this.#pool.get(hash) !== undefined;
   }
 
+  /** What is ready for a block, in the order of service. */
+  readyUnits(): Iterable<readonly PooledTx[]> {
+    return this.#pool.units();
+  }
+
   waits(hash: string): boolean {
     return this.#druids.setOf(hash) !== undefined;
   }

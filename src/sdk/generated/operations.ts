@@ -263,6 +263,8 @@ export interface ChainBlock {
   readonly time: bigint;
   /** Number of its transactions with the coinbase. */
   readonly transactions: bigint;
+  /** Transactions up to this block, itself included, coinbases left out. */
+  readonly transactions_so_far: bigint;
   /** Size of the block with all its transactions, encoded. */
   readonly bytes: bigint;
   /** Compact target, eight hex digits; empty for the fixed difficulty, a hash that begins with a zero byte. */
@@ -926,6 +928,34 @@ export interface MakeBlocksResponse {
   readonly block_nums: readonly bigint[];
 }
 
+/** What waits, as blocks to come. */
+export interface MempoolResponse {
+  /** Transactions that wait for a block, or for others of their trade. */
+  readonly transactions: bigint;
+  /** Their size, encoded. */
+  readonly bytes: bigint;
+  /** Those being made, and at most 8 after them. */
+  readonly blocks: readonly ({
+    /** Number of the block. */
+    readonly block_num: bigint;
+    /** True: it is certain. False: it may change with what comes. */
+    readonly being_made: boolean;
+    /** Number of its transactions. */
+    readonly transactions: bigint;
+    /** Their size, encoded. */
+    readonly bytes: bigint;
+    /** Its first transactions, in the order of service; at most 50. */
+    readonly first: readonly ({
+      /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+      readonly tx_hash: string;
+      /** Size of the transaction, encoded. */
+      readonly bytes: bigint;
+      /** When it was first seen, in Unix seconds. */
+      readonly time: bigint;
+    })[];
+  })[];
+}
+
 /** A page of the history. */
 export interface MovementsResponse {
   readonly movements: readonly ({
@@ -1236,6 +1266,19 @@ export interface TokenApiAsset {
   readonly amount: bigint;
 }
 
+/** Addresses by their tokens, in raw units; the largest amount first. */
+export interface TokenHoldersResponse {
+  readonly holders: readonly ({
+    readonly address: string;
+    /** Number of items, at most 2^63-1. */
+    readonly amount: bigint;
+  })[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+  /** The answer is that after this block; null in an empty chain. */
+  readonly as_of_block: bigint | null;
+}
+
 /** Tokens, in the form of the chain. */
 export interface TokenValue {
   /** Raw token units. */
@@ -1349,6 +1392,36 @@ export interface TxStatusResponse {
 
 /** Pending: admitted, its block not stored yet. Confirmed: in a stored block. Rejected: it breaks a rule. */
 export type TxStatusTypeResponse = 'Pending' | 'Confirmed' | 'Rejected';
+
+/** A transaction that waits, and its place. */
+export interface WaitingResponse {
+  /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+  readonly tx_hash: string;
+  /** Size of the transaction, encoded. */
+  readonly bytes: bigint;
+  /** When it was first seen, in Unix seconds. */
+  readonly time: bigint;
+  /** What it waits for, in words. */
+  readonly info: string;
+  /** The block that it is likely to be in; null if that is far away, or others of its trade are missing. */
+  readonly place: {
+    /** Number of the block. */
+    readonly block_num: bigint;
+    /** True: it is certain. False: it may change with what comes. */
+    readonly being_made: boolean;
+    /** Transactions that are served before it. */
+    readonly ahead: bigint;
+  } | null;
+  /** Waiting transactions that it spends from, and others of its trade. */
+  readonly behind: readonly string[];
+  /** Its outputs; at most 50. */
+  readonly outputs: readonly ({
+    readonly address: string | null;
+    readonly asset: ApiAsset;
+  })[];
+  /** Number of its outputs. */
+  readonly output_count: bigint;
+}
 
 /** What the wallet of this node holds. */
 export interface WalletInfoResponse {
@@ -1504,6 +1577,27 @@ export interface Operations {
    */
   getSupply(args?: Readonly<Record<string, never>>, options?: CallOptions): Promise<SupplyResponse>;
   /**
+   * What waits, as blocks to come.
+   *
+   * An extension of the contract. The blocks after those being made are a guess.
+   *
+   * `GET /v1/mempool` of mempool nodes.
+   * @throws {TesseraError} mempool_unreachable
+   */
+  getMempool(args?: Readonly<Record<string, never>>, options?: CallOptions): Promise<MempoolResponse>;
+  /**
+   * The place of a transaction that waits.
+   *
+   * An extension of the contract.
+   *
+   * `GET /v1/mempool/{tx_hash}` of mempool nodes.
+   * @throws {TesseraError} entry_not_found, mempool_unreachable
+   */
+  getWaitingTransaction(args: {
+    /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
+    readonly tx_hash: string;
+  }, options?: CallOptions): Promise<WaitingResponse>;
+  /**
    * Submit signed transactions.
    *
    * All are admitted or none. 201 means that they survive a restart of the node. The answer is the same for
@@ -1634,6 +1728,8 @@ export interface Operations {
     readonly limit?: bigint | number;
     /** Only blocks with smaller numbers. */
     readonly before?: bigint | number;
+    /** Only blocks whose number is a multiple of it: a chart of a long chain needs no more. */
+    readonly step?: bigint | number;
   }, options?: CallOptions): Promise<ChainBlocksResponse>;
   /**
    * What a list of blocks says of one.
@@ -1779,6 +1875,21 @@ export interface Operations {
     /** `next` of the page before this one. What it is made of may change. */
     readonly cursor?: string;
   }, options?: CallOptions): Promise<AddressTransactionsResponse>;
+  /**
+   * Addresses by their tokens, the largest amount first.
+   *
+   * An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each
+   * block. Who gets more or less between two pages may be on both or on neither.
+   *
+   * `GET /v1/chain/holders` of storage nodes.
+   * @throws {TesseraError} index_off, index_incomplete
+   */
+  getTokenHolders(args?: {
+    /** Entries of the page; 25 by default. */
+    readonly limit?: bigint | number;
+    /** `next` of the page before this one. What it is made of may change. */
+    readonly cursor?: string;
+  }, options?: CallOptions): Promise<TokenHoldersResponse>;
   /**
    * An item, and how many have it.
    *
@@ -2248,6 +2359,8 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   getBalances: { method: 'GET', path: '/v1/balances', roles: ['mempool'], reads: true, exact: { balance: { address_list: { '*': { '*': { value: { Token: 1, Item: { amount: 1 } } } } }, total: { tokens: 1, items: { '*': 1 } } } } },
   queryBalances: { method: 'POST', path: '/v1/balances/query', roles: ['mempool'], body: true, reads: true, exact: { balance: { address_list: { '*': { '*': { value: { Token: 1, Item: { amount: 1 } } } } }, total: { tokens: 1, items: { '*': 1 } } } } },
   getSupply: { method: 'GET', path: '/v1/supply', roles: ['mempool'], reads: true, exact: { total: 1, issued: 1 } },
+  getMempool: { method: 'GET', path: '/v1/mempool', roles: ['mempool'], reads: true, exact: { transactions: 1, bytes: 1, blocks: { '*': { block_num: 1, transactions: 1, bytes: 1, first: { '*': { bytes: 1, time: 1 } } } } } },
+  getWaitingTransaction: { method: 'GET', path: '/v1/mempool/{tx_hash}', roles: ['mempool'], reads: true, exact: { bytes: 1, time: 1, place: { block_num: 1, ahead: 1 }, outputs: { '*': { asset: { amount: 1 } } }, output_count: 1 } },
   createTransactions: { method: 'POST', path: '/v1/transactions', roles: ['mempool'], body: true, exact: { transactions: { '*': { asset: { amount: 1 } } } } },
   getTransactionStatus: { method: 'GET', path: '/v1/transactions/status', roles: ['mempool'], reads: true, exact: { '*': { timestamp: 1 } } },
   queryTransactionStatus: { method: 'POST', path: '/v1/transactions/status:query', roles: ['mempool'], body: true, reads: true, exact: { '*': { timestamp: 1 } } },
@@ -2259,8 +2372,8 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   getBlock: { method: 'GET', path: '/v1/blocks/{num}', roles: ['storage'], reads: true, exact: { data: { block: { header: { version: 1, bits: 1, b_num: 1, timestamp: 1 } }, version: 1 }, item_meta: { block_num: 1 } } },
   getItem: { method: 'GET', path: '/v1/items/{genesis_hash}', roles: ['storage'], reads: true, exact: { total_amount: 1, created: { block_num: 1 } } },
   getChainIndex: { method: 'GET', path: '/v1/chain/index', roles: ['storage'], reads: true, exact: { block_num: 1, blocks: 1 } },
-  getChainBlocks: { method: 'GET', path: '/v1/chain/blocks', roles: ['storage'], reads: true, exact: { blocks: { '*': { block_num: 1, time: 1, transactions: 1, bytes: 1, reward: 1, issued: 1 } }, next: 1, as_of_block: 1 } },
-  getChainBlock: { method: 'GET', path: '/v1/chain/blocks/{block}', roles: ['storage'], reads: true, exact: { block_num: 1, time: 1, transactions: 1, bytes: 1, reward: 1, issued: 1 } },
+  getChainBlocks: { method: 'GET', path: '/v1/chain/blocks', roles: ['storage'], reads: true, exact: { blocks: { '*': { block_num: 1, time: 1, transactions: 1, transactions_so_far: 1, bytes: 1, reward: 1, issued: 1 } }, next: 1, as_of_block: 1 } },
+  getChainBlock: { method: 'GET', path: '/v1/chain/blocks/{block}', roles: ['storage'], reads: true, exact: { block_num: 1, time: 1, transactions: 1, transactions_so_far: 1, bytes: 1, reward: 1, issued: 1 } },
   getBlockTransactions: { method: 'GET', path: '/v1/chain/blocks/{block}/transactions', roles: ['storage'], reads: true, exact: { transactions: { '*': { block_num: 1, time: 1, bytes: 1, input_count: 1, output_count: 1, tokens: 1, paid: 1 } } } },
   getChainTransaction: { method: 'GET', path: '/v1/chain/transactions/{tx_hash}', roles: ['storage'], reads: true, exact: { block_num: 1, time: 1, bytes: 1, input_count: 1, output_count: 1, tokens: 1, paid: 1, confirmations: 1, version: 1, first_input: 1, inputs: { '*': { source: { amount: 1, locktime: 1, block_num: 1 } } }, first_output: 1, outputs: { '*': { amount: 1, locktime: 1, spent_by: { block_num: 1 } } }, trade: { participants: 1, expectations: { '*': { amount: 1 } } }, as_of_block: 1 } },
   getChainOutput: { method: 'GET', path: '/v1/chain/outputs/{tx_hash}/{n}', roles: ['storage'], reads: true, exact: { amount: 1, locktime: 1, block_num: 1, spent_by: { block_num: 1 }, as_of_block: 1 } },
@@ -2269,6 +2382,7 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   getAddressItems: { method: 'GET', path: '/v1/chain/addresses/{address}/items', roles: ['storage'], reads: true, exact: { items: { '*': { amount: 1 } }, as_of_block: 1 } },
   getAddressOutputs: { method: 'GET', path: '/v1/chain/addresses/{address}/outputs', roles: ['storage'], reads: true, exact: { outputs: { '*': { amount: 1, locktime: 1, block_num: 1, time: 1 } }, as_of_block: 1 } },
   getAddressTransactions: { method: 'GET', path: '/v1/chain/addresses/{address}/transactions', roles: ['storage'], reads: true, exact: { transactions: { '*': { block_num: 1, time: 1, received: 1, sent: 1, items: { '*': { received: 1, sent: 1 } }, item_count: 1 } }, as_of_block: 1 } },
+  getTokenHolders: { method: 'GET', path: '/v1/chain/holders', roles: ['storage'], reads: true, exact: { holders: { '*': { amount: 1 } }, as_of_block: 1 } },
   getChainItem: { method: 'GET', path: '/v1/chain/items/{genesis_hash}', roles: ['storage'], reads: true, exact: { created: { block_num: 1, time: 1 }, holder_count: 1, transfer_count: 1, as_of_block: 1 } },
   getItemHolders: { method: 'GET', path: '/v1/chain/items/{genesis_hash}/holders', roles: ['storage'], reads: true, exact: { holders: { '*': { amount: 1 } }, as_of_block: 1 } },
   getItemTransfers: { method: 'GET', path: '/v1/chain/items/{genesis_hash}/transfers', roles: ['storage'], reads: true, exact: { transfers: { '*': { block_num: 1, time: 1, amount: 1, from: { '*': { amount: 1 } }, from_count: 1, to: { '*': { amount: 1 } }, to_count: 1 } }, as_of_block: 1 } },

@@ -3,6 +3,9 @@
  * services stand behind the API in the network tests.
  */
 
+import { tokenAsset } from '../../../src/chain/assets.js';
+import { assemble, txOut } from '../../../src/chain/builders.js';
+import { encodeTransaction } from '../../../src/chain/codec.js';
 import { transactionHash } from '../../../src/chain/hash.js';
 import { blockJson, transactionJson } from '../../../src/chain/json.js';
 import type { Block, BlockHeader, Transaction } from '../../../src/chain/types.js';
@@ -101,6 +104,8 @@ export function holdingsOf(list: readonly Holding[]): Holdings {
   return { count: list.length, tokens, items, [Symbol.iterator]: () => list[Symbol.iterator]() };
 }
 
+const WAITING = encodeTransaction(assemble({ inputs: [], outputs: [txOut(tokenAsset(5n), ADDRESS)] }));
+
 export function fakeMempool(calls?: Calls): MempoolService {
   return noted<MempoolService>(calls, {
     async submit(transactions) {
@@ -140,6 +145,16 @@ export function fakeMempool(calls?: Calls): MempoolService {
       };
     },
     supply: () => ({ total: TOTAL_SUPPLY, issued: ODD_AMOUNT }),
+    waiting() {
+      const first = [{ hash: TX_HASH, bytes: WAITING, time: 1_700_000_000 }];
+      const block = { height: 8, isBeingMade: false, count: 1, bytes: WAITING.length, first };
+      return { count: 1, bytes: WAITING.length, blocks: [block] };
+    },
+    waitingPlace(hash) {
+      if (hash !== TX_HASH) return undefined;
+      const place = { height: 8, isBeingMade: false, ahead: 0 };
+      return { hash, bytes: WAITING, time: 1_700_000_000, info: 'Waits for a block', place, behind: [GENESIS_HASH] };
+    },
     async statuses(hashes) {
       return new Map(
         hashes

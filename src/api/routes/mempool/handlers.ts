@@ -1,17 +1,20 @@
 /** Routes of mempool nodes alone. */
 
 import type { FastifyPluginCallback } from 'fastify';
+import { decodeTransaction } from '../../../chain/codec.js';
 import { parseCreateTransaction } from '../../../chain/create-transaction.js';
 import type { Transaction } from '../../../chain/types.js';
 import { fromHex, isHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addressGroup } from '../../../lib/ip-address.js';
-import type {
-  Balances,
-  ItemCreation,
-  MempoolService,
-  SubmittedTransaction,
-  TxStatus,
+import {
+  type Balances,
+  type ItemCreation,
+  MAX_LISTED_AHEAD,
+  type MempoolService,
+  type SubmittedTransaction,
+  type TxStatus,
+  type WaitingTx,
 } from '../../../mempool/service.js';
 import { clientAddress } from '../../http/client-address.js';
 import { PlannedAnswer } from '../../http/long-answers.js';
@@ -33,6 +36,38 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
     queryBalances: ({ body }) =>
       balanceAnswer(services.mempool, body.addresses, (balance) => ({ balance: balanceView(balance) })),
     getSupply: (_request, reply) => reply.stored(supply.bytes(services.mempool.supply())),
+
+    getMempool() {
+      const { count, bytes, blocks } = services.mempool.waiting();
+      return {
+        transactions: count,
+        bytes,
+        blocks: blocks.map(({ height, isBeingMade, ...block }) => ({
+          block_num: height,
+          being_made: isBeingMade,
+          transactions: block.count,
+          bytes: block.bytes,
+          first: block.first.map(waitingView),
+        })),
+      };
+    },
+    getWaitingTransaction({ params }) {
+      const found = services.mempool.waitingPlace(params.tx_hash);
+      if (found === undefined) throw new TesseraError('entry_not_found', 'No transaction waits under this hash.');
+      const { place, behind, info } = found;
+      const { outputs, fees } = decodeTransaction(found.bytes);
+      const listed = [...outputs, ...fees];
+      return {
+        ...waitingView(found),
+        info,
+        place: place && { block_num: place.height, being_made: place.isBeingMade, ahead: place.ahead },
+        behind,
+        outputs: listed
+          .slice(0, MAX_LISTED_AHEAD)
+          .map(({ scriptPublicKey, value }) => ({ address: scriptPublicKey, asset: apiAssetView(value) })),
+        output_count: listed.length,
+      };
+    },
 
     createTransactions(request) {
       const { mempool } = services;
@@ -60,6 +95,10 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
   });
   done();
 };
+
+function waitingView({ hash, bytes, time }: WaitingTx) {
+  return { tx_hash: hash, bytes: bytes.length, time };
+}
 
 function admittedView(submitted: readonly SubmittedTransaction[]) {
   const transactions = new Map<string, ReturnType<typeof outputSummary>>();

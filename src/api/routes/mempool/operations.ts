@@ -14,10 +14,13 @@ import {
   CreateTransactionsRequest,
   ItemAcceptedResponse,
   ItemCreatedResponse,
+  MempoolResponse,
   SupplyResponse,
   TxStatusMap,
   TxStatusQuery,
   TxStatusQueryRequest,
+  WaitingParams,
+  WaitingResponse,
 } from './schemas.js';
 
 const mempool = section('Mempool');
@@ -141,6 +144,19 @@ export const poolOperations = [
     summary: 'Total and issued token supply',
     success: { 200: { description: 'Raw units.', schema: SupplyResponse } },
     errors: ['mempool_unreachable'],
+  }),
+  mempool.get('getMempool', '/v1/mempool', {
+    summary: 'What waits, as blocks to come',
+    description: 'An extension of the contract. The blocks after those being made are a guess.',
+    success: { 200: { description: 'What waits.', schema: MempoolResponse } },
+    errors: ['mempool_unreachable'],
+  }),
+  mempool.get('getWaitingTransaction', '/v1/mempool/{tx_hash}', {
+    summary: 'The place of a transaction that waits',
+    description: 'An extension of the contract.',
+    params: WaitingParams,
+    success: { 200: { description: 'Its place.', schema: WaitingResponse } },
+    errors: ['entry_not_found', 'mempool_unreachable'],
   }),
   createTransactions,
   mempool.get('getTransactionStatus', '/v1/transactions/status', {

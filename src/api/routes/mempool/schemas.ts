@@ -1,6 +1,7 @@
 /** Balances, supply, transaction status and item creation. */
 
 import { type Static, Type } from '@sinclair/typebox';
+import { MAX_BLOCKS_AHEAD, MAX_LISTED_AHEAD } from '../../../mempool/service.js';
 import { ApiAsset, OutpointEntry } from '../../schemas/asset.js';
 import {
   Address,
@@ -97,6 +98,76 @@ export const TxStatusQuery = Type.Object({
 export const TxStatusQueryRequest = named('TxStatusQueryRequest', 'Transactions to look up.').object(
   { hashes: Batch(TransactionHash()) },
   { hashes: [EXAMPLE_TX_HASH] },
+);
+
+const Waiting = {
+  tx_hash: TransactionHash(),
+  bytes: Int64({ description: 'Size of the transaction, encoded.', examples: [310] }),
+  time: Int64({ description: 'When it was first seen, in Unix seconds.', examples: [1700000000] }),
+};
+const EXAMPLE_WAITING = { tx_hash: EXAMPLE_TX_HASH, bytes: 310, time: 1700000000 };
+const Ahead = {
+  block_num: Int64({ description: 'Number of the block.', examples: [13] }),
+  being_made: Type.Boolean({ description: 'True: it is certain. False: it may change with what comes.' }),
+};
+
+export const MempoolResponse = named('MempoolResponse', 'What waits, as blocks to come.').object(
+  {
+    transactions: Int64({
+      description: 'Transactions that wait for a block, or for others of their trade.',
+      examples: [1],
+    }),
+    bytes: Int64({ description: 'Their size, encoded.', examples: [310] }),
+    blocks: Type.Array(
+      Type.Object({
+        ...Ahead,
+        transactions: Int64({ description: 'Number of its transactions.', examples: [1] }),
+        bytes: Int64({ description: 'Their size, encoded.', examples: [310] }),
+        first: Type.Array(Type.Object(Waiting), {
+          description: `Its first transactions, in the order of service; at most ${MAX_LISTED_AHEAD}.`,
+        }),
+      }),
+      { description: `Those being made, and at most ${MAX_BLOCKS_AHEAD} after them.` },
+    ),
+  },
+  {
+    transactions: 1,
+    bytes: 310,
+    blocks: [{ block_num: 13, being_made: false, transactions: 1, bytes: 310, first: [EXAMPLE_WAITING] }],
+  },
+);
+
+export const WaitingParams = Type.Object({ tx_hash: TransactionHash() });
+export const WaitingResponse = named('WaitingResponse', 'A transaction that waits, and its place.').object(
+  {
+    ...Waiting,
+    info: Type.String({ description: 'What it waits for, in words.' }),
+    place: Nullable(
+      Type.Object({
+        ...Ahead,
+        ahead: Int64({ description: 'Transactions that are served before it.', examples: [0] }),
+      }),
+      {
+        description:
+          'The block that it is likely to be in; null if that is far away, or others of its trade are missing.',
+      },
+    ),
+    behind: Type.Array(TransactionHash(), {
+      description: 'Waiting transactions that it spends from, and others of its trade.',
+    }),
+    outputs: Type.Array(Type.Object({ address: Nullable(Type.String()), asset: ApiAsset }), {
+      description: `Its outputs; at most ${MAX_LISTED_AHEAD}.`,
+    }),
+    output_count: Int64({ description: 'Number of its outputs.', examples: [1] }),
+  },
+  {
+    ...EXAMPLE_WAITING,
+    info: 'Waits for a block',
+    place: { block_num: 13, being_made: false, ahead: 0 },
+    behind: [],
+    outputs: [{ address: EXAMPLE_ADDRESS, asset: { kind: 'token', amount: 1000 } }],
+    output_count: 1,
+  },
 );
 
 export const CreateTransactionsRequest = named('CreateTransactionsRequest', 'Transactions to submit.').object(
