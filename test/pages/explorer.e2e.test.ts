@@ -118,7 +118,11 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     await page.getByRole('region', { name: 'Transactions' }).locator(`a[href="/transactions/${hash}"]`).waitFor();
     const { block_num } = (await read(`/v1/chain/transactions/${hash}`)) as { block_num: number };
     await blocks.first().locator(`a[href="/blocks/${block_num}"]`).waitFor();
-    await page.getByRole('img', { name: /^Supply, block 0 to \d+/ }).waitFor();
+    const chart = page.getByRole('slider', { name: 'Supply' });
+    await chart.focus();
+    await page.keyboard.press('Home');
+    await page.locator('[role="slider"][aria-valuetext^="block 0: "]').waitFor();
+    await chart.locator('.u-over').hover();
   });
 
   it('finds each kind of thing, by the key /', async () => {
@@ -353,7 +357,11 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
       `/addresses/${ADDRESS}`,
       `/addresses/${ADDRESS}?show=outputs`,
       `/items/${facts.item}?show=transfers`,
+      '/mempool',
+      '/charts',
+      '/richest',
       '/network',
+      '/status',
       '/faucet',
       '/search?q=zzzzzz',
     ];

@@ -12,13 +12,18 @@ import { ChainProvider } from './chain/use-chain.js';
 import { AddressPage } from './pages/address.js';
 import { BlockPage } from './pages/block.js';
 import { BlocksPage } from './pages/blocks.js';
+import { ChartsPage } from './pages/charts.js';
 import { FAUCET, FaucetPage } from './pages/faucet.js';
 import { ItemPage } from './pages/item.js';
+import { MempoolPage } from './pages/mempool.js';
 import { NetworkPage } from './pages/network.js';
 import { OverviewPage } from './pages/overview.js';
+import { RichestPage } from './pages/richest.js';
 import { SearchPage } from './pages/search.js';
+import { StatusPage } from './pages/status.js';
 import { TransactionPage } from './pages/transaction.js';
 import { SearchBox } from './search-box.js';
+import { MEMPOOL } from './use-mempool.js';
 
 const BLOCKS_ONLY = ['blocks'] as const;
 const WITH_TRANSACTIONS = ['blocks', 'transactions'] as const;
@@ -36,7 +41,11 @@ const PAGES: Readonly<Record<ExplorerPath, (params: PathParams) => preact.JSX.El
   '/transactions/:hash': ({ hash = '' }) => <TransactionPage key={hash} hash={hash} />,
   '/addresses/:address': ({ address = '' }) => <AddressPage key={address} address={address} />,
   '/items/:genesis': ({ genesis = '' }) => <ItemPage key={genesis} genesis={genesis} />,
+  '/mempool': () => <MempoolPage />,
+  '/charts': () => <ChartsPage />,
+  '/richest': () => <RichestPage />,
   '/network': () => <NetworkPage />,
+  '/status': () => <StatusPage />,
   '/faucet': () => <FaucetPage />,
   '/search': () => <SearchPage />,
 };
@@ -64,6 +73,8 @@ function Site({ isAway }: { readonly isAway: boolean }) {
   const served = useNode()?.node_api ?? [];
   const links: readonly NavigationLink[] = [
     { href: '/blocks', text: 'Blocks' },
+    ...(served.includes(MEMPOOL) ? [{ href: '/mempool', text: 'Mempool' }] : []),
+    { href: '/charts', text: 'Charts' },
     { href: '/network', text: 'Network' },
     ...(served.includes(FAUCET) ? [{ href: '/faucet', text: 'Faucet' }] : []),
     ...(served.includes(WALLET) ? [{ href: '/wallet', text: 'Wallet', isElsewhere: true }] : []),

@@ -9,7 +9,7 @@ type IndexedInput = ChainTransaction['inputs'][number];
 type Source = NonNullable<IndexedInput['source']>;
 type Asset = ChainTransaction['outputs'][number];
 
-export type Block = Without<ChainBlock, 'bytes' | 'reward' | 'issued' | 'miner'>;
+export type Block = Without<ChainBlock, 'bytes' | 'reward' | 'issued' | 'miner' | 'transactions_so_far'>;
 
 export type TransactionSummary = Without<
   BlockTransactionsResponse['transactions'][number],

@@ -18,6 +18,7 @@ import { usePlace } from '../../shared/router.js';
 import { useResource } from '../../shared/use-resource.js';
 import * as indexed from '../chain/indexed-chain.js';
 import { useChain, useThrottled } from '../chain/use-chain.js';
+import { BalanceChart } from '../chain-charts.js';
 import { PagedTable } from '../paged-table.js';
 import { Asset, BlockLink, ItemLink, Kind, NeedsIndex, TransactionLink } from '../parts.js';
 import { addressPath } from '../paths.js';
@@ -84,6 +85,7 @@ function AddressView({ address: found }: { readonly address: ChainAddress }) {
           </Fact>
         </Facts>
       </section>
+      {transaction_count > 1n && <Balance address={address} tokens={BigInt(tokens)} stamp={last_seen?.tx_hash} />}
       <nav class="tabs" aria-label="Lists of the address">
         {LISTS.map((name) => (
           <a
@@ -103,6 +105,42 @@ function AddressView({ address: found }: { readonly address: ChainAddress }) {
 }
 
 const NAMES: Readonly<Record<List, string>> = { history: 'History', outputs: 'Unspent outputs', items: 'Items' };
+
+/** Pages of the history that the chart is made from, at most. */
+const CHART_PAGES = 10;
+
+function Balance({
+  address,
+  tokens,
+  stamp,
+}: {
+  readonly address: string;
+  readonly tokens: bigint;
+  readonly stamp: string | undefined;
+}) {
+  const { value } = useResource(
+    `balance/${address}`,
+    async (signal) => {
+      const movements: Movement[] = [];
+      let cursor: string | undefined;
+      for (let page = 0; page < CHART_PAGES; page++) {
+        const { entries, next } = await indexed.readAddressTransactions(address, cursor, signal);
+        movements.push(...entries);
+        if (next === null) break;
+        cursor = next;
+      }
+      return { tokens, movements };
+    },
+    stamp,
+  );
+  if (value === undefined) return null;
+  return (
+    <section class="balance-chart" aria-label="Balance over time">
+      <BalanceChart {...value} />
+      {value.movements.length >= CHART_PAGES * 100 && <p class="hint">Of its last 1,000 transactions.</p>}
+    </section>
+  );
+}
 
 function Seen({ place }: { readonly place: NonNullable<ChainAddress['last_seen']> }) {
   return (

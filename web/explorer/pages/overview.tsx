@@ -5,29 +5,38 @@ import { grouped } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
-import { Plot } from '../../shared/components/plot.js';
 import { When } from '../../shared/components/when.js';
+import { BlocksAhead } from '../blocks-ahead.js';
 import type { Block } from '../chain/shapes.js';
 import { useChain } from '../chain/use-chain.js';
 import { useRecentBlocks } from '../chain/use-recent-blocks.js';
+import { ChainCharts } from '../chain-charts.js';
 import { duration, expectedHashes, intervals, median, payments, percentIssued, short, throughput } from '../figures.js';
 import { LatestTransactions } from '../latest-transactions.js';
 import { BlockLink } from '../parts.js';
 import { blockPath } from '../paths.js';
+import { useMempool } from '../use-mempool.js';
 
 /** Blocks in the plots. */
 const WINDOW = 160;
 /** Blocks in the list. */
 const LISTED = 10;
+/** Tiles of blocks to come, and of the last ones. */
+const AHEAD = 3;
+const LAST = 5;
 
 export function OverviewPage() {
   const [isPaused, setPaused] = useState(false);
   const blocks = useRecentBlocks(WINDOW, isPaused);
+  const { value: mempool } = useMempool();
   return (
     <Page title="The chain, live">
       <Loaded resource={blocks} what="blocks">
         {(newest) => (
           <>
+            {mempool !== undefined && (
+              <BlocksAhead ahead={mempool.blocks.slice(0, AHEAD)} stored={newest.slice(0, LAST)} />
+            )}
             <Figures blocks={newest} />
             <section class="panel mosaic-panel" aria-label={`The last ${newest.length} blocks`}>
               <div class="panel-head">
@@ -42,7 +51,10 @@ export function OverviewPage() {
               <LatestBlocks blocks={newest.slice(0, LISTED)} />
               <LatestTransactions blocks={newest} isPaused={isPaused} />
             </div>
-            <Plots blocks={newest} />
+            <ChainCharts blocks={newest} />
+            <p>
+              <a href="/charts">Charts of all blocks</a>
+            </p>
           </>
         )}
       </Loaded>
@@ -157,43 +169,4 @@ function LatestBlocks({ blocks }: { readonly blocks: readonly Block[] }) {
 function count(transactions: number): string {
   if (transactions === 0) return 'empty';
   return `${grouped(transactions)} ${transactions === 1 ? 'transaction' : 'transactions'}`;
-}
-
-function Plots({ blocks }: { readonly blocks: readonly Block[] }) {
-  const oldestFirst = [...blocks].reverse();
-  const supply = oldestFirst.flatMap(({ block_num, issued }) =>
-    issued === undefined ? [] : [{ x: Number(block_num), y: Number(issued / 72_072_000n) }],
-  );
-  return (
-    <section class="plots" aria-label="Plots">
-      <Plot
-        title="Transactions"
-        kind="bars"
-        color="sea"
-        points={oldestFirst.map((block) => ({ x: Number(block.block_num), y: payments(block) }))}
-        show={(y) => y.toLocaleString()}
-      />
-      <Plot title="Block time" kind="bars" color="gold" points={intervals(blocks)} show={duration} />
-      <Plot
-        title="Difficulty"
-        kind="line"
-        color="clay"
-        points={oldestFirst.map(({ block_num, difficulty }) => ({
-          x: Number(block_num),
-          y: expectedHashes(difficulty),
-        }))}
-        show={(y) => `${short(y)} hashes`}
-      />
-      {supply.length > 0 && (
-        <Plot
-          title="Supply"
-          kind="line"
-          color="lapis"
-          points={supply}
-          show={(y) => `${y.toLocaleString()} tokens`}
-          isRelative
-        />
-      )}
-    </section>
-  );
 }

@@ -19,6 +19,7 @@ import { byteSize, nextPart } from '../figures.js';
 import { InputView, OutputView } from '../in-out.js';
 import { Missing } from '../missing.js';
 import { AddressLink, Asset, BlockLink, ItemLink, Kind, NeedsIndex, TransactionLink } from '../parts.js';
+import { useWaiting, WaitingView } from '../waiting.js';
 
 /** Inputs or outputs that one answer has at most. */
 const LISTED = 500;
@@ -29,6 +30,7 @@ export function TransactionPage({ hash }: { readonly hash: string }) {
   const { source, height } = useChain();
   const [first, setFirst] = useState(0);
   const tip = useThrottled(height, AT_MOST_EVERY_MS);
+  const { value: waiting, error: gone } = useWaiting(hash);
   const transaction = useResource(
     source && `transaction/${source}/${hash}/${first}`,
     (signal) => readerOf(source).readTransaction(hash, { first_input: first, first_output: first }, signal),
@@ -36,16 +38,20 @@ export function TransactionPage({ hash }: { readonly hash: string }) {
   );
   return (
     <Page title={`Transaction ${hash}`} kind="Transaction" heading={<Hash value={hash} isWhole />}>
-      <Missing
-        resource={transaction}
-        code="entry_not_found"
-        what="such transaction in the chain"
-        more={<Status hash={hash} />}
-      >
-        <Loaded resource={transaction} what="the transaction">
-          {(value) => <TransactionView transaction={value} height={height} first={first} onPart={setFirst} />}
-        </Loaded>
-      </Missing>
+      {transaction.value === undefined && waiting !== undefined && gone === undefined ? (
+        <WaitingView waiting={waiting} />
+      ) : (
+        <Missing
+          resource={transaction}
+          code="entry_not_found"
+          what="such transaction in the chain"
+          more={<Status hash={hash} />}
+        >
+          <Loaded resource={transaction} what="the transaction">
+            {(value) => <TransactionView transaction={value} height={height} first={first} onPart={setFirst} />}
+          </Loaded>
+        </Missing>
+      )}
     </Page>
   );
 }
