@@ -70,7 +70,9 @@ describe('the pages', () => {
       const globals = text.match(/\b(?:Buffer|process)\b\./g) ?? [];
       return [...packages, ...globals].map((name) => `${file} uses ${name}`);
     });
-    expect(others.filter((use) => !/ uses (?:preact|preact\/hooks|qr|uplot|uplot\/dist\/uPlot\.min\.css)$/.test(use))).toEqual([]);
+    expect(
+      others.filter((use) => !/ uses (?:preact|preact\/hooks|qr|uplot|uplot\/dist\/uPlot\.min\.css)$/.test(use)),
+    ).toEqual([]);
   });
 
   it('turn no text into markup, and keep no key beyond the tab', () => {
