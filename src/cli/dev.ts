@@ -182,6 +182,8 @@ export async function runDev(args: ParsedArgs, context: CliContext, load: () => 
   // This only names the folder. The nodes create it at their start, when signals are handled already.
   const dataDir = kept === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : resolve(kept);
   const logger = NodeLogger.create(log, args.has('json') ? { out: context.stderr } : {});
+  // The program of the nodes takes a second to load, and nobody shall wonder.
+  if (!args.has('json') && !args.has('quiet')) context.stderr.write('Starting four nodes: a few seconds\n');
   let network: StartedNetwork | undefined;
   try {
     const { createDevNetwork } = await load();
