@@ -126,6 +126,13 @@ describe('dev', () => {
     expect(existsSync(request?.dataDir ?? '')).toBe(false);
   });
 
+  it('impersonates, and lets the clock stand, where that is asked for', async () => {
+    expect((await runNetwork()).request).toMatchObject({ impersonates: false });
+    expect((await runNetwork()).request).not.toHaveProperty('clockAt');
+    const { request } = await runNetwork('--impersonate', '--clock', '1800000000');
+    expect(request).toMatchObject({ impersonates: true, clockAt: 1_800_000_000 });
+  });
+
   it('keeps that folder and names it when the chain could not be saved in its file', async () => {
     const context = createContext();
     const { node, started } = fakeNode();

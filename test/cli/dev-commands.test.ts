@@ -66,6 +66,17 @@ describe('tessera faucet', () => {
     ]);
   });
 
+  it('pays from another address, and sets a balance', async () => {
+    const { run, asked } = await network();
+    await run('faucet', 'dev:1', '1', '--from', 'dev:1');
+    await run('faucet', 'dev:1', '1', '--set');
+    const order = { address: FIRST, amount: 72_072_000n };
+    expect(asked).toEqual([
+      { ...order, from: FIRST },
+      { ...order, set: true },
+    ]);
+  });
+
   it('says that the payment waits where blocks are made at an interval', async () => {
     const { run } = await network({ intervalMs: 1_000 });
     expect((await run('faucet', FIRST)).out).toContain('waits for a block');
@@ -96,5 +107,8 @@ describe('tessera mine', () => {
     expect(JSON.parse((await run('mine', '250', '--json')).out)).toEqual({ first: 9, last: 258 });
     expect(asked).toEqual([1, 3, 100, 100, 50]);
     expect((await run('mine', '0')).status).toBe(2);
+    await run('mine', '--at', '1900000000');
+    expect(asked.at(-1)).toEqual([1, 1_900_000_000]);
+    expect((await run('mine', '--at', 'tomorrow')).status).toBe(2);
   });
 });
