@@ -105,6 +105,75 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await row.getByText('Confirmed').waitFor();
   });
 
+  it('takes a request for a payment, and keeps a note and the name of the payee', async () => {
+    for (const [width, colorScheme] of [
+      [360, 'dark'],
+      [1_280, 'light'],
+    ] as const) {
+      const { page } = await open('/wallet/receive', { context: { viewport: { width, height: 800 }, colorScheme } });
+      // An address is there at once.
+      await page.getByRole('img', { name: 'QR code of the address' }).waitFor();
+      await page.getByLabel('Amount', { exact: true }).fill('0.5');
+      await page.getByLabel('For what, as the payer sees it').fill('Rent & water');
+      expect(await page.locator('.request-uri code').innerText()).toMatch(
+        /^tessera:[0-9a-f]{64}\?amount=36036000&label=Rent%20%26%20water$/,
+      );
+      expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+      expect(await axeFindings(page)).toEqual([]);
+      await goTo(page, '/wallet/pay');
+      await page
+        .getByLabel('To', { exact: true })
+        .fill(`tessera:${PAYEE}?amount=${36_036_000 + width}&label=Rent%20%26%20water`);
+      expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe(PAYEE);
+      expect(await page.getByLabel('Note, for yourself').inputValue()).toBe('Rent & water');
+      await page.getByLabel('Name of the payee, for the address book').fill('Landlord');
+      await page.getByRole('button', { name: 'Review' }).press('Enter');
+      await page.getByRole('button', { name: 'Pay now' }).press('Enter');
+      await page.getByText('The payee is in the address book.').waitFor();
+      await page.getByRole('button', { name: 'Another payment' }).press('Enter');
+      await page.getByLabel('To', { exact: true }).fill(PAYEE);
+      await page.locator('#payee-hint').getByText('Landlord').waitFor();
+      await goTo(page, '/wallet/history');
+      await page.getByLabel('Direction').selectOption('out');
+      const history = page.getByRole('table', { name: 'History of the wallet' });
+      await history.getByText('Rent & water').first().waitFor();
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Save as CSV' }).press('Enter');
+      const file = await readFile(await (await download).path(), 'utf8');
+      expect(file).toContain(`,-${36_036_000 + width},`);
+      expect(file).toContain('Rent & water');
+      await history.getByRole('button', { name: /^Note/ }).first().press('Enter');
+      await page.getByLabel('Note, for yourself').fill('Heating');
+      await page.getByLabel('Note, for yourself').press('Enter');
+      await history.getByText('Heating').first().waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+      await page.getByLabel('State').selectOption('rejected');
+      await page.getByText('None.', { exact: true }).waitFor();
+    }
+  });
+
+  it('tells what arrives, if the owner asks for it', async () => {
+    const { page } = await open('/wallet', {
+      context: { permissions: ['notifications'] },
+      prepare: (fresh) =>
+        fresh.addInitScript(
+          "window.told = []; window.Notification = class { static requestPermission() { return Promise.resolve('granted'); } constructor(_, { body }) { told.push(body); } };",
+        ),
+    });
+    await page.getByRole('button', { name: 'Tell me when something arrives' }).press('Enter');
+    await page.getByRole('button', { name: 'Telling what arrives' }).waitFor();
+    const { address } = await (await fetch(`${origin}/v1/wallet/addresses`, { method: 'POST' })).json();
+    await page.waitForLoadState('networkidle').catch(() => undefined);
+    const order = { kind: 'address', address, amount: 144_144_000, passphrase: '' };
+    const headers = { 'content-type': 'application/json' };
+    await fetch(`${network.urls.miner}/v1/payments`, { method: 'POST', headers, body: JSON.stringify(order) });
+    await until(
+      'the browser to tell it',
+      async () => (await page.evaluate("told.includes('2 tokens have arrived')")) || undefined,
+    );
+  });
+
   it('keeps the focus in the page after a payment by keyboard', async () => {
     const { page } = await open('/wallet/pay');
     await review(page, '17', 'raw units');
@@ -182,10 +251,12 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
   });
 
   it('receives at a new address, with a label and a QR code', async () => {
-    const { page } = await open('/wallet/receive');
+    // So high that all rows are in sight.
+    const { page } = await open('/wallet/receive', { context: { viewport: { width: 1_280, height: 4_000 } } });
     await page.getByLabel('Label, for yourself').fill(HOSTILE);
     await page.getByRole('button', { name: 'New address' }).click();
     await page.getByRole('img', { name: 'QR code of the address' }).waitFor();
+    await page.getByText('The new address is above.').waitFor();
     const address = await page.locator('.address .hash-text').innerText();
     expect(address).toMatch(/^[0-9a-f]{64}$/);
     const labels = page.getByRole('region', { name: 'Addresses with a label' });

@@ -34,7 +34,11 @@ export function countToRead({ movements, next }: MovementLog): number {
 export function withNewest(log: MovementLog, { movements, next }: MovementsResponse): MovementLog {
   const oldest = movements.at(-1);
   const known = log.movements[0];
-  const isJoined = next === null || (known !== undefined && oldest !== undefined && oldest.number <= known.number + 1n);
+  // Behind a filter numbers have gaps: there, the newest that is known must be among them.
+  const isJoined =
+    next === null ||
+    (known !== undefined && oldest !== undefined && oldest.number <= known.number + 1n) ||
+    movements.some(({ number }) => number === known?.number);
   if (log.next === undefined || !isJoined) return { movements, next };
   const older = oldest === undefined ? [] : log.movements.filter(({ number }) => number < oldest.number);
   return { movements: [...movements, ...older], next: older.length > 0 ? log.next : next };

@@ -1,8 +1,11 @@
 /** Whom to pay: an address, or a node that names one. */
 
 import { useState } from 'preact/hooks';
+import { SafeLine, visible } from '../shared/components/safe-text.js';
+import { payeesIn } from './address-book.js';
 import { Field } from './parts.js';
 import { parsePayee } from './payee.js';
+import { useWallet } from './use-wallet.js';
 
 export interface PayeeFieldProps {
   readonly value: string;
@@ -12,19 +15,23 @@ export interface PayeeFieldProps {
 export function PayeeField({ value, onChange }: PayeeFieldProps) {
   const [wasLeft, setLeft] = useState(false);
   const found = parsePayee(value);
+  const labels = useWallet('labels', (node, signal) => node.getWalletLabels({}, { signal }));
+  const payees = payeesIn(labels.value?.labels ?? []);
+  const known = payees.find(({ address }) => address === found?.address);
   const isWrong = wasLeft && value.trim() !== '' && found === undefined;
   return (
     <Field
       label="To"
       id="payee"
-      hint={hintOf(found?.kind)}
+      hint={known === undefined ? hintOf(found?.kind) : <SafeLine text={known.name} />}
       fault={isWrong ? 'Neither an address (64 digits from 0 to f) nor the ip:port of a node.' : undefined}
     >
       <input
         id="payee"
         class="field mono"
+        list="payees"
         required
-        maxLength={256}
+        maxLength={1_024}
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
@@ -34,11 +41,18 @@ export function PayeeField({ value, onChange }: PayeeFieldProps) {
         onBlur={() => setLeft(true)}
         onInput={({ currentTarget }) => onChange(currentTarget.value)}
       />
+      <datalist id="payees">
+        {payees.map(({ address, name }) => (
+          <option value={address}>{visible(name)}</option>
+        ))}
+      </datalist>
     </Field>
   );
 }
 
 function hintOf(kind: 'address' | 'ip' | undefined): string {
   if (kind === 'address') return 'An address.';
-  return kind === 'ip' ? 'A node; the wallet asks it for an address.' : 'An address, or ip:port of a node.';
+  return kind === 'ip'
+    ? 'A node; the wallet asks it for an address.'
+    : 'An address, a request (tessera:…), or ip:port of a node.';
 }

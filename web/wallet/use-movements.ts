@@ -1,6 +1,7 @@
 /** The history, live at its beginning and read on towards its end. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { TesseraClient } from '../../src/sdk/client.js';
 import { useStream } from '../shared/use-stream.js';
 import {
   countToRead,
@@ -26,7 +27,13 @@ export interface Movements {
   readonly retry: () => void;
 }
 
-export function useMovements(): Movements {
+type Query = NonNullable<Parameters<TesseraClient['getWalletMovements']>[0]>;
+export type MovementFilter = Pick<Query, 'direction' | 'state' | 'kind'>;
+
+/** With a filter, the node may answer pages with few or none before the last. */
+const ENOUGH = 20;
+
+export function useMovements(filter: MovementFilter = {}): Movements {
   const { ask } = useSession();
   const { version } = useStream();
   const [log, setLog] = useState<MovementLog>(EMPTY_LOG);
@@ -34,16 +41,17 @@ export function useMovements(): Movements {
   const reading = useRef<bigint>(undefined);
   const current = useRef(log);
   current.current = log;
-  const newest = useWallet('newest movements', (node, signal) =>
-    node.getWalletMovements({ limit: countToRead(current.current) }, { signal }),
+  const key = JSON.stringify(filter);
+  const newest = useWallet(`newest movements ${key}`, (node, signal) =>
+    node.getWalletMovements({ limit: countToRead(current.current), ...filter }, { signal }),
   );
 
   // What has changed while the node was away may be on any page: it begins anew.
-  useEffect(() => setLog(EMPTY_LOG), [version]);
+  useEffect(() => setLog(EMPTY_LOG), [version, key]);
   useEffect(() => {
     const { value } = newest;
     if (value !== undefined) setLog((old) => withNewest(old, value));
-  }, [newest.value, version]);
+  }, [newest.value, version, key]);
 
   const older = useCallback(async () => {
     const { next: cursor } = current.current;
@@ -51,14 +59,19 @@ export function useMovements(): Movements {
     reading.current = cursor;
     setFailure(undefined);
     try {
-      const page = await ask((node) => node.getWalletMovements({ limit: PAGE, cursor }));
+      const page = await ask((node) => node.getWalletMovements({ limit: PAGE, cursor, ...filter }));
       setLog((old) => withOlder(old, cursor, page));
     } catch (error) {
       setFailure(error instanceof Error ? error : new Error(String(error)));
     } finally {
       reading.current = undefined;
     }
-  }, [ask]);
+  }, [ask, key]);
+
+  const isShort = log.movements.length < ENOUGH && typeof log.next === 'bigint';
+  useEffect(() => {
+    if (isShort) void older();
+  }, [isShort, log.next, older]);
 
   const onRange = useCallback(
     (_first: number, last: number) => {

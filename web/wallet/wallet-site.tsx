@@ -8,6 +8,7 @@ import { matchPath } from '../shared/match-path.js';
 import { Router, usePlace } from '../shared/router.js';
 import { NodeProvider, useNode } from '../shared/use-node.js';
 import { StreamProvider, useStream } from '../shared/use-stream.js';
+import { Arrivals } from './arrivals.js';
 import { Insecure, Locked } from './locked.js';
 import { OpenOrders } from './open-orders.js';
 import { DONATIONS, DonationsPage } from './pages/donations.js';
@@ -114,6 +115,7 @@ function OpenSite() {
       ) : (
         page()
       )}
+      <Arrivals />
     </>
   );
 }

@@ -1,21 +1,171 @@
-/** Every movement of the wallet, newest first, with states that change as they are looked at. */
+/** Every movement of the wallet, newest first, with states that change as they are looked at; filters, notes, and a file. */
 
+import { useMemo, useState } from 'preact/hooks';
 import { LongList } from '../../shared/components/long-list.js';
 import { Page } from '../../shared/components/page.js';
+import { SafeLine } from '../../shared/components/safe-text.js';
+import type { Column } from '../../shared/components/table.js';
+import { useAction } from '../../shared/use-action.js';
+import { historyCsv } from '../history-csv.js';
+import type { Movement } from '../movement-log.js';
 import { MOVEMENT_COLUMNS, movementKey } from '../movement-rows.js';
-import { useMovements } from '../use-movements.js';
+import { Field, TransactionName } from '../parts.js';
+import { saveFile } from '../save-file.js';
+import { useSession } from '../session.js';
+import { type MovementFilter, useMovements } from '../use-movements.js';
+
+const FILTERS = {
+  direction: { label: 'Direction', options: { in: 'In', out: 'Out', self: 'To itself' } },
+  state: { label: 'State', options: { queued: 'Queued', sent: 'Sent', confirmed: 'Confirmed', rejected: 'Rejected' } },
+  kind: {
+    label: 'Kind',
+    options: { payment: 'Payments', donation: 'Donations', item: 'Items', trade: 'Trades', reward: 'Mining rewards' },
+  },
+} as const;
+const NAMES = ['direction', 'state', 'kind'] as const;
+
+/** Movements in a file, at most, and of one request. */
+const MOST_IN_FILE = 50_000;
+const PAGE = 1_000;
 
 export function HistoryPage() {
-  const { movements, ...list } = useMovements();
+  const [filter, setFilter] = useState<MovementFilter>({});
+  const { movements, ...list } = useMovements(filter);
+  const [noted, setNoted] = useState<Movement>();
+  const columns = useMemo(() => [...MOVEMENT_COLUMNS, noteColumn(setNoted)], []);
   return (
     <Page title="History">
+      <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+        {NAMES.map((name) => (
+          <label key={name}>
+            {FILTERS[name].label}{' '}
+            <select
+              class="field"
+              value={filter[name] ?? ''}
+              onChange={({ currentTarget: { value } }) => {
+                const { [name]: _, ...others } = filter;
+                setFilter(value === '' ? others : ({ ...others, [name]: value } as MovementFilter));
+              }}
+            >
+              <option value="">All</option>
+              {Object.entries(FILTERS[name].options).map(([value, text]) => (
+                <option value={value}>{text}</option>
+              ))}
+            </select>
+          </label>
+        ))}
+        <SaveCsv filter={filter} />
+      </form>
+      {noted !== undefined && (
+        <Note
+          key={movementKey(noted)}
+          movement={noted}
+          onEnd={() => {
+            setNoted(undefined);
+            list.retry();
+          }}
+        />
+      )}
       <LongList
         label="History of the wallet"
         list={{ ...list, entries: movements }}
-        columns={MOVEMENT_COLUMNS}
+        columns={columns}
         keyOf={movementKey}
-        nothing="No payments yet."
+        nothing={Object.keys(filter).length === 0 ? 'No payments yet.' : 'None.'}
       />
     </Page>
+  );
+}
+
+function noteColumn(onNote: (movement: Movement) => void): Column<Movement> {
+  return {
+    head: 'Note',
+    width: '6rem',
+    cell: (movement) =>
+      movement.tx_hash !== null && (
+        <button type="button" class="button small" onClick={() => onNote(movement)}>
+          Note<span class="unseen"> for movement {movement.number.toString()}</span>
+        </button>
+      ),
+  };
+}
+
+function Note({ movement, onEnd }: { readonly movement: Movement; readonly onEnd: () => void }) {
+  const { ask } = useSession();
+  const [text, setText] = useState(movement.label ?? '');
+  const { said, isBusy, run } = useAction();
+  const name = movement.tx_hash ?? '';
+  const save = async () => {
+    await ask((node) => node.setWalletLabels({ labels: [{ kind: 'transaction', name, label: text.trim() }] }));
+    onEnd();
+    return null;
+  };
+  return (
+    <section class="panel" aria-labelledby="note-head">
+      <h2 id="note-head">Note</h2>
+      <p>
+        <TransactionName value={name} />
+        {movement.label !== null && (
+          <>
+            {' '}
+            <SafeLine text={movement.label} />
+          </>
+        )}
+      </p>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(save);
+        }}
+      >
+        <Field label="Note, for yourself" id="note" hint="The wallet keeps it, and it is in its backups. Empty: none.">
+          <input
+            id="note"
+            class="field"
+            maxLength={120}
+            autocomplete="off"
+            aria-describedby="note-hint"
+            ref={(input) => input?.focus()}
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </Field>
+        <div class="buttons">
+          <button type="submit" class="button main" disabled={isBusy}>
+            Save
+          </button>
+          <button type="button" class="button" onClick={onEnd}>
+            Back
+          </button>
+        </div>
+      </form>
+      {said}
+    </section>
+  );
+}
+
+function SaveCsv({ filter }: { readonly filter: MovementFilter }) {
+  const { ask } = useSession();
+  const { said, isBusy, run } = useAction();
+  const save = async () => {
+    const movements: Movement[] = [];
+    let cursor: bigint | null | undefined;
+    while (cursor !== null && movements.length < MOST_IN_FILE) {
+      const from: { cursor?: bigint } = cursor === undefined ? {} : { cursor };
+      const page = await ask((node) => node.getWalletMovements({ limit: PAGE, ...filter, ...from }));
+      movements.push(...page.movements);
+      cursor = page.next;
+    }
+    saveFile(historyCsv(movements), `tessera-history-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv');
+    return `The browser has saved ${movements.length} movements${cursor === null ? '' : ', the newest ones'}.`;
+  };
+  return (
+    <>
+      <button type="button" class="button" disabled={isBusy} onClick={() => void run(save)}>
+        Save as CSV
+      </button>
+      {said}
+    </>
   );
 }

@@ -1,5 +1,6 @@
 /** Paying: the form, its confirmation, and what becomes of the payment. */
 
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { PaymentAcceptedResponse } from '../../../src/sdk/client.js';
 import { readAmount } from '../../shared/amounts.js';
@@ -11,13 +12,16 @@ import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { parsePayee } from '../payee.js';
 import { PayeeField } from '../payee-field.js';
+import { KeepNames, NameFields, type Names, NO_NAMES } from '../payment-names.js';
 import { PaymentProgress } from '../payment-progress.js';
+import { readPaymentUri } from '../payment-uri.js';
 import { useOrders } from '../use-orders.js';
 import { useTotals } from '../use-wallet.js';
 
 export function PayPage() {
   const [payee, setPayee] = useState('');
   const [amount, setAmount] = useState<AmountInput>(NO_AMOUNT);
+  const [names, setNames] = useState<Names>(NO_NAMES);
   const available = useTotals().value?.available_total_tokens;
   const desk = useOrders();
   const [order, setOrder] = useState<Order>();
@@ -26,10 +30,15 @@ export function PayPage() {
     const again = (): void => {
       setPayee('');
       setAmount(NO_AMOUNT);
+      setNames(NO_NAMES);
       setOrder(undefined);
       setAccepted(undefined);
     };
-    return <Paid title="Pay" next="Another payment" accepted={accepted} onNext={again} />;
+    return (
+      <Paid title="Pay" next="Another payment" accepted={accepted} onNext={again}>
+        <KeepNames names={names} address={parsePayee(payee)?.address} hash={accepted.tx_hash} />
+      </Paid>
+    );
   }
   if (order !== undefined) {
     return (
@@ -38,6 +47,12 @@ export function PayPage() {
       </Page>
     );
   }
+  const choose = (text: string): void => {
+    const request = readPaymentUri(text);
+    setPayee(request?.address ?? text);
+    if (request?.amount !== undefined) setAmount({ text: String(request.amount), unit: 'raw' });
+    if (request !== undefined && request.label !== '') setNames({ ...names, note: request.label });
+  };
   const found = parsePayee(payee);
   const { value: raw } = readAmount(amount.text, amount.unit, available);
   return (
@@ -51,8 +66,9 @@ export function PayPage() {
             setOrder(desk.take('/v1/payments', { ...found, amount: raw }));
           }}
         >
-          <PayeeField value={payee} onChange={setPayee} />
+          <PayeeField value={payee} onChange={choose} />
           <AmountField value={amount} onChange={setAmount} available={available} />
+          <NameFields names={names} onChange={setNames} />
           <div class="buttons">
             <button type="submit" class="button main" disabled={found === undefined || raw === undefined}>
               Review
@@ -70,9 +86,10 @@ export interface PaidProps {
   readonly next: string;
   readonly accepted: PaymentAcceptedResponse;
   readonly onNext: () => void;
+  readonly children?: ComponentChildren;
 }
 
-export function Paid({ title, next, accepted, onNext }: PaidProps) {
+export function Paid({ title, next, accepted, onNext, children }: PaidProps) {
   const { tx_hash: hash } = accepted;
   useKeptFocus();
   return (
@@ -86,6 +103,7 @@ export function Paid({ title, next, accepted, onNext }: PaidProps) {
       ) : (
         <PaymentProgress hash={hash} />
       )}
+      {children}
       <button type="button" class="button" onClick={onNext}>
         {next}
       </button>

@@ -2,8 +2,9 @@
 
 import { useCallback, useState } from 'preact/hooks';
 import type { LabelsResponse, OutpointEntry } from '../../../src/sdk/client.js';
+import { readAmount } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
-import { Hash } from '../../shared/components/hash.js';
+import { Copy, Hash } from '../../shared/components/hash.js';
 import { LongList } from '../../shared/components/long-list.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
@@ -11,7 +12,10 @@ import { SafeLine } from '../../shared/components/safe-text.js';
 import type { Column } from '../../shared/components/table.js';
 import { useAction } from '../../shared/use-action.js';
 import { type PageOf, usePages } from '../../shared/use-pages.js';
+import { isPayee } from '../address-book.js';
+import { AmountField, type AmountInput, NO_AMOUNT } from '../amount-field.js';
 import { AddressName, Field, ItemCount, TemporaryAddresses } from '../parts.js';
+import { paymentUri } from '../payment-uri.js';
 import { QrCode } from '../qr-code.js';
 import { useSession } from '../session.js';
 import { useChanges, useTotals, useWallet } from '../use-wallet.js';
@@ -24,27 +28,20 @@ export function ReceivePage() {
   const [address, setAddress] = useState<string>();
   const labels = useWallet('labels', (node, signal) => node.getWalletLabels({}, { signal }));
   const totals = useTotals();
+  // One that holds something is certainly of this wallet.
+  const temporary = totals.value?.temporary_addresses ?? [];
+  const held = Object.keys(totals.value?.addresses ?? {}).find((one) => !temporary.includes(one));
+  const shown = address ?? held;
   return (
     <Page title="Receive">
       <TemporaryAddresses addresses={totals.value?.temporary_addresses} />
+      {shown !== undefined && <Request key={shown} address={shown} />}
       <NewAddress
         onMade={(made) => {
           setAddress(made);
           labels.reload();
         }}
       />
-      {address !== undefined && (
-        <section class="panel receive" aria-labelledby="made">
-          <QrCode text={address} label="QR code of the address" />
-          <div>
-            <h2 id="made">Pay to this address</h2>
-            <p class="address">
-              <Hash value={address} isWhole />
-            </p>
-            <p class="hint">It belongs to this wallet for ever. For privacy, use a new address for each payer.</p>
-          </div>
-        </section>
-      )}
       <section class="panel" aria-labelledby="named">
         <h2 id="named">Addresses with a label</h2>
         <Loaded resource={labels} what="labels">
@@ -53,6 +50,43 @@ export function ReceivePage() {
       </section>
       <Outputs />
     </Page>
+  );
+}
+
+/** An address with its QR code, and, if the owner wants, an amount and a text in it. */
+function Request({ address }: { readonly address: string }) {
+  const [amount, setAmount] = useState<AmountInput>(NO_AMOUNT);
+  const [label, setLabel] = useState('');
+  const { value } = readAmount(amount.text, amount.unit);
+  const uri = paymentUri({ address, amount: value, label: label.trim() });
+  const isPlain = value === undefined && label.trim() === '';
+  return (
+    <section class="panel receive" aria-labelledby="made">
+      <QrCode text={isPlain ? address : uri} label="QR code of the address" />
+      <div class="form">
+        <h2 id="made">Pay to this address</h2>
+        <p class="address">
+          <Hash value={address} isWhole />
+        </p>
+        <AmountField value={amount} onChange={setAmount} available={undefined} />
+        <Field label="For what, as the payer sees it" id="request-label">
+          <input
+            id="request-label"
+            class="field"
+            maxLength={80}
+            autocomplete="off"
+            value={label}
+            onInput={({ currentTarget }) => setLabel(currentTarget.value)}
+          />
+        </Field>
+        {!isPlain && (
+          <p class="request-uri">
+            <code>{uri}</code> <Copy text={uri} label="Copy the request" />
+          </p>
+        )}
+        <p class="hint">It belongs to this wallet for ever. For privacy, use a new address for each payer.</p>
+      </div>
+    </section>
   );
 }
 
@@ -70,7 +104,7 @@ function NewAddress({ onMade }: { readonly onMade: (address: string) => void }) 
       onMade(address);
       setLabel('');
     }
-    return 'The new address is below.';
+    return 'The new address is above.';
   };
   return (
     <section class="panel" aria-label="New address">
@@ -110,7 +144,7 @@ interface LabelledProps extends LabelsResponse {
 }
 
 function Labelled({ labels, onShow }: LabelledProps) {
-  const addresses = labels.filter(({ kind }) => kind === 'address').slice(0, LABELS_SHOWN);
+  const addresses = labels.filter((one) => one.kind === 'address' && !isPayee(one)).slice(0, LABELS_SHOWN);
   if (addresses.length === 0) return <p class="none">None yet.</p>;
   return (
     <ul class="lines">

@@ -6,6 +6,7 @@ import { Notice } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { useAction } from '../../shared/use-action.js';
 import { SecretField } from '../parts.js';
+import { saveFile } from '../save-file.js';
 import { useSession } from '../session.js';
 import { useOrders } from '../use-orders.js';
 
@@ -25,19 +26,6 @@ export function SafetyPage() {
   );
 }
 
-/** Time that a browser may take to begin the download. */
-const KEPT_MS = 60_000;
-
-/** Gives a text to the browser as a file. */
-function save(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
-}
-
 function Backup() {
   const { ask } = useSession();
   const [passphrase, setPassphrase] = useState('');
@@ -45,7 +33,7 @@ function Backup() {
   const make = async () => {
     const { backup } = await ask((node) => node.backupWallet({ passphrase }));
     setPassphrase('');
-    save(backup, `tessera-wallet-backup-${new Date().toISOString().slice(0, 10)}.json`);
+    saveFile(backup, `tessera-wallet-backup-${new Date().toISOString().slice(0, 10)}.json`);
     return 'The browser has saved the backup file. Keep a copy away from this machine.';
   };
   return (

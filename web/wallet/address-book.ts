@@ -1,0 +1,23 @@
+/** Payees with names: labels of the wallet that begin with a mark, so that nobody takes such an address for one of the wallet. */
+
+import type { LabelsResponse } from '../../src/sdk/client.js';
+
+type Label = LabelsResponse['labels'][number];
+
+const MARK = '→ ';
+
+export interface KnownPayee {
+  readonly address: string;
+  readonly name: string;
+}
+
+export const isPayee = ({ kind, label }: Label): boolean => kind === 'address' && label.startsWith(MARK);
+
+export const payeesIn = (labels: readonly Label[]): readonly KnownPayee[] =>
+  labels.filter(isPayee).map(({ name, label }) => ({ address: name, name: label.slice(MARK.length) }));
+
+export const payeeLabel = (address: string, name: string): Label => ({
+  kind: 'address',
+  name: address,
+  label: `${MARK}${name}`,
+});

@@ -1,0 +1,36 @@
+/** A request for a payment as one text, which a QR code holds and the form of payments takes: `tessera:ADDRESS?amount=RAW&label=TEXT`. */
+
+import { parsePayee } from './payee.js';
+
+const SCHEME = 'tessera:';
+const MAX_LABEL = 200;
+
+export interface PaymentRequest {
+  readonly address: string;
+  /** Raw units. */
+  readonly amount: bigint | undefined;
+  readonly label: string;
+}
+
+export function paymentUri({ address, amount, label }: PaymentRequest): string {
+  const parts = [
+    ...(amount === undefined ? [] : [`amount=${amount}`]),
+    ...(label === '' ? [] : [`label=${encodeURIComponent(label)}`]),
+  ];
+  return `${SCHEME}${address}${parts.length === 0 ? '' : `?${parts.join('&')}`}`;
+}
+
+/** Undefined for any other text, and for a request with a wrong address or amount: none of it is taken then. */
+export function readPaymentUri(text: string): PaymentRequest | undefined {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith(SCHEME)) return undefined;
+  const [address = '', query = ''] = trimmed.slice(SCHEME.length).split('?');
+  const params = new URLSearchParams(query);
+  const amount = params.get('amount');
+  if (parsePayee(address)?.kind !== 'address' || (amount !== null && !/^[1-9]\d{0,19}$/.test(amount))) return undefined;
+  return {
+    address,
+    amount: amount === null ? undefined : BigInt(amount),
+    label: (params.get('label') ?? '').slice(0, MAX_LABEL),
+  };
+}
