@@ -117,7 +117,6 @@ export async function admissionBench(): Promise<void> {
   const contestants: Contestant[] = [];
   // One for all rounds: the threads of a new one spend the first round on compiling what they run.
   const verifier = new Verifier({ threads: THREADS });
-  await verifier.start();
   try {
     contestants.push(
       await Contestant.start('bare', 'api-server.ts', ['bare']),

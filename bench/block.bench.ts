@@ -108,7 +108,6 @@ export async function blockBench(): Promise<void> {
     const genesis = parseGenesis(parseExactJson(benchGenesis(TRANSACTIONS * ROUNDS)));
     const files = await openArchiveFiles(dataDir);
     const scripts = new Verifier({ threads: 1 });
-    await scripts.start();
     const rules = { genesis, activationHeight: 3 };
     const archive = await Archive.open({ rules }, { ...files, scripts });
     await storeBench(archive, rounds);

@@ -44,7 +44,6 @@ async function fill(folder: string, genesisText: string, payments: number): Prom
   const genesis = parseGenesis(parseExactJson(genesisText));
   const dataDir = await DataDir.open(folder, { role: 'storage', networkName: 'bench' });
   const scripts = new Verifier({ threads: THREADS });
-  await scripts.start();
   const rules = { genesis, activationHeight: 3 };
   const archive = await Archive.open({ rules }, { ...(await openArchiveFiles(dataDir)), scripts });
   const chain = createTestChain(0, genesis);
@@ -59,7 +58,6 @@ async function fill(folder: string, genesisText: string, payments: number): Prom
 /** Milliseconds by the clock and of all threads for the signatures of these payments and nothing else. */
 export async function verifyAlone(transactions: readonly Transaction[]): Promise<{ clock: number; all: number }> {
   const verifier = new Verifier({ threads: THREADS });
-  await verifier.start();
   const outputs = benchOutputs(BLOCKS * transactions.length);
   const checks: ScriptCheck[] = transactions.flatMap((tx) => [
     ...planValidation(tx, 10n, ({ n }) => outputs[n]).checks,

@@ -98,7 +98,6 @@ async function open(genesis: Genesis): Promise<Opened> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   const dataDir = await DataDir.open(folder, { role: 'bench', networkName: 'bench' });
   const scripts = new Verifier({ threads: 1 });
-  await scripts.start();
   const rules = { genesis, activationHeight: 3 };
   return {
     folder,

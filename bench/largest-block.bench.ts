@@ -199,7 +199,6 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
     activationHeight: 1_000,
   };
   const scripts = new Verifier({ threads: 1 });
-  await scripts.start();
   const segments = await Segments.open(join(dir.path, `segments-${id}`));
   const archive = await Archive.open({ rules: chain }, { kv: await dir.open(`archive-${id}`), segments, scripts });
   await archive.store(decodeFullBlock(zero));

@@ -59,7 +59,6 @@ async function openAdmission() {
   // The outputs of block 0 can be spent as soon as it is cut.
   await applier.submit<'cut-block'>({ kind: 'cut-block', time: 1, miners: ['m'] });
   const verifier = new Verifier({ threads: Number(threads) });
-  await verifier.start();
   const pool = { maxTransactions: 1_000_000, maxBytes: 2 ** 31 };
   return new Admission(pool, {
     ...modules,

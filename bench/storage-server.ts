@@ -37,7 +37,6 @@ process.on('disconnect', () => process.exit());
 
 const dataDir = await DataDir.open(dir, { role: 'storage', networkName: 'bench' });
 const scripts = new Verifier({ threads: Number(threads) });
-await scripts.start();
 const genesis = parseGenesis(parseExactJson(await readFile(genesisFile, 'utf8')));
 const rules = { genesis, activationHeight: 3 };
 const archive = await Archive.open({ rules }, { ...(await openArchiveFiles(dataDir)), scripts });

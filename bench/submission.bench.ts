@@ -149,7 +149,6 @@ export async function createBed() {
   await applier.submit<'cut-block'>({ kind: 'cut-block', time: 1, miners: ['m'] });
   const statuses = new Statuses({ lifetime: 86_400 }, modules);
   const verifier = new Verifier({ threads: 1 });
-  await verifier.start();
   const pool = { maxTransactions: 200_000, maxBytes: 1 << 30 };
   const admission = new Admission(pool, {
     ...modules,

@@ -74,7 +74,8 @@ export const mempool = group('The pool of transactions (role mempool).', {
     default: 1,
     unit: 'threads',
     description:
-      'Threads for checking signatures, in addition to the main thread. With 0, the main thread checks them.',
+      'Threads for checking signatures, in addition to the main thread, started when they are needed. With 0, the main thread ' +
+      'checks them.',
   }),
   producer_key: maybeText({
     pattern: '^[0-9a-f]{64}$',
@@ -276,6 +277,7 @@ export const storage = group('The archive of blocks (role storage).', {
     default: 1,
     unit: 'threads',
     description:
-      'Threads for checking the signatures of blocks, in addition to the main thread. With 0, the main thread checks them.',
+      'Threads for checking the signatures of blocks, in addition to the main thread, started when they are needed. With 0, the ' +
+      'main thread checks them.',
   }),
 });

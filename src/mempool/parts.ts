@@ -6,7 +6,6 @@ import { endlessRoom } from '../db/disk-room.js';
 import { soleLeader } from '../journal/journal.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { Verifier } from '../ledger/verifier/verifier.js';
-import { together } from '../lib/deferred.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Failure } from '../lib/service.js';
 import { Admission, type AdmissionModules } from './admission/admission.js';
@@ -61,8 +60,7 @@ export async function openParts(options: MempoolOptions, given: MempoolModules, 
   if (image !== undefined) early.image = image;
   const verifier = new Verifier({ threads: options.verifyThreads }, given);
   early.verifier = verifier;
-  const loading = loadMempoolState(kv, options.rules, { hashKey, onProgress, image });
-  const [state] = await together(loading, verifier.start());
+  const state = await loadMempoolState(kv, options.rules, { hashKey, onProgress, image });
   const store = new StateStore(kv, given.clock);
   const digests = replica === undefined ? undefined : new SharedDigests(replica, await store.get(keys.digests));
   const modules = { ...given, logger, state, store, room, leadership, digests, image };

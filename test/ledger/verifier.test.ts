@@ -15,12 +15,6 @@ const TRUE: ScriptCheck = { kind: 'script', script: [{ kind: 'num', value: 1n }]
 const FLOOD = signatureCheck('flood');
 const BURN: ScriptCheck = { kind: 'script', script: [{ kind: 'op', op: OP.BURN }] };
 
-async function started(threads: number): Promise<Verifier> {
-  const verifier = new Verifier({ threads });
-  await verifier.start();
-  return verifier;
-}
-
 describe('a batch of checks', () => {
   it('keeps order and outcome through its bytes', () => {
     const checks = [
@@ -44,7 +38,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   afterEach(() => verifier?.close());
 
   it('gives every caller the verdict on its own checks', async () => {
-    verifier = await started(threads);
+    verifier = new Verifier({ threads });
     const current = verifier;
     const verdicts = await Promise.all(
       Array.from({ length: 300 }, (_, i) => {
@@ -57,7 +51,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('leaves signatures that take milliseconds to the threads, and none of them to the event loop', async () => {
-    verifier = await started(threads);
+    verifier = new Verifier({ threads });
     const dear = Array.from({ length: 12 }, (_, i): SignatureCheck => {
       const check = signatureCheck(`dear ${i}`);
       // An R of small order, or a key of small order.
@@ -72,7 +66,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('lets senders take turns: one check does not wait for a thousand of somebody else', async () => {
-    verifier = await started(threads);
+    verifier = new Verifier({ threads });
     const flood = verifier
       .verify(
         Array.from({ length: 1_000 }, () => FLOOD),
@@ -85,7 +79,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('runs a script once, whatever transactions it is in', async () => {
-    verifier = await started(threads);
+    verifier = new Verifier({ threads });
     const current = verifier;
     expect(await current.verify([BURN])).toBe(false);
     expect(await current.verify([TRUE])).toBe(true);
@@ -98,7 +92,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('verifies a signature once, whatever transactions it is in, and tells apart what differs in key, text or signature', async () => {
-    verifier = await started(threads);
+    verifier = new Verifier({ threads });
     const current = verifier;
     const ran = (): number => current.ran.worker + current.ran.main;
     const good = signatureCheck('a');
@@ -116,7 +110,7 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('verifies few of a thousand copies of a signature that come at once', async () => {
-    verifier = await started(threads);
+    verifier = new Verifier({ threads });
     const current = verifier;
     const copies = Array.from({ length: 1_000 }, () => current.verify([FLOOD]));
     expect((await Promise.all(copies)).every((holds) => holds)).toBe(true);
@@ -124,14 +118,14 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
   });
 
   it('holds for no checks, and refuses work once it is closed', async () => {
-    verifier = await started(threads);
+    verifier = new Verifier({ threads });
     expect(await verifier.verify([])).toBe(true);
     await verifier.close();
     await expect(verifier.verify([TRUE])).rejects.toMatchObject({ code: 'shutting_down' });
   });
 
   it('rejects what is under way when it is closed', async () => {
-    verifier = await started(threads);
+    verifier = new Verifier({ threads });
     const current = verifier;
     const waiting = Promise.allSettled(
       Array.from({ length: 200 }, (_, i) => current.verify([signatureCheck(`m${i}`)])),

@@ -46,7 +46,10 @@ interface Task {
 }
 
 export interface VerifierOptions {
-  /** Worker threads. With 0 the main thread verifies the signatures; a worker for scripts starts when one comes. */
+  /**
+   * Worker threads. They start with the first script, or when more signatures wait than the main thread takes in a turn: each has
+   * 13 MiB. With 0 the main thread verifies all signatures, and one worker runs scripts.
+   */
   readonly threads: number;
 }
 
@@ -78,11 +81,6 @@ export class Verifier {
       },
       modules,
     );
-  }
-
-  /** Resolves when the threads are ready. Throws `database_failed` when the system gives one no files, else `internal_error`. */
-  async start(): Promise<void> {
-    await this.#threads.start(this.#count);
   }
 
   /** Why nothing that needs a script can be decided now; null when it can. Signatures go on. */
@@ -157,13 +155,18 @@ export class Verifier {
   }
 
   #feedThreads(): void {
-    if (this.#scripts.length > 0 && !this.#threads.any) this.#threads.add();
+    if (this.#scripts.length > 0) this.#startThreads(Math.max(1, this.#count));
+    else if (this.#signatures.length > MAIN_THREAD_SHARE) this.#startThreads(this.#count);
     for (let depth = 0; depth < MAX_BATCHES; depth++) {
       const enough = depth === 0 ? WORTH_A_MESSAGE : WORTH_QUEUEING;
       for (const thread of this.#threads.ready) {
         if (thread.batches.size === depth) this.#post(thread, this.#takeBatch(thread, enough));
       }
     }
+  }
+
+  #startThreads(count: number): void {
+    while (this.#threads.size < count) this.#threads.add();
   }
 
   /** Scripts and signatures in turn, so that neither waits for the whole queue of the other. */

@@ -1,10 +1,8 @@
 /** The worker threads of the verifier. One that ends is replaced; failed starts are repeated at growing intervals. */
 
 import { Worker } from 'node:worker_threads';
-import { fileError } from '../../db/database-error.js';
 import { type Clock, systemClock, type Timer } from '../../lib/clock.js';
-import { createDeferred, type Deferred } from '../../lib/deferred.js';
-import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { type Logger, silentLogger } from '../../lib/logger.js';
 import { workerUrl } from '../../lib/worker-url.js';
 import type { VerifyReport } from './verify-worker.js';
@@ -71,9 +69,9 @@ export class VerifyThreads {
     return this.#ready;
   }
 
-  /** True when there is a thread, or there will be one. */
-  get any(): boolean {
-    return this.#workers.size + this.#replacements.size > 0;
+  /** Threads that there are, or will be. */
+  get size(): number {
+    return this.#workers.size + this.#replacements.size;
   }
 
   /** Why no thread takes work, once one was needed; null when one does. */
@@ -82,35 +80,22 @@ export class VerifyThreads {
     return `no thread that runs scripts can be started, which is tried again: ${this.#reason}`;
   }
 
-  /** Resolves when `count` more threads are ready. Throws `database_failed` when the system gives one no files, else `internal_error`. */
-  async start(count: number): Promise<void> {
-    const starts = await Promise.allSettled(Array.from({ length: count }, () => this.#spawn()));
-    const failed = starts.find((start) => start.status === 'rejected');
-    if (failed === undefined) return;
-    await this.close();
-    throw failed.reason;
-  }
-
   /** Starts one more; if it cannot be started, it is tried again. */
   add(): void {
-    this.#spawn().catch((error: unknown) => this.#replaceLater(error));
+    try {
+      this.#spawn();
+    } catch (error) {
+      this.#replaceLater(threadError('did not start', error));
+    }
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const timer of this.#replacements) timer.cancel();
-    this.#replacements.clear();
-    await Promise.all([...this.#workers].map((worker) => worker.terminate()));
-  }
-
-  async #spawn(): Promise<void> {
-    const up = createDeferred<void>();
+  #spawn(): void {
     let failure: unknown;
     let thread: VerifyThread | undefined;
     const worker = new Worker(this.#modules.program, { execArgv: [] });
     this.#workers.add(worker);
     worker.on('message', (report: VerifyReport) => {
-      if ('ready' in report) thread = this.#onReady(worker, up);
+      if ('ready' in report) thread = this.#onReady(worker);
       else {
         thread?.answered(report.id);
         this.#events.outcomes(report.id, report.outcomes);
@@ -121,19 +106,24 @@ export class VerifyThreads {
     });
     worker.on('exit', () => {
       this.#workers.delete(worker);
-      if (thread === undefined) up.reject(startError(failure));
+      if (thread === undefined) this.#replaceLater(threadError('did not start', failure));
       else this.#onEnd(thread, failure);
     });
-    await up.promise;
   }
 
-  #onReady(worker: Worker, up: Deferred<void>): VerifyThread {
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const timer of this.#replacements) timer.cancel();
+    this.#replacements.clear();
+    await Promise.all([...this.#workers].map((worker) => worker.terminate()));
+  }
+
+  #onReady(worker: Worker): VerifyThread {
     const thread = new VerifyThread(worker);
     worker.unref();
     this.#ready.add(thread);
     this.#failedStarts = 0;
     this.#reason = '';
-    up.resolve();
     this.#events.ready();
     return thread;
   }
@@ -141,12 +131,12 @@ export class VerifyThreads {
   #onEnd(thread: VerifyThread, failure: unknown): void {
     this.#ready.delete(thread);
     if (this.#isClosed) return;
-    const error = new TesseraError('internal_error', `a verify thread ended: ${reasonOf(failure)}`, { cause: failure });
+    const error = threadError('ended', failure);
     this.#events.lost([...thread.batches], error);
     this.#replaceLater(error);
   }
 
-  #replaceLater(error: unknown): void {
+  #replaceLater(error: TesseraError): void {
     if (this.#isClosed) return;
     const { clock, logger } = this.#modules;
     this.#reason = errorMessage(error);
@@ -161,12 +151,7 @@ export class VerifyThreads {
   }
 }
 
-function startError(failure: unknown): TesseraError {
-  const named = fileError(failure);
-  const code = isTesseraError(named) ? named.code : 'internal_error';
-  return new TesseraError(code, `a verify thread did not start: ${reasonOf(failure)}`, { cause: failure });
-}
-
-function reasonOf(failure: unknown): string {
-  return failure === undefined ? 'it exited' : errorMessage(failure);
+function threadError(what: string, failure: unknown): TesseraError {
+  const reason = failure === undefined ? 'it exited' : errorMessage(failure);
+  return new TesseraError('internal_error', `a verify thread ${what}: ${reason}`, { cause: failure });
 }

@@ -56,7 +56,6 @@ export async function takeBlocks(
   const state = await loadMempoolState(kv, rules, { hashKey });
   const verifier = new Verifier({ threads: verifyThreads });
   try {
-    await verifier.start();
     const check = new AdoptionCheck(options.chain, { state, store: new StateStore(kv, clock), verifier, clock });
     await adoptAll(kv, total, { state, check, options, source });
   } finally {

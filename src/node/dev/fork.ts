@@ -89,7 +89,6 @@ async function storeAll(source: ChainSource, point: ForkPoint, options: Storing)
   const directory = await DataDir.open(part, { role: 'storage', networkName: storage.network.name });
   const scripts = new Verifier({ threads: 0 });
   try {
-    await scripts.start();
     const rules = { genesis, producers, activationHeight: storage.mining.asertActivationHeight };
     const archive = await Archive.open(
       { rules, cacheBytes: storage.storage.cacheBytes },

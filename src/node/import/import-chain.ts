@@ -54,7 +54,6 @@ export async function importChain(source: ChainSource, options: ImportOptions): 
     // Another import, which had the folder, may have written into the file.
     const genesis = await readGenesis(config.network.genesisFile, { withUnknown: true });
     const end = await source.latest();
-    await scripts.start();
     const rules = new FoundSoFar(genesis, options);
     const files = await openArchiveFiles(directory, config.storage.segmentBytes);
     const activationHeight = config.mining.asertActivationHeight;

@@ -70,7 +70,6 @@ async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions):
   const verifier = new Verifier({ threads: config.mempool.verifyThreads });
   const source = options.archive === undefined ? undefined : await ArchiveSource.open(options.archive, options);
   try {
-    await verifier.start();
     const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
     const check = new AdoptionCheck(rules, { state, store, verifier, clock: systemClock });
     const target = source?.archive.nextHeight ?? 0;

@@ -3,7 +3,6 @@
 import { forgetDamage, hasDamageNote, noteDamage, removeLeftovers } from '../../db/put-aside.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import type { Timer } from '../../lib/clock.js';
-import { together } from '../../lib/deferred.js';
 import { errorMessage, isTesseraError } from '../../lib/errors.js';
 import type { Progress } from '../../observability/progress.js';
 import { Archive } from '../../storage/archive/archive.js';
@@ -63,7 +62,7 @@ export class StorageRole implements Role {
       { clock, logger: context.logger('storage') },
     );
     try {
-      const [archive] = await together(openArchive(context, scripts), scripts.start());
+      const archive = await openArchive(context, scripts);
       await removeLeftovers(context.dataDir.path, ARCHIVE).catch((error: unknown) => {
         context.logger('storage').warn({ err: error }, 'the remains of a damaged archive cannot be removed now');
       });

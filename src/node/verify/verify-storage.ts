@@ -17,7 +17,6 @@ export async function verifyStorage(data: VerifiedData): Promise<void> {
 
 async function checkArchive(data: VerifiedData, segments: Segments): Promise<string> {
   const scripts = new Verifier({ threads: data.config.storage.verifyThreads });
-  await scripts.start();
   const archive = await openArchive(data, segments, scripts);
   await archive.load(undefined, data.signal);
   await segments.verify(data.signal);
