@@ -95,7 +95,8 @@ export function BalanceChart({ tokens, movements }: { readonly tokens: bigint; r
       color="lapis"
       points={points}
       show={(y) => `${tokenText(BigInt(Math.round(y * Number(RAW_IN_TOKEN))), 2).text} tokens`}
-      showShort={short}
+      showShort={precise}
+      isRelative
     />
   );
 }
