@@ -15,6 +15,12 @@ export class AssetSum {
   #tokens = 0n;
   #items: Map<string, bigint> | undefined;
   #overflowed = false;
+  readonly #isOriginal: boolean;
+
+  /** `isOriginal`: counted as original nodes do, where tokens stay at 2^64-1 and items begin again at 0. */
+  constructor({ isOriginal = false }: { readonly isOriginal?: boolean } = {}) {
+    this.#isOriginal = isOriginal;
+  }
 
   /** The total of the given values. */
   static of(values: AssetValues): AssetSum {
@@ -37,7 +43,8 @@ export class AssetSum {
     }
     if (asset.genesisHash === null) return;
     this.#items ??= new Map();
-    this.#items.set(asset.genesisHash, this.#bounded((this.#items.get(asset.genesisHash) ?? 0n) + asset.amount));
+    const sum = (this.#items.get(asset.genesisHash) ?? 0n) + asset.amount;
+    this.#items.set(asset.genesisHash, this.#isOriginal ? sum & U64_MAX : this.#bounded(sum));
   }
 
   /** True when neither overflowed and tokens and items agree entry by entry. */
@@ -58,7 +65,7 @@ export class AssetSum {
 
   #bounded(sum: bigint): bigint {
     if (sum <= U64_MAX) return sum;
-    this.#overflowed = true;
+    this.#overflowed = !this.#isOriginal;
     return U64_MAX;
   }
 }

@@ -75,7 +75,7 @@ export function planValidation(
   if (tx.outputs.some(isInvalidItemOutput)) return { checks, fault: INVALID_ITEM_OUTPUT };
   if (tx.inputs.length === 0 || tx.outputs.length === 0) return { checks, fault: NO_INPUTS_OR_OUTPUTS };
   const signableOf = signatures === 'outpoint' ? outPointSignable : signablesFor(tx.outputs);
-  const spent = new AssetSum();
+  const spent = new AssetSum({ isOriginal });
   for (const { previousOut, script } of tx.inputs) {
     if (previousOut === null) return { checks, fault: NO_PREVIOUS_OUT };
     const found = lookup(previousOut);
@@ -137,7 +137,7 @@ export function outputsFault(
 ): Verdict {
   const wrong = addressesFault(outputs, INVALID_OUTPUT_ADDRESS) ?? feesFault(fees, isOriginal);
   if (wrong !== null) return wrong;
-  const paid = new AssetSum();
+  const paid = new AssetSum({ isOriginal });
   for (const { value } of outputs) paid.add(value);
   for (const { value } of fees) paid.add(value);
   return paid.equals(spent) ? null : AMOUNTS_DIFFER;

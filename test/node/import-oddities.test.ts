@@ -302,6 +302,21 @@ describe('a chain of original nodes moves in', () => {
     await moves(chain, originalGenesisFile(ERAS, more));
   });
 
+  it('with items that are more than 2^64-1 together, and so begin again at 0', async () => {
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    chain.add();
+    const badge = creates(1, 10n, ADDRESS);
+    chain.add([badge]);
+    const of = at(badge).tHash;
+    const wrapped = pays([at(badge)], [items(U64_MAX, of), items(11n, of, BOB)]);
+    chain.add([wrapped]);
+    chain.add([pays([at(wrapped)], [items(U64_MAX, of, CAROL)])]);
+    await moves(chain, originalGenesisFile(ERAS));
+    chain.add([pays([at(wrapped, 1)], [items(12n, of)], { key: TRADERS[1] ?? OWNER })]);
+    const refused = await tessera('import', '--from', (await originalNode('v1', chain.answers())).url);
+    expect(refused).toMatchObject({ status: 1, err: expect.stringContaining("TxOuts spent don't match TxIns spent") });
+  });
+
   it('with targets from another block on than ours, or none, and seeds of any form', async () => {
     const modulus = String(2n ** 521n - 1n);
     const eras = [{ ...ERAS[0], unicorn: { modulus, iterations: 2, miners: ['127.0.0.1:12340'] } }];

@@ -131,6 +131,19 @@ describe('chains that real original nodes made', () => {
     expect(JSON.parse(again.out)).toMatchObject({ blocks: 42, imported: 0 });
   });
 
+  it('moves one with trades, items, multisignatures and fees, which two mempool nodes and two miners made', async () => {
+    await genesisOf('trades');
+    const { status, out } = await importFrom(fixture('trades', '.'));
+    expect(status).toBe(0);
+    const balances = JSON.parse(readFileSync(fixture('trades', 'balances.json'), 'utf8'));
+    const report = JSON.parse(out);
+    const unspent = Object.values(balances.address_list).flat().length;
+    const eras = [{ from: 0, header: 'current', mempool_nodes: 2 }];
+    expect(report).toMatchObject({ blocks: 42, transactions: 87, unspent, eras });
+    const { state } = await mempoolState();
+    expect(balancesAsTheirs(state, Object.keys(balances.address_list))).toEqual(balances);
+  });
+
   it('moves one over /v1, whose rewards are divided by two', async () => {
     await genesisOf('two-mempool-nodes');
     const { url } = await originalNode('v1', realChain('two-mempool-nodes'));
