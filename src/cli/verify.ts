@@ -1,6 +1,9 @@
 /** `tessera verify`: checks the data of a stopped node: every record, and the rules of the data. */
 
 import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { NodeClient } from '../client/client.js';
 import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
@@ -10,7 +13,15 @@ import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { factsOf, hasWallet } from '../lib/roles.js';
 import type { RoleDefinition, VerifiedData } from '../node/roles/role.js';
-import { flag, type OwnCommand, type OwnSpec, printed, UsageError } from './command.js';
+import {
+  type CliContext,
+  flag,
+  type OwnCommand,
+  type OwnSpec,
+  type ParsedArgs,
+  printed,
+  UsageError,
+} from './command.js';
 import { TIMEOUT_FLAG } from './command-client.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
@@ -35,6 +46,8 @@ const spec: OwnSpec = {
     'With --archive, compares the unspent outputs of a mempool node or a wallet with an archive, output by output: ' +
       'the folder of a storage node of the same network, or a restored backup of it. With --node, compares a wallet ' +
       'with a running mempool node over its API.',
+    'With --store, checks the files of blocks in the object store of a storage node: each has the digest of its name, its ' +
+      'blocks hash to their names and follow each other from block 0, and none is missing.',
     'The nodes must be stopped, because only one process can use a data folder. Nothing is changed, except that a ' +
       'folder of an older format is upgraded, as at a start.',
   ],
@@ -42,6 +55,7 @@ const spec: OwnSpec = {
     ...CONFIG_FLAGS,
     flag('--archive DIR', 'The data folder of a storage node, to compare a mempool node or a wallet with.'),
     flag('--node URL', 'The API of a running mempool node, to compare a wallet with.'),
+    flag('--store', 'Checks the object store of storage.segments, and no data folder; the node may run.'),
     CA_FILE_FLAG,
     TIMEOUT_FLAG,
   ],
@@ -60,6 +74,7 @@ export const command: OwnCommand = {
   async run(args, context) {
     const { config } = loadConfig(configInput(args, context));
     const { role, dataDir: path } = config.node;
+    if (args.has('store')) return verifyTheStore(config, args, context);
     if (!existsSync(path))
       throw new TesseraError('data_dir_invalid', `${path} does not exist: there is nothing to verify`);
     const archive = args.value('archive');
@@ -100,6 +115,16 @@ export const command: OwnCommand = {
     }).finally(() => directory.close());
   },
 };
+
+async function verifyTheStore(config: Config, args: ParsedArgs, context: CliContext): Promise<number> {
+  const { verifyStore } = await import('../node/verify/verify-store.js');
+  const path = await mkdtemp(join(tmpdir(), 'tessera-verify-'));
+  const progress = startProgress('blocks in the object store', 'blocks', context, systemClock);
+  return interruptible(context, async (signal) => {
+    const found = await verifyStore({ config, path, progress, signal });
+    return printed(args, context, { store: config.storage.segments.endpoint, checks: found }, `${found.join('\n')}\n`);
+  }).finally(() => rm(path, { recursive: true }));
+}
 
 /** Reading a record checks it: what is damaged is thrown as `data_corrupt`. */
 async function countRecords(

@@ -31,6 +31,7 @@ export function checkConfig(config: Config, sourceOf: (path: string) => string):
   checkNetwork(config, report);
   checkMining(config, report);
   checkJournal(config, report);
+  checkSegments(config, report);
   return { problems, warnings: warningsOf(config) };
 }
 
@@ -122,6 +123,18 @@ function checkJournal({ node, journal }: Config, report: Report): void {
     key_file: tls.keyFile,
   })) {
     checkReadable(`journal.tls.${option}`, file, report);
+  }
+}
+
+function checkSegments({ storage: { segments } }: Config, report: Report): void {
+  if (segments.store === 'local') return;
+  for (const [option, value] of Object.entries({
+    endpoint: segments.endpoint,
+    bucket: segments.bucket,
+    access_key: segments.accessKey,
+    secret_key: segments.secretKey,
+  })) {
+    if (value === undefined) report(`storage.segments.${option}`, 'storage.segments.store is "s3": it is needed');
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { file, HOUR_MS, hex, KIB, MIB, MINUTE_MS, url } from './option-kinds.js';
-import { flag, group, integer, list, maybeInteger, maybeText, text } from './options.js';
+import { choice, flag, group, integer, list, maybeInteger, maybeText, text } from './options.js';
 
 /** 2^521 - 1, the modulus of the network's unicorn (a Mersenne prime). */
 const UNICORN_MODULUS = (2n ** 521n - 1n).toString();
@@ -270,6 +270,76 @@ export const storage = group('The archive of blocks (role storage).', {
     unit: 'bytes',
     description:
       'Size at which a file of blocks is closed and a new one is begun. Nodes with the same size make the same files.',
+  }),
+  segments: group('Where closed files of blocks are kept.', {
+    store: choice(['local', 's3'], {
+      default: 'local',
+      description:
+        'local: in data_dir. s3: in an S3-compatible object store, with the newest ones in data_dir too. Storage nodes of one ' +
+        'network may share a bucket. A node that has fewer blocks than the bucket reads them from there, and checks them.',
+    }),
+    endpoint: Type.Optional(
+      Type.Unsafe<string>({
+        ...url(),
+        description: 'URL of the object store, without the bucket.',
+        example: '"https://s3.example.net"',
+      }),
+    ),
+    bucket: maybeText({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$',
+      form: 'the name of a bucket',
+      example: '"blocks"',
+      description: 'A bucket that exists.',
+    }),
+    prefix: text({
+      minLength: 1,
+      maxLength: 128,
+      pattern: '^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$',
+      form: 'letters, digits, dot, dash, underscore, single slashes in between',
+      default: 'tessera',
+      description: 'Prefix of all objects in the bucket, followed by the name of the network.',
+    }),
+    region: text({
+      pattern: '^[A-Za-z0-9-]+$',
+      maxLength: 64,
+      form: 'letters, digits, dash',
+      default: 'us-east-1',
+      description: 'Region that requests are signed for.',
+    }),
+    access_key: maybeText({ minLength: 1, maxLength: 256, description: 'Access key (id) for the object store.' }),
+    secret_key: maybeText({
+      minLength: 1,
+      maxLength: 1_024,
+      secret: true,
+      description:
+        'The secret key of storage.segments.access_key. A file is better: see storage.segments.secret_key_file.',
+    }),
+    secret_key_file: file(
+      'A file that contains storage.segments.secret_key (surrounding spaces and line ends are ignored).',
+    ),
+    local_bytes: integer({
+      minimum: 0,
+      maximum: 64 * KIB * KIB * MIB,
+      default: 16 * KIB * MIB,
+      unit: 'bytes',
+      description:
+        'With an object store, closed files are removed from data_dir once they are there, but for the newest ones up to this ' +
+        'size. The first and the last one always stay.',
+    }),
+    cache_bytes: integer({
+      minimum: 0,
+      maximum: 64 * KIB * MIB,
+      default: KIB * MIB,
+      unit: 'bytes',
+      description: 'Space in data_dir for parts of old blocks that were read from the object store.',
+    }),
+    timeout_ms: integer({
+      minimum: 500,
+      maximum: 10 * MINUTE_MS,
+      default: 10_000,
+      unit: 'ms',
+      description: 'Time without progress after which a request to the object store fails. It is then repeated.',
+    }),
   }),
   verify_threads: integer({
     minimum: 0,

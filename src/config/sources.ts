@@ -207,6 +207,7 @@ export const FILE_VARIANTS = [
   { option: 'wallet.passphrase', file: 'wallet.passphrase_file' },
   { option: 'mempool.producer_key', file: 'mempool.producer_key_file' },
   { option: 'journal.password', file: 'journal.password_file' },
+  { option: 'storage.segments.secret_key', file: 'storage.segments.secret_key_file' },
 ] as const;
 
 /** Reads the files of `*_file` options. The later source wins; giving both options in one source is an error. */

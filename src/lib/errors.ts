@@ -58,7 +58,8 @@ export const ERROR_CODES = {
   refresh_failed: 'The refresh could not be requested.',
   not_mining: 'This node does not mine.',
   cannot_pay: 'This node cannot make payments.',
-  archive_incomplete: 'The archive is being made whole and does not have this yet; try again.',
+  archive_incomplete:
+    'The archive does not have this now: it is being made whole, or its object store cannot be read; try again.',
   index_off: 'This storage node keeps no index of the chain.',
   index_incomplete: 'The index of the chain is being built and cannot answer yet; try again.',
   write_failed: 'The node cannot write to its disk now; nothing was accepted.',

@@ -96,6 +96,8 @@ export const METRICS = {
     'Blocks that were delivered or fetched and not stored, by the rule that they break.',
     'rule',
   ),
+  tessera_storage_segments_waiting: gauge('Closed files of blocks that are not in the object store yet.'),
+  tessera_storage_segments_far: gauge('Closed files of blocks that are only in the object store.'),
   tessera_storage_blocks_behind: gauge('Blocks that other storage nodes have and this one does not.'),
   tessera_storage_index_height: gauge('Number of the last block in the index of the chain; -1 when it has none.'),
   tessera_storage_index_blocks_behind: gauge('Stored blocks that are not in the index of the chain yet.'),

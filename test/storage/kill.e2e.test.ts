@@ -45,7 +45,7 @@ it('kill -9 while blocks are stored leaves every confirmed one, whole, and no ga
     const confirmed = await storeAndKill(path, count);
     expect(confirmed).toBeGreaterThanOrEqual(count);
     const dir = await DataDir.open(path, { role: 'storage', networkName: 'test' });
-    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, 4_000));
+    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, { maxBytes: 4_000 }));
     await archive.load();
     const { nextHeight } = archive;
     expect(nextHeight).toBeGreaterThan(confirmed);
@@ -71,7 +71,7 @@ it.each([
     const confirmed = await storeAndKill(path, 1_000, name);
     expect(confirmed).toBeGreaterThan(0);
     const dir = await DataDir.open(path, { role: 'storage', networkName: 'test' });
-    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, 4_000));
+    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, { maxBytes: 4_000 }));
     expect(archive.nextHeight + archive.ahead).toBeGreaterThan(confirmed);
     await archive.load();
     const chain = createTestChain().grow(16);
@@ -80,7 +80,7 @@ it.each([
     expect(await archive.verify()).toEqual({ blocks: 16, transactions: 48 });
     await dir.close();
     const other = await DataDir.open(join(folder, 'other'), { role: 'storage', networkName: 'test' });
-    const undisturbed = await Archive.open({ rules: RULES }, await openArchiveFiles(other, 4_000));
+    const undisturbed = await Archive.open({ rules: RULES }, await openArchiveFiles(other, { maxBytes: 4_000 }));
     for (const block of chain.blocks) await undisturbed.store(block);
     await other.close();
     const files = (data: string) => readdir(join(folder, data, 'segments'));

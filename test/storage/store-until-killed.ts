@@ -11,7 +11,7 @@ import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
 armFailpoint(process.env);
 const dir = await DataDir.open(process.argv[2] ?? '', { role: 'storage', networkName: 'test' });
-const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, 4_000));
+const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(dir, { maxBytes: 4_000 }));
 await archive.load();
 process.on('disconnect', () => process.exit());
 

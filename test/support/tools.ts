@@ -42,6 +42,10 @@ const TOOLS = {
     paths: [process.env.CC_PATH, '/usr/bin/cc', '/usr/bin/gcc', '/usr/bin/clang'],
     install: 'apt-get install gcc libc6-dev, or set CC_PATH',
   },
+  versitygw: {
+    paths: [process.env.VERSITYGW_PATH, join(homedir(), 'go/bin/versitygw'), '/usr/local/bin/versitygw'],
+    install: 'go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, or set VERSITYGW_PATH',
+  },
   'openapi-python-client': pythonTool('openapi-python-client'),
   schemathesis: pythonTool('schemathesis'),
 } as const satisfies Record<string, Tool>;

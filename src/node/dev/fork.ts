@@ -18,7 +18,7 @@ import { equalBytes, toHex, utf8 } from '../../lib/bytes.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { parseExactJson, prettyExact } from '../../lib/json.js';
 import { Archive } from '../../storage/archive/archive.js';
-import { openArchiveFiles } from '../archive-files.js';
+import { openArchiveFiles, segmentsOf } from '../archive-files.js';
 import { httpAnswers } from '../import/http-answers.js';
 import { ChainSource } from '../import/source.js';
 import { producersOf, signerOf } from '../producers.js';
@@ -92,7 +92,7 @@ async function storeAll(source: ChainSource, point: ForkPoint, options: Storing)
     const rules = { genesis, producers, activationHeight: storage.mining.asertActivationHeight };
     const archive = await Archive.open(
       { rules, cacheBytes: storage.storage.cacheBytes },
-      { ...(await openArchiveFiles(directory, storage.storage.segmentBytes)), scripts },
+      { ...(await openArchiveFiles(directory, await segmentsOf(directory, storage))), scripts },
     );
     while (archive.nextHeight <= point.height) {
       for (const full of await source.blocks(archive.nextHeight, point.height)) {

@@ -17,7 +17,7 @@ import { TimeSlices } from '../../lib/time-slices.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { UNSPENT } from '../../storage/archive/layout.js';
 import { verifyAhead } from '../../storage/blocks/verify-ahead.js';
-import { openArchiveFiles } from '../archive-files.js';
+import { openArchiveFiles, segmentsOf } from '../archive-files.js';
 import { readGenesis, writeEras } from '../genesis-file.js';
 import { producersOf } from '../producers.js';
 import { findRules } from './rule-finder.js';
@@ -55,7 +55,7 @@ export async function importChain(source: ChainSource, options: ImportOptions): 
     const genesis = await readGenesis(config.network.genesisFile, { withUnknown: true });
     const end = await source.latest();
     const rules = new FoundSoFar(genesis, options);
-    const files = await openArchiveFiles(directory, config.storage.segmentBytes);
+    const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
     const activationHeight = config.mining.asertActivationHeight;
     const producers = producersOf(config, genesis);
     const { cacheBytes } = config.storage;

@@ -8,7 +8,7 @@ import { DataDir } from '../../db/data-dir.js';
 import { TesseraError } from '../../lib/errors.js';
 import { readAdoptedBlock } from '../../mempool/state/adoption.js';
 import { Archive } from '../../storage/archive/archive.js';
-import { openArchiveFiles } from '../archive-files.js';
+import { openArchiveFiles, segmentsOf } from '../archive-files.js';
 import { producersOf } from '../producers.js';
 
 /** Blocks of an archive, as a mempool node adopts them. */
@@ -30,7 +30,10 @@ export class ArchiveSource {
     try {
       const producers = producersOf(config, genesis);
       const rules = { genesis, producers, activationHeight: config.mining.asertActivationHeight };
-      const archive = await Archive.open({ rules, cacheBytes: 0 }, await openArchiveFiles(directory));
+      const archive = await Archive.open(
+        { rules, cacheBytes: 0 },
+        await openArchiveFiles(directory, await segmentsOf(directory, config)),
+      );
       await archive.load();
       if (producers !== undefined) assertSigned(archive, producers);
       return new ArchiveSource(archive, directory);

@@ -13,7 +13,7 @@ import { silentLogger } from '../../lib/logger.js';
 import { noMetrics } from '../../observability/metrics.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { ChainIndex, type IndexDatabase } from '../../storage/chain-index/chain-index.js';
-import { openArchiveFiles } from '../archive-files.js';
+import { openArchiveFiles, segmentsOf } from '../archive-files.js';
 import { producersOf } from '../producers.js';
 
 /** The second index, while the two are compared. */
@@ -50,7 +50,10 @@ export async function rebuildIndex({
     const removed = await directory.removeDerived(INDEX);
     if (!storage.index) return { blocks: null, removed };
     const rules = { genesis, producers: producersOf(config, genesis), activationHeight: mining.asertActivationHeight };
-    const archive = await Archive.open({ rules, cacheBytes: 0 }, await openArchiveFiles(directory));
+    const archive = await Archive.open(
+      { rules, cacheBytes: 0 },
+      await openArchiveFiles(directory, await segmentsOf(directory, config)),
+    );
     await archive.load(undefined, signal);
     await buildIndex(directory, INDEX, archive, archive.nextHeight, { signal, onProgress });
     return { blocks: archive.nextHeight, removed };

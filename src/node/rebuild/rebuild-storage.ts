@@ -6,7 +6,7 @@ import type { Config } from '../../config/schema.js';
 import { DataDir } from '../../db/data-dir.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Archive } from '../../storage/archive/archive.js';
-import { openArchiveFiles, remakeArchiveFiles } from '../archive-files.js';
+import { openArchiveFiles, remakeArchiveFiles, segmentsOf } from '../archive-files.js';
 import { producersOf } from '../producers.js';
 
 export interface RebuildStorageOptions {
@@ -38,12 +38,13 @@ export async function rebuildStorage({
   const options = { rules, cacheBytes: storage.cacheBytes };
   const show = ({ height, target }: { height: number; target: number }): void => onProgress(height, target);
   try {
-    const files = await openArchiveFiles(directory, storage.segmentBytes).catch(ifDamaged);
+    const segments = await segmentsOf(directory, config);
+    const files = await openArchiveFiles(directory, segments).catch(ifDamaged);
     if (files?.segments.isWhole === false) {
       const older = await Archive.open(options, files);
       await older.bringOver(show, signal);
     }
-    const archive = await Archive.open(options, await remakeArchiveFiles(directory, storage.segmentBytes));
+    const archive = await Archive.open(options, await remakeArchiveFiles(directory, segments));
     await archive.load(show, signal);
     return { blocks: archive.nextHeight, problem: archive.problem };
   } finally {

@@ -3,13 +3,17 @@
 import { forgetDamage, hasDamageNote, noteDamage, removeLeftovers } from '../../db/put-aside.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import type { Timer } from '../../lib/clock.js';
-import { errorMessage, isTesseraError } from '../../lib/errors.js';
+import { type ErrorCode, errorMessage, isTesseraError } from '../../lib/errors.js';
 import type { Progress } from '../../observability/progress.js';
 import { Archive } from '../../storage/archive/archive.js';
 import type { BlockProgress } from '../../storage/archive/unspent-outputs.js';
+import { takeFromStore } from '../../storage/blocks/from-store.js';
 import { ChainIndex } from '../../storage/chain-index/chain-index.js';
+import type { FarSegments } from '../../storage/segments/far-segments.js';
+import type { Segments, SegmentsOptions } from '../../storage/segments/segments.js';
+import { Uploads } from '../../storage/segments/uploads.js';
 import { RunningStorageService } from '../../storage/storage-service.js';
-import { type ArchiveFiles, canBeMade, openArchiveFiles, remakeArchiveFiles } from '../archive-files.js';
+import { type ArchiveFiles, canBeMade, openArchiveFiles, remakeArchiveFiles, segmentsOf } from '../archive-files.js';
 import { readGenesis } from '../genesis-file.js';
 import type { Follower } from '../import/follower.js';
 import { indexDatabase } from '../rebuild/rebuild-index.js';
@@ -18,6 +22,7 @@ import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js'
 const ARCHIVE = 'archive';
 /** Milliseconds until work that the disk has refused is tried again. */
 const RETRY_MS = 5_000;
+const TRIED_AGAIN: readonly ErrorCode[] = ['database_failed', 'write_failed', 'archive_incomplete'];
 
 export const storage: RoleDefinition = {
   open: (context) => StorageRole.open(context),
@@ -51,6 +56,9 @@ export class StorageRole implements Role {
   readonly #refused = new Map<unknown, string>();
   #retry: Timer | undefined;
   readonly #catchingUp: Progress;
+  /** Both undefined without an object store. */
+  readonly #far: FarSegments | undefined;
+  readonly #uploads: Uploads | undefined;
   /** Undefined when it is switched off. */
   readonly #index: ChainIndex | undefined;
   #follower: Follower | undefined;
@@ -62,21 +70,25 @@ export class StorageRole implements Role {
       { clock, logger: context.logger('storage') },
     );
     try {
-      const archive = await openArchive(context, scripts);
+      const opened = await openArchive(context, scripts);
       await removeLeftovers(context.dataDir.path, ARCHIVE).catch((error: unknown) => {
         context.logger('storage').warn({ err: error }, 'the remains of a damaged archive cannot be removed now');
       });
-      return new StorageRole(context, archive, scripts);
+      return new StorageRole(context, opened, scripts);
     } catch (error) {
       await scripts.close();
       throw error;
     }
   }
 
-  private constructor(context: RoleContext, archive: Archive, scripts: Verifier) {
+  private constructor(context: RoleContext, { archive, segments, far }: OpenedArchive, scripts: Verifier) {
     this.#context = context;
     this.#archive = archive;
     this.#scripts = scripts;
+    this.#far = far;
+    const { localBytes } = context.config.storage.segments;
+    this.#uploads =
+      far && new Uploads({ localBytes }, { ...context, segments, far, logger: context.logger('segments') });
     let isAhead = archive.ahead > 0;
     archive.blockStored.on(() => {
       if (!isAhead || archive.ahead > 0) return;
@@ -128,6 +140,26 @@ export class StorageRole implements Role {
     });
     const { problem, nextHeight } = this.#archive;
     if (problem !== null) this.#context.logger('storage').error({ height: nextHeight }, problem);
+    else if (this.#far !== undefined && this.#refused.size === 0) await this.#takeFromStore(this.#far);
+  }
+
+  /** Blocks that this node lacks come from the object store; what it does not give, other storage nodes may. */
+  async #takeFromStore(far: FarSegments): Promise<void> {
+    const { producers, stopping: signal, clock, logger } = this.#context;
+    const from = this.#archive.nextHeight;
+    const onProgress = (done: number, total: number): void => this.#catchingUp.update(done, total);
+    try {
+      await takeFromStore(this.#archive, far, { producers, signal, onProgress, clock });
+    } catch (error) {
+      const isOurs = isTesseraError(error, 'archive_incomplete') || isTesseraError(error, 'block_refused');
+      if (!isOurs && !isTesseraError(error, 'shutting_down')) throw error;
+      logger('storage').error({ err: error }, `the object store gives no more blocks: ${errorMessage(error)}`);
+    } finally {
+      this.#catchingUp.end();
+    }
+    const { nextHeight } = this.#archive;
+    if (nextHeight > from)
+      logger('storage').info({ from, next: nextHeight }, 'blocks were taken from the object store');
   }
 
   /** A full disk ends no node: what it refuses is tried again, and blocks are stored after it. */
@@ -137,7 +169,7 @@ export class StorageRole implements Role {
       await work();
       this.#refused.delete(work);
     } catch (error) {
-      if (!(isTesseraError(error, 'database_failed') || isTesseraError(error, 'write_failed'))) throw error;
+      if (!isTesseraError(error) || !TRIED_AGAIN.includes(error.code)) throw error;
       const refusal = `the archive cannot be prepared now, which is tried again: ${errorMessage(error)}`;
       this.#refused.set(work, refusal);
       logger('storage').error({ err: error }, refusal);
@@ -160,6 +192,7 @@ export class StorageRole implements Role {
   async start(): Promise<void> {
     await this.#index?.start();
     await this.#storage.start();
+    await this.#uploads?.start();
     this.#broughtOver = this.#retried(() => this.#bringOver()).catch(() => undefined);
     const { follow } = this.#context.config.storage;
     if (follow.length > 0) this.#follower = await this.#follow(follow);
@@ -182,6 +215,7 @@ export class StorageRole implements Role {
   async stop(): Promise<void> {
     this.#retry?.cancel();
     await this.#follower?.stop();
+    await this.#uploads?.stop();
     await this.#index?.stop();
     await this.#storage.stop();
     await this.#broughtOver;
@@ -195,7 +229,7 @@ export class StorageRole implements Role {
     return [
       ...working,
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),
-      ...[problem, this.#follower?.problem ?? null].filter((one) => one !== null),
+      ...[problem, this.#follower?.problem ?? null, this.#uploads?.problem ?? null].filter((one) => one !== null),
       ...this.#refused.values(),
       ...(this.#scripts.problem === null ? [] : [this.#scripts.problem]),
     ];
@@ -206,18 +240,27 @@ export class StorageRole implements Role {
   }
 }
 
+interface OpenedArchive extends Pick<SegmentsOptions, 'far'> {
+  readonly archive: Archive;
+  readonly segments: Segments;
+}
+
 /** Opens the archive. A damaged database is made again from the segments, where that loses nothing or other nodes have the rest. */
-async function openArchive(context: RoleContext, scripts: Verifier): Promise<Archive> {
+async function openArchive(context: RoleContext, scripts: Verifier): Promise<OpenedArchive> {
   const { config, genesis, producers, dataDir } = context;
-  const { cacheBytes, segmentBytes } = config.storage;
+  const { cacheBytes } = config.storage;
+  const options = await segmentsOf(dataDir, config);
   const rules = { genesis, producers, activationHeight: config.mining.asertActivationHeight };
-  const open = (files: ArchiveFiles): Promise<Archive> =>
-    Archive.open({ rules, cacheBytes }, { ...context, ...files, scripts });
+  const open = async (files: ArchiveFiles): Promise<OpenedArchive> => ({
+    archive: await Archive.open({ rules, cacheBytes }, { ...context, ...files, scripts }),
+    segments: files.segments,
+    far: options.far,
+  });
   const hasOthers = config.peers.storage.length > 0;
   const log = context.logger('storage');
   let damage: unknown;
   try {
-    const archive = await open(await openArchiveFiles(dataDir, segmentBytes));
+    const archive = await open(await openArchiveFiles(dataDir, options));
     if (!hasDamageNote(dataDir.path, ARCHIVE)) return archive;
     if (!hasOthers) {
       // Every byte of the files is right, so the disk may have recovered; whoever reads the record again will see.
@@ -231,5 +274,5 @@ async function openArchive(context: RoleContext, scripts: Verifier): Promise<Arc
     damage = error;
   }
   log.error({ err: damage }, 'the archive is damaged: its database is made again from the segments');
-  return open(await remakeArchiveFiles(dataDir, segmentBytes));
+  return open(await remakeArchiveFiles(dataDir, options));
 }

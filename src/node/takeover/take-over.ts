@@ -20,7 +20,7 @@ import { parseExactJson, stringifyExact } from '../../lib/json.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { Certificates } from '../../storage/archive/certificates.js';
 import { outPointOfKey, UNSPENT, unspentKey } from '../../storage/archive/layout.js';
-import { openArchiveFiles } from '../archive-files.js';
+import { openArchiveFiles, segmentsOf } from '../archive-files.js';
 import { genesisWith, readGenesis, writeGenesisText } from '../genesis-file.js';
 import { genesisFingerprint } from '../network-rules.js';
 import { compare, contentText, type Holdings, type OldBalances } from './old-balances.js';
@@ -61,7 +61,7 @@ export async function takeOver(options: TakeoverOptions): Promise<Takeover> {
   const directory = await DataDir.open(config.node.dataDir, { role: 'storage', networkName: config.network.name });
   try {
     const genesis = await readGenesis(config.network.genesisFile);
-    const files = await openArchiveFiles(directory, config.storage.segmentBytes);
+    const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
     const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
     const archive = await Archive.open({ rules, cacheBytes: 0 }, files);
     await archive.load(undefined, signal);

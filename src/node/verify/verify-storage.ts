@@ -3,14 +3,14 @@
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import { Archive } from '../../storage/archive/archive.js';
 import type { Segments } from '../../storage/segments/segments.js';
-import { openSegments } from '../archive-files.js';
+import { openSegments, segmentsOf } from '../archive-files.js';
 import { readGenesis } from '../genesis-file.js';
 import { producersOf } from '../producers.js';
 import { compareIndex, INDEX } from '../rebuild/rebuild-index.js';
 import type { VerifiedData } from '../roles/role.js';
 
 export async function verifyStorage(data: VerifiedData): Promise<void> {
-  const segments = await openSegments(data.directory);
+  const segments = await openSegments(data.directory, await segmentsOf(data.directory, data.config));
   data.note(await checkArchive(data, segments));
   await checkIndex(data, segments);
 }

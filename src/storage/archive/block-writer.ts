@@ -16,7 +16,7 @@ import type { TimeSlices } from '../../lib/time-slices.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import { unpack } from '../segments/pack.js';
 import type { SegmentBlock } from '../segments/record.js';
-import type { Found } from '../segments/scan.js';
+import { type Found, fits } from '../segments/scan.js';
 import type { Segments } from '../segments/segments.js';
 import { type Certificates, readCertificate } from './certificates.js';
 import { itemsAfter } from './items.js';
@@ -160,7 +160,7 @@ export class BlockWriter {
   async #place(segments: Segments, verified: VerifiedBlock, block: SegmentBlock, batch: KvBatch): Promise<void> {
     const { slices } = this.#modules;
     const gap = this.#gap;
-    if (gap !== undefined) assertSame(segments, gap, verified, block);
+    if (gap !== undefined) assertSame(gap, verified, block);
     const place = gap === undefined ? await segments.append(block, slices) : await segments.replace(gap, block);
     await putPlaces(verified, block, place, batch, slices);
   }
@@ -187,14 +187,13 @@ export class BlockWriter {
 
 /** Throws `block_refused` for a block that is not the one whose record is damaged: its length, and what follows it, are known. */
 function assertSame(
-  segments: Segments,
   gap: Found & { readonly after: SegmentBlock | undefined },
   { hash, height }: VerifiedBlock,
   block: SegmentBlock,
 ): void {
   const isFollowed = gap.after?.height === height + 1;
   const isOther = isFollowed && decodeBlock(unpack(gap.after.block)).header.previousHash !== hash;
-  if (!isOther && segments.fits(gap, block)) return;
+  if (!isOther && fits(gap, block)) return;
   assertRule(blockFault('link', `block ${height}, ${hash}, is not the one that is damaged here`));
 }
 

@@ -7,13 +7,15 @@
  */
 
 import type { Certificate } from '../../chain/certificate.js';
+import { joinFullBlockPieces } from '../../chain/codec.js';
 import { encodeU64 } from '../../db/keys.js';
 import type { KvBatch } from '../../db/kv.js';
 import { nextCrc32c } from '../../db/level-files/log.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { asBuffer, concatBytes, fromHex, toHex } from '../../lib/bytes.js';
+import { inPieces } from '../../lib/pieces.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { pack } from '../segments/pack.js';
+import { pack, unpack } from '../segments/pack.js';
 import { frontLength, type SegmentBlock, transactionOffsets } from '../segments/record.js';
 import type { RecordPlace } from '../segments/segments.js';
 import { blockPlaceKey, numberKey, transactionPlaceKey } from './layout.js';
@@ -73,6 +75,18 @@ export async function segmentBlock(
     packed.push(pack(bytes));
   }
   return { height, issued, block: pack(block), certificate: proof, transactions: packed };
+}
+
+/** The encoded FullBlock of a record of a segment. */
+export async function encodedBlock({ block, transactions }: SegmentBlock, slices: TimeSlices): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for (const packed of transactions) {
+    if (slices.isUsedUp) await slices.turn();
+    parts.push(unpack(packed));
+  }
+  const mining = parts.pop();
+  if (mining === undefined) throw damaged('a block has no coinbase');
+  return inPieces(joinFullBlockPieces(unpack(block), parts, mining), () => slices.turn());
 }
 
 /** Puts the places of a block and its transactions into a batch. */

@@ -7,11 +7,17 @@ import type { Footer, Range } from './scan.js';
 
 const DIGITS = 10;
 const UNUSED = '.unused';
-const CLOSED_NAME = /^(\d{10})-(\d{10})-([0-9a-f]{64})\.blocks$/;
+const BLOCKS = '.blocks';
+const MARK = '.stored';
+const CLOSED_NAME = /^(\d{10})-(\d{10})-([0-9a-f]{64})\.(?:blocks|stored)$/;
 
 /** A closed segment, by its name. */
 export interface Closed extends Range {
   readonly name: string;
+  /** False when only the object store has it. */
+  readonly isHere: boolean;
+  /** True when the object store has it, as was checked. */
+  readonly isStored: boolean;
 }
 
 const number = (height: number): string => String(height).padStart(DIGITS, '0');
@@ -21,19 +27,35 @@ export const openName = (first: number): string => `${number(first)}.open`;
 
 /** Name of a closed segment. */
 export const closedName = ({ first, last, digest }: Footer): string =>
-  `${number(first)}-${number(last)}-${digest.toString('hex')}.blocks`;
+  `${number(first)}-${number(last)}-${digest.toString('hex')}${BLOCKS}`;
 
-/** The closed segments among these files, in order. */
+/** Name of the empty file that says that the object store has a closed segment. */
+export const markName = (name: string): string => name.replace(BLOCKS, MARK);
+
+/** The range in the name of a closed segment; undefined for other names. */
+export function rangeOf(name: string): Range | undefined {
+  const [, first, last] = CLOSED_NAME.exec(name) ?? [];
+  return first === undefined ? undefined : { first: Number(first), last: Number(last) };
+}
+
+/** The closed segments among these files, in order. A file that is here counts before one that was stored in its place. */
 export function closedAmong(names: readonly string[]): Closed[] {
-  const found = names.flatMap((name) => {
-    const [, first, last] = CLOSED_NAME.exec(name) ?? [];
-    return first === undefined ? [] : [{ name, first: Number(first), last: Number(last) }];
-  });
-  return found.sort((a, b) => a.first - b.first);
+  const found = new Map<number, Closed>();
+  for (const file of [...names].sort()) {
+    const range = rangeOf(file);
+    if (range === undefined) continue;
+    const isHere = file.endsWith(BLOCKS);
+    const name = isHere ? file : file.replace(MARK, BLOCKS);
+    const other = found.get(range.first);
+    // Of one segment the mark comes behind the file.
+    if (other?.name === name) found.set(range.first, { ...other, isStored: true });
+    else if (isHere || other?.isHere !== true) found.set(range.first, { ...range, name, isHere, isStored: !isHere });
+  }
+  return [...found.values()].sort((a, b) => a.first - b.first);
 }
 
 /** Height of the first block that is in no segment although later ones are; undefined when none is missing. */
-export function gapIn(closed: readonly Closed[]): number | undefined {
+export function gapIn(closed: readonly Range[]): number | undefined {
   const ends = [-1, ...closed.map(({ last }) => last)];
   const at = closed.findIndex(({ first }, i) => first !== (ends[i] ?? 0) + 1);
   return at < 0 ? undefined : (ends[at] ?? 0) + 1;

@@ -7,7 +7,7 @@
 
 import { createHash } from 'node:crypto';
 import { nextCrc32c } from '../../db/level-files/log.js';
-import { findMagic, HEAD_LENGTH, readHead, readRecord, type SegmentBlock } from './record.js';
+import { findMagic, HEAD_LENGTH, readHead, readRecord, recordLength, type SegmentBlock } from './record.js';
 
 const FOOTER_MAGIC = 0x31465354;
 const DIGEST_AT = 20;
@@ -76,6 +76,13 @@ export async function* scan(read: ReadSegment, range: ScanRange, footer?: Footer
     at = until;
     next = to + 1;
   }
+}
+
+/** Tells whether a block is as long as the damaged record, or shorter when others follow in it. */
+export function fits(gap: Pick<Found, 'height' | 'to' | 'length'>, block: SegmentBlock): boolean {
+  const length = recordLength(block);
+  const isAlone = gap.to === gap.height && Number.isFinite(gap.length);
+  return block.height === gap.height && (isAlone ? length === gap.length : length < gap.length);
 }
 
 /** Digest and offsets of a segment's records; undefined when one is damaged. */

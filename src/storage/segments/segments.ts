@@ -5,6 +5,7 @@
  *
  *   segments/FIRST.open                  the open segment, by the height of its first block
  *   segments/FIRST-LAST-DIGEST.blocks    a closed one
+ *   segments/FIRST-LAST-DIGEST.stored    empty: the object store has it, and the file may be gone (`far-segments.ts`)
  *
  * Only one block is appended at a time. A block counts once the place index names it: what comes behind the last named block is
  * taken in or cut off when the archive opens.
@@ -13,15 +14,14 @@
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LRUCache } from 'lru-cache';
-import { unreadable } from '../../db/database-error.js';
 import { checkRoom } from '../../db/disk-room.js';
 import { syncFolder, writeFileDurable } from '../../db/write-file-durable.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
-import { isSystemError } from '../../lib/system-error.js';
+import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { type Closed, closedAmong, closedName, gapIn, openName } from './names.js';
+import type { FarSegments, Fetched } from './far-segments.js';
+import { type Closed, closedAmong, closedName, gapIn, markName, openName } from './names.js';
 import { recordLength, recordPieces, type SegmentBlock } from './record.js';
 import {
   encodeFooter,
@@ -29,18 +29,19 @@ import {
   type Found,
   footerLength,
   type Range,
+  type ReadSegment,
   readFooter,
   scan,
   summarize,
 } from './scan.js';
+import { isSegment } from './segment-check.js';
+import { lost, readAll, refusal, SegmentHandles, writeAll } from './segment-file.js';
 
 /** Bytes of a segment, unless one block alone is larger. */
 const SEGMENT_BYTES = 256 * 1024 * 1024;
 const FOLDER_MODE = 0o700;
 const OPEN_MODE = 0o600;
 const CLOSED_MODE = 0o400;
-/** Files that are kept open for reading. */
-const OPEN_FILES = 64;
 /** Subject of the failpoints. */
 const BLOCKS = 'blocks';
 /** File that says that all blocks are in segments. */
@@ -48,6 +49,8 @@ const WHOLE = 'whole';
 
 export interface SegmentsOptions {
   readonly maxBytes?: number | undefined;
+  /** Closed segments in an object store; without it, those that are only there cannot be read. */
+  readonly far?: FarSegments | undefined;
 }
 
 /** Where a record is in its segment. */
@@ -59,6 +62,8 @@ export interface RecordPlace {
 export class Segments {
   readonly #path: string;
   readonly #maxBytes: number;
+  readonly #far: FarSegments | undefined;
+  readonly #hasClosed = new SignalSource<void>();
   #closed: Closed[];
   /** Height of the first block of the open segment. */
   #first: number;
@@ -71,20 +76,18 @@ export class Segments {
   #isWhole: boolean;
   #isCertified = true;
   #problem: string | null = null;
-  readonly #handles = new LRUCache<number, Promise<FileHandle>>({
-    max: OPEN_FILES,
-    // Closing waits for the reads that are under way.
-    dispose: (handle) => void handle.then((file) => file.close()).catch(() => undefined),
-  });
+  readonly #handles: SegmentHandles;
 
   private constructor(
     path: string,
-    { maxBytes = SEGMENT_BYTES }: SegmentsOptions,
+    { maxBytes = SEGMENT_BYTES, far }: SegmentsOptions,
     { closed, isWhole }: { readonly closed: Closed[]; readonly isWhole: boolean },
   ) {
     this.#path = path;
     this.#isWhole = isWhole;
     this.#maxBytes = maxBytes;
+    this.#handles = new SegmentHandles(path);
+    this.#far = far;
     this.#closed = closed;
     this.#first = (closed.at(-1)?.last ?? -1) + 1;
     this.#next = this.#first;
@@ -108,6 +111,16 @@ export class Segments {
   async noteWhole(): Promise<void> {
     await writeFileDurable(join(this.#path, WHOLE), new Uint8Array(), OPEN_MODE);
     this.#isWhole = true;
+  }
+
+  /** The closed ones, in order. */
+  get closed(): readonly Closed[] {
+    return this.#closed;
+  }
+
+  /** Fires when one was closed. */
+  get hasClosed(): Signal<void> {
+    return this.#hasClosed;
   }
 
   /** False when the last block has no certificate, as far as is known. */
@@ -199,7 +212,7 @@ export class Segments {
       this.#problem = null;
     } catch (error) {
       this.#problem = errorMessage(error);
-      throw this.#refusal(error);
+      throw refusal(this.#path, error);
     }
     const place = { offset: this.#end, length };
     this.#end += length;
@@ -222,36 +235,48 @@ export class Segments {
     return bytes;
   }
 
+  /** Notes that the object store has a closed segment; survives power loss. */
+  async noteStored(name: string): Promise<void> {
+    await writeFileDurable(join(this.#path, markName(name)), new Uint8Array(), OPEN_MODE);
+    this.#closed = this.#closed.map((one) => (one.name === name ? { ...one, isStored: true } : one));
+  }
+
+  /** Removes the file of a closed segment that the object store has. */
+  async removeHere({ name, first }: Closed): Promise<void> {
+    this.#closed = this.#closed.map((one) => (one.name === name ? { ...one, isHere: false } : one));
+    await rm(this.pathOf(name), { force: true });
+    this.#handles.drop(first);
+  }
+
   /**
    * All records from this height on, also damaged ones; `offset`: where the first is, unless its segment begins with it. A closed segment
    * whose blocks are sound gets the footer and the name of them, if healing was interrupted or the footer is damaged.
    */
   async *records(from: number, offset = 0): AsyncGenerator<Found> {
     for (let height = from; height < this.#next; ) {
-      const { first, last = this.#next - 1, name } = this.#fileOf(height);
+      const { first, last = this.#next - 1, name, isHere } = this.#fileOf(height);
       const isClosed = last < this.#first;
       // Whoever copied it here may not have synced it.
-      if (isClosed) await (await this.#handle(first)).datasync();
-      const footer = isClosed ? await this.#footer({ first, last }) : undefined;
-      const isKnown = height !== from && footer !== undefined && closedName(footer) === name;
-      const end = isClosed ? (footer?.end ?? Number.POSITIVE_INFINITY) : this.#end;
-      const range = { height, at: height === first ? 0 : offset, end, last };
-      let isSound = true;
-      for await (const found of scan(this.#reader(first), range, footer)) {
-        isSound &&= found.record !== undefined;
-        // Before the last one is taken in: a start after a crash comes here again.
-        if (found.to === last && isSound && isClosed && !isKnown) await this.replace({ ...found, height: last });
-        yield found;
-        height = found.to + 1;
+      if (isClosed && isHere) await (await this.#handle(first)).datasync();
+      const fetched = isHere ? undefined : await this.#farOf(name).fetch(name);
+      try {
+        const read = fetched?.read ?? this.#reader(first);
+        const footer = isClosed ? await this.#footer({ first, last }, fetched) : undefined;
+        const isKnown = !isHere || (height !== from && footer !== undefined && closedName(footer) === name);
+        const end = isClosed ? (footer?.end ?? Number.POSITIVE_INFINITY) : this.#end;
+        const range = { height, at: height === first ? 0 : offset, end, last };
+        let isSound = true;
+        for await (const found of scan(read, range, footer)) {
+          isSound &&= found.record !== undefined;
+          // Before the last one is taken in: a start after a crash comes here again.
+          if (found.to === last && isSound && isClosed && !isKnown) await this.replace({ ...found, height: last });
+          yield found;
+          height = found.to + 1;
+        }
+      } finally {
+        await fetched?.close();
       }
     }
-  }
-
-  /** Tells whether a block is as long as the damaged record, or shorter when others follow in it. */
-  fits(gap: Pick<Found, 'height' | 'to' | 'length'>, block: SegmentBlock): boolean {
-    const length = recordLength(block);
-    const isAlone = gap.to === gap.height && Number.isFinite(gap.length);
-    return block.height === gap.height && (isAlone ? length === gap.length : length < gap.length);
   }
 
   /**
@@ -281,20 +306,28 @@ export class Segments {
     }
   }
 
-  /** Reads the closed segments again. Throws `data_corrupt` at the first whose records, or footer, are not those of its name. */
+  /** Reads the closed segments that are here again. Throws `data_corrupt` at the first whose records, or footer, are not those of its name. */
   async verify(signal: AbortSignal): Promise<void> {
-    for (const { name, ...range } of this.#closed) {
+    for (const closed of this.#closed.filter(({ isHere }) => isHere)) {
       if (signal.aborted) throw new TesseraError('aborted', 'the check of the segments was cancelled');
-      const footer = await this.#footer(range);
-      const summary = footer && (await summarize(this.#reader(range.first), range, footer.end));
-      const isRight = footer?.end === summary?.end && summary !== undefined && footer?.digest.equals(summary.digest);
-      if (!isRight || closedName(summary) !== name) throw this.damaged(range.first);
+      await this.check(closed);
     }
   }
 
-  /** The error that names a damaged segment. */
+  /** The same of one closed segment. */
+  async check({ name, first }: Pick<Closed, 'name' | 'first'>): Promise<void> {
+    const { size } = await (await this.#handle(first)).stat();
+    if (!(await isSegment(name, size, this.#reader(first)))) throw this.damaged(first);
+  }
+
+  pathOf(name: string): string {
+    return join(this.#path, name);
+  }
+
+  /** The error that names a damaged segment; what an object store has given is asked for again. */
   damaged(height: number, cause?: unknown): TesseraError {
-    const { name } = this.#fileOf(height);
+    const { name, isHere } = this.#fileOf(height);
+    if (!isHere) return this.#farOf(name).damaged(name, height);
     return new TesseraError(
       'data_corrupt',
       `archive: block ${height} is damaged in the segment ${name}. Start the node again: with another one in peers.storage it heals by itself; else run tessera rebuild, or restore the data directory from a backup`,
@@ -303,17 +336,18 @@ export class Segments {
   }
 
   async close(): Promise<void> {
+    this.#far?.close();
     await this.#open?.close();
     this.#open = undefined;
-    this.#handles.clear();
+    this.#handles.close();
   }
 
   #openName(): string {
     return openName(this.#first);
   }
 
-  #fileOf(height: number): { readonly first: number; readonly last: number | undefined; readonly name: string } {
-    if (height >= this.#first) return { first: this.#first, last: undefined, name: this.#openName() };
+  #fileOf(height: number): Pick<Closed, 'first' | 'name' | 'isHere'> & { readonly last: number | undefined } {
+    if (height >= this.#first) return { first: this.#first, last: undefined, name: this.#openName(), isHere: true };
     let [low, high] = [0, this.#closed.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
@@ -323,34 +357,42 @@ export class Segments {
     return this.#closed[low] as Closed;
   }
 
-  async #footer(range: Range): Promise<Footer | undefined> {
-    const { size } = await (await this.#handle(range.first)).stat();
-    return readFooter(this.#reader(range.first), range, size);
+  async #footer(range: Range, fetched?: Fetched): Promise<Footer | undefined> {
+    const { size } = fetched ?? (await (await this.#handle(range.first)).stat());
+    return readFooter(fetched?.read ?? this.#reader(range.first), range, size);
   }
 
-  #reader(first: number): (offset: number, length: number) => Promise<Buffer> {
-    return async (offset, length) => readAll(await this.#handle(first), offset, length, this.#path);
+  #reader(first: number): ReadSegment {
+    const read: ReadSegment = async (offset, length) => {
+      const { name, isHere } = this.#fileOf(first);
+      if (!isHere) return this.#farOf(name).read(name, offset, length);
+      try {
+        return await readAll(await this.#handle(first), offset, length, this.#path);
+      } catch (error) {
+        // It may have been removed since, for the object store has it.
+        if (this.#fileOf(first).isHere) throw error;
+        return read(offset, length);
+      }
+    };
+    return read;
+  }
+
+  #farOf(name: string): FarSegments {
+    if (this.#far !== undefined) return this.#far;
+    const message = `the segment ${name} is in an object store, and storage.segments.store names none`;
+    throw new TesseraError('archive_incomplete', message);
   }
 
   #handle(first: number): Promise<FileHandle> {
     if (first === this.#first && this.#open !== undefined) return Promise.resolve(this.#open);
-    const known = this.#handles.get(first);
-    if (known !== undefined) return known;
-    const { name } = this.#fileOf(first);
-    const opened = open(join(this.#path, name), 'r').catch((error: unknown) => {
-      this.#handles.delete(first);
-      if (isSystemError(error, 'ENOENT')) throw lost(`the segment ${name} is not there any more`);
-      throw this.#refusal(error);
-    });
-    this.#handles.set(first, opened);
-    return opened;
+    return this.#handles.get(this.#fileOf(first));
   }
 
   async #openFile(create: boolean): Promise<FileHandle | undefined> {
     if (this.#open !== undefined) return this.#open;
     const path = join(this.#path, this.#openName());
     const isThere = (await readdir(this.#path)).includes(this.#openName());
-    if (!isThere && !create) return undefined;
+    if (!isThere && !create) return;
     // It has that of a closed one when the process ended in between.
     if (isThere) await chmod(path, OPEN_MODE);
     const file = await open(path, constants.O_RDWR | constants.O_CREAT, OPEN_MODE);
@@ -372,7 +414,7 @@ export class Segments {
   }
 
   /** Gives a segment its footer and name; false while one of its records is damaged. */
-  async #seal(file: FileHandle, { first, last, name }: Closed): Promise<boolean> {
+  async #seal(file: FileHandle, { first, last, name }: Range & Pick<Closed, 'name'>): Promise<boolean> {
     const isOpen = first === this.#first;
     const read = (offset: number, length: number) => readAll(file, offset, length, this.#path);
     const footer = await summarize(read, { first, last }, isOpen ? this.#end : Number.POSITIVE_INFINITY);
@@ -382,56 +424,18 @@ export class Segments {
     await file.datasync();
     failpoint('segment.footer.after', BLOCKS);
     await file.chmod(CLOSED_MODE);
-    const closed = { first, last, name: closedName(footer) };
+    const closed = { first, last, name: closedName(footer), isHere: true, isStored: false };
     await rename(join(this.#path, name), join(this.#path, closed.name));
     // The list is changed first: the file has its new name, even if a later step fails.
     this.#closed = [...this.#closed.filter((one) => one.first !== first), closed].sort((a, b) => a.first - b.first);
     if (isOpen) {
-      this.#handles.set(first, Promise.resolve(file));
+      this.#handles.keep(first, file);
       this.#open = undefined;
       [this.#first, this.#end] = [last + 1, 0];
     }
     await syncFolder(this.#path);
     failpoint('segment.closed.after', BLOCKS);
+    this.#hasClosed.emit();
     return true;
   }
-
-  #refusal(error: unknown): unknown {
-    if (error instanceof TesseraError) return error;
-    return new TesseraError('database_failed', `the segments in ${this.#path} cannot be used: ${errorMessage(error)}`, {
-      cause: error,
-    });
-  }
-}
-
-function lost(what: string): TesseraError {
-  const wayBack =
-    'run tessera rebuild, which keeps the blocks that can be read, or restore the data directory from a backup; missing blocks then come from other storage nodes';
-  return new TesseraError('data_lost', `archive: ${what}: ${wayBack}`);
-}
-
-async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
-    if (bytesWritten === 0) throw new Error('the system takes no more bytes');
-    done += bytesWritten;
-  }
-}
-
-/** A disk may give less at once than is asked for; only nothing means the end. */
-async function readAll(file: FileHandle, offset: number, length: number, path: string): Promise<Buffer> {
-  // The block gets memory of its own: a cached part would keep a whole pool alive.
-  const bytes = Buffer.allocUnsafeSlow(length);
-  let done = 0;
-  try {
-    while (done < length) {
-      const { bytesRead } = await file.read(bytes, done, length - done, offset + done);
-      if (bytesRead === 0) break;
-      done += bytesRead;
-    }
-  } catch (error) {
-    if (isSystemError(error, 'EIO')) throw unreadable(path, errorMessage(error), error);
-    throw error;
-  }
-  return bytes.subarray(0, done);
 }

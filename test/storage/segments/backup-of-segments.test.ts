@@ -24,7 +24,7 @@ let chain: TestChain;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'tessera-segments-backup-'));
   directory = await DataDir.open(join(root, 'data'), OWNER);
-  archive = await Archive.open({ rules: RULES }, await openArchiveFiles(directory, MAX_BYTES));
+  archive = await Archive.open({ rules: RULES }, await openArchiveFiles(directory, { maxBytes: MAX_BYTES }));
   chain = createTestChain();
 });
 afterEach(async () => {
@@ -66,7 +66,7 @@ async function blocksIn(backup: string): Promise<number> {
   await restoreBackup({ backup, dataDir, signal, onProgress }, store);
   const restored = await DataDir.open(dataDir, OWNER);
   try {
-    const opened = await Archive.open({ rules: RULES }, await openArchiveFiles(restored, MAX_BYTES));
+    const opened = await Archive.open({ rules: RULES }, await openArchiveFiles(restored, { maxBytes: MAX_BYTES }));
     await opened.load();
     const { blocks } = await opened.verify();
     expect(opened.tip.hash).toBe(chain.hash(blocks - 1));

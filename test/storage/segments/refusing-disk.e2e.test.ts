@@ -73,7 +73,7 @@ describe.runIf(canMakeFaultyDisks)('a disk', () => {
     await disk.set();
     await store('data', 'segment.closed.after:blocks@2');
     const directory = await DataDir.open(join(folder, 'data'), { role: 'storage', networkName: 'test' });
-    const files = await openArchiveFiles(directory, 4_000);
+    const files = await openArchiveFiles(directory, { maxBytes: 4_000 });
     const archive = await Archive.open({ rules: RULES }, files);
     await archive.load();
     expect(await archive.verify()).toEqual({ blocks: archive.nextHeight, transactions: archive.nextHeight * 3 });
@@ -87,7 +87,7 @@ describe.runIf(canMakeFaultyDisks)('a disk', () => {
     await store('data', '');
     expect((await disk.hits()).at(-1)).toMatch(/^EIO sync/);
     const directory = await DataDir.open(join(folder, 'data'), { role: 'storage', networkName: 'test' });
-    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(directory, 4_000));
+    const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(directory, { maxBytes: 4_000 }));
     await archive.load();
     expect(archive.nextHeight).toBe(5);
     expect(archive.tip.hash).toBe(createTestChain().grow(5).hash(4));

@@ -17,6 +17,7 @@ import {
   recordPieces,
   type SegmentBlock,
 } from '../../../src/storage/segments/record.js';
+import { fits } from '../../../src/storage/segments/scan.js';
 import { type RecordPlace, Segments } from '../../../src/storage/segments/segments.js';
 import { fc } from '../../support/property.js';
 
@@ -218,7 +219,7 @@ describe('segments', () => {
         const block = blocks[height] as SegmentBlock;
         for await (const found of again.records(0)) {
           if (found.record !== undefined) continue;
-          expect(again.fits(found, block)).toBe(true);
+          expect(fits(found, block)).toBe(true);
           expect(await again.replace(found, block)).toEqual(places[height]);
           break;
         }

@@ -1,0 +1,147 @@
+/**
+ * Closed segments go to the object store, the oldest first: one is written there, read back, compared with its name, and noted in a
+ * file; then it may be removed here. Whatever ends or fails in between is done again. Those that are not there yet stay.
+ */
+
+import { stat } from 'node:fs/promises';
+import type { Clock, Timer } from '../../lib/clock.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
+import { failpoint } from '../../lib/failpoints.js';
+import type { Logger } from '../../lib/logger.js';
+import { Failure, type Service } from '../../lib/service.js';
+import { type Metrics, noMetrics } from '../../observability/metrics.js';
+import type { FarSegments } from './far-segments.js';
+import type { Closed } from './names.js';
+import type { Segments } from './segments.js';
+
+/** Milliseconds until an upload that failed is tried again, at first and at most; and between two looks at a store that works. */
+const RETRY_MS = 5_000;
+const MAX_RETRY_MS = 60_000;
+const LOOK_MS = 30_000;
+/** Subject of the failpoints. */
+const BLOCKS = 'blocks';
+
+export interface UploadsOptions {
+  /** Bytes of the newest closed segments that stay here too. */
+  readonly localBytes: number;
+}
+
+export interface UploadsModules {
+  readonly segments: Segments;
+  readonly far: FarSegments;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+}
+
+export class Uploads implements Service {
+  readonly #localBytes: number;
+  readonly #modules: UploadsModules;
+  #unsubscribe: (() => void) | undefined;
+  readonly failed = new Failure().promise;
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+  #failures = 0;
+  /** Why closed segments are not in the store; null when they are, or are on their way. */
+  #problem: string | null = null;
+
+  constructor({ localBytes }: UploadsOptions, modules: UploadsModules) {
+    this.#localBytes = localBytes;
+    this.#modules = modules;
+    const { segments, metrics = noMetrics } = modules;
+    metrics.beforeScrape(() => {
+      const { closed } = segments;
+      metrics.gauge('tessera_storage_segments_waiting').set(closed.filter(({ isStored }) => !isStored).length);
+      metrics.gauge('tessera_storage_segments_far').set(closed.filter(({ isHere }) => !isHere).length);
+    });
+  }
+
+  get problem(): string | null {
+    return this.#problem ?? this.#modules.far.store.problem;
+  }
+
+  async start(): Promise<void> {
+    // A store that has failed is asked again in its time.
+    this.#unsubscribe = this.#modules.segments.hasClosed.on(() => this.#failures === 0 && this.#run());
+    this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#unsubscribe?.();
+    this.#modules.far.close();
+    await this.#running;
+  }
+
+  /** One pass at a time; what closes meanwhile is in the next one. */
+  #run(): void {
+    if (this.#isStopped || this.#running !== undefined) return;
+    this.#timer?.cancel();
+    this.#running = this.#pass().finally(() => {
+      this.#running = undefined;
+      if (this.#isStopped) return;
+      const waits = this.#failures === 0 ? LOOK_MS : Math.min(RETRY_MS * 2 ** (this.#failures - 1), MAX_RETRY_MS);
+      const isMore = this.#failures === 0 && this.#waiting().length > 0;
+      this.#timer = this.#modules.clock.after(isMore ? 0 : waits, () => this.#run());
+    });
+  }
+
+  #waiting(): readonly Closed[] {
+    const { segments } = this.#modules;
+    return segments.isWhole ? segments.closed.filter(({ isStored }) => !isStored) : [];
+  }
+
+  async #pass(): Promise<void> {
+    const { far, logger } = this.#modules;
+    try {
+      const waiting = this.#waiting();
+      if (waiting.length === 0) await far.store.probe();
+      for (const closed of waiting) {
+        if (this.#isStopped) return;
+        await this.#upload(closed);
+      }
+      await this.#removeOld();
+      if (this.#failures > 0) logger.info({}, 'the object store takes segments again');
+      this.#failures = 0;
+      this.#problem = null;
+    } catch (error) {
+      if (this.#isStopped || isTesseraError(error, 'shutting_down')) return;
+      this.#problem = `closed segments stay here until the object store takes them: ${errorMessage(error)}`;
+      if (this.#failures++ === 0) logger.error({ err: error }, this.#problem);
+    }
+  }
+
+  async #upload(closed: Closed): Promise<void> {
+    const { name } = closed;
+    const { segments, far, logger } = this.#modules;
+    failpoint('segment.upload.before', BLOCKS);
+    // Another node of the same chain makes the same file.
+    if (!(await far.has(name))) {
+      await segments.check(closed);
+      await far.store.put(name, segments.pathOf(name));
+      failpoint('segment.upload.after', BLOCKS);
+      if (!(await far.has(name)))
+        throw new TesseraError('archive_incomplete', `the object store has taken ${name} and gives other bytes`);
+    }
+    failpoint('segment.stored.before', BLOCKS);
+    await segments.noteStored(name);
+    failpoint('segment.stored.after', BLOCKS);
+    logger.info({ segment: name }, 'the object store has the segment');
+  }
+
+  /** The first one stays, for its names are needed for every read, and the last one, for the last block is. */
+  async #removeOld(): Promise<void> {
+    const { segments } = this.#modules;
+    const here = segments.closed.filter(({ isHere, first }) => isHere && first > 0);
+    let bytes = 0;
+    for (const [i, closed] of here.reverse().entries()) {
+      bytes += (await stat(segments.pathOf(closed.name))).size;
+      if (i === 0 || bytes <= this.#localBytes || !closed.isStored) continue;
+      failpoint('segment.removed.before', BLOCKS);
+      await segments.removeHere(closed);
+      failpoint('segment.removed.after', BLOCKS);
+    }
+  }
+}
