@@ -2,11 +2,14 @@
 
 import type { Stage } from './play.js';
 import { type Fault, textOf } from './story.js';
+import { flipIn } from './world/files.js';
 import type { Machine } from './world/node.js';
 import type { Process } from './world/world.js';
 
 /** Milliseconds after which a supervisor starts again what has ended. */
 const SUPERVISOR_MS = 1_000;
+/** Changes of a disk after which one of them may be the last. */
+const MOST_CHANGES = 60;
 
 type Undo = () => void;
 
@@ -66,15 +69,14 @@ export class Faults {
       case 'lose power':
         world.note(`${machine.name} loses ${machine.losePower()} batches`);
         return this.#hold(machine);
-      case 'blackout': {
-        const ends = machines.map((one) => {
-          one.losePower();
-          return this.#hold(one);
-        });
-        return () => {
-          for (const end of ends) end();
-        };
-      }
+      case 'blackout':
+        return this.#blackOut();
+      case 'lose disk':
+        return this.#loseDisk(fault);
+      case 'kill at a write':
+      case 'lose power at a write':
+      case 'blackout at a write':
+        return this.#atWrite(fault, machine);
       case 'stop':
         machine.stop();
         return this.#hold(machine);
@@ -124,6 +126,39 @@ export class Faults {
       if (left > 0) this.#down.set(machine, left);
       else this.#down.delete(machine);
     };
+  }
+
+  #blackOut(): Undo {
+    const ends = this.#stage.machines.map((one) => {
+      one.losePower();
+      return this.#hold(one);
+    });
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** It happens between two changes of the disk, or in the middle of what belongs together. */
+  #atWrite({ kind, other }: Fault, machine: Machine): undefined {
+    const { world, machines } = this.#stage;
+    machine.disk.atChange(other % MOST_CHANGES, () => {
+      world.note(`${machine.name}: ${kind}`);
+      if (kind === 'kill at a write') machine.kill();
+      else if (kind === 'lose power at a write') machine.losePower();
+      else for (const one of machines) one.losePower();
+    });
+  }
+
+  /** A mempool node comes back with an empty disk. What it had is in the journal, at the other nodes, and in storage. */
+  #loseDisk({ where }: Fault): Undo | undefined {
+    const { mempools, world } = this.#stage;
+    const machine = mempools[where % mempools.length];
+    const others = mempools.filter((one) => one !== machine);
+    // What waits for a block is nowhere else than in the states of mempool nodes: one of them has to be left.
+    if (machine === undefined || !others.some(({ isReady }) => isReady)) return undefined;
+    world.note(`${machine.name} loses its disk`);
+    machine.loseDisk();
+    return this.#hold(machine);
   }
 
   /** One machine after the other is stopped, and starts again. */
@@ -180,9 +215,15 @@ export class Faults {
         const victims = storages.length > 1 ? storages : [];
         const victim = victims[other % Math.max(1, victims.length)];
         if (victim === undefined || damaged.size > 0) return undefined;
-        const key = victim.disk.flip('archive');
-        if (key === undefined) return undefined;
-        world.note(`a bit turns over at ${victim.name}: ${Buffer.from(key).toString('latin1').slice(0, 40)}`);
+        const key = much < 0.5 ? victim.disk.flip('archive') : undefined;
+        const path = key === undefined ? flipIn(victim.folder, '', victim.disk.luck) : undefined;
+        if (key === undefined && path === undefined) return undefined;
+        const place =
+          path ??
+          Buffer.from(key ?? [])
+            .toString('latin1')
+            .slice(0, 40);
+        world.note(`a bit turns over at ${victim.name}: ${place}`);
         damaged.set(victim.name, 'archive');
         return undefined;
       }

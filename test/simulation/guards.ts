@@ -1,12 +1,51 @@
-/** Guards of the program that a hunt takes out, one at a time, to see that the judge notices. Each is a change of one place of the sources. */
+/**
+ * Guards of the program that a hunt takes out, one at a time, to see that the judge notices. Each is a change of one place of the
+ * sources, or of two where a second guard stands behind the first.
+ */
 
 import type { Edit } from './bundle.js';
+import type { ThemeName } from './story.js';
 
-export interface Guard extends Edit {
+export interface Guard {
   readonly name: string;
+  /** Stories of this theme are the ones in which it is missed. */
+  readonly theme: ThemeName;
+  readonly edits: readonly Edit[];
 }
 
-const guard = (name: string, file: string, find: string, put: string): Guard => ({ name, file, find, put });
+/** The themes of guards that are about something else than kills and power. */
+const THEMES_OF: Readonly<Record<string, ThemeName>> = {
+  'an output is claimed twice': 'calm',
+  'a known transaction is taken again': 'links',
+  'a node that is behind refuses by what it has': 'behind',
+  'signatures are not checked': 'calm',
+  'a leader does not look at its lease': 'lease',
+  'a leader never gives way': 'lease',
+  'the lease of another is taken': 'lease',
+  'a lease is not renewed': 'calm',
+  'a write is repeated without a look whether it was done': 'behind',
+  'a failed write to the journal in etcd is not repeated': 'behind',
+  'a reader takes entries twice': 'behind',
+  'a reader does not list what was compacted': 'joins',
+  'the journal forgets what another node wants': 'joins',
+  'a closed block is sent once only': 'links',
+  'a block is cut before storage has the last': 'calm',
+  'a trade waits for ever': 'calm',
+  'half a trade goes into a block': 'calm',
+  'a record is not held against its checksum': 'disks',
+  'a silent link is kept': 'links',
+  'a link is not opened again': 'links',
+  'storage does not catch up': 'links',
+  'a block may have any time': 'clocks',
+  'the clock of a node is not compared': 'clocks',
+  'a digest is not compared': 'joins',
+};
+
+const guard = (name: string, file: string, find: string, put: string, ...behind: readonly Edit[]): Guard => ({
+  name,
+  theme: THEMES_OF[name] ?? 'power',
+  edits: [{ file, find, put }, ...behind],
+});
 
 export const GUARDS: readonly Guard[] = [
   guard(
@@ -45,17 +84,17 @@ export const GUARDS: readonly Guard[] = [
     'if (group.length === 1 && first !== undefined) return this.#chain.isPending(first.hash) ? [] : group;',
     'if (group.length === 1 && first !== undefined) return group;',
   ),
+  // The queue of the journal asks the same question once more.
   guard(
     'a node that is behind refuses by what it has',
     'mempool/admission/admission.ts',
     'return isByState && (await catchUp.isNewer(seq)) ? this.#verdict(candidate, submission) : first;',
     'return isByState ? first : first;',
-  ),
-  guard(
-    'the journal queue refuses by what it has',
-    'mempool/admission/journal-queue.ts',
-    'const isNewer = await catchUp?.isNewer();',
-    'const isNewer = false;',
+    {
+      file: 'mempool/admission/journal-queue.ts',
+      find: 'const isNewer = await catchUp?.isNewer();',
+      put: 'const isNewer = false;',
+    },
   ),
   guard(
     'a spent output stays in the database',
@@ -153,11 +192,17 @@ export const GUARDS: readonly Guard[] = [
     'for (const set of this.#druids.olderThan(height)) {',
     'for (const set of this.#druids.olderThan(height - 10_000)) {',
   ),
+  // The rules of a set find that the other half is missing.
   guard(
     'half a trade goes into a block',
     'mempool/state/acceptance.ts',
     'return membersOf(plan) < plan.participants;',
     'return membersOf(plan) < 1n;',
+    {
+      file: 'mempool/state/acceptance.ts',
+      find: '  return druidSetFault(\n',
+      put: '  return true ? null : druidSetFault(\n',
+    },
   ),
   guard(
     'a record is not held against its checksum',

@@ -59,13 +59,9 @@ async function healedChainOf(stage: Stage, storage: Machine): Promise<EndBlock[]
     if (!isTesseraError(error, 'data_corrupt') || !stage.damaged.has(storage.name)) throw error;
   }
   const { starts } = storage;
-  const healed = await stage.world.run(stage.world.now + HEAL_MS, () => storage.starts > starts && isReady(storage));
+  const healed = await stage.world.run(stage.world.now + HEAL_MS, () => storage.starts > starts && storage.isReady);
   if (!healed) throw new Error(`${storage.name} does not heal`);
   return chainOf(stage.world, storage);
-}
-
-function isReady({ services, problems }: Machine): boolean {
-  return services !== undefined && problems.length === 0;
 }
 
 async function chainOf(world: World, { process, services, name }: Machine): Promise<EndBlock[]> {

@@ -1,14 +1,16 @@
 /** The hunt, in the process that has no time of its own: plays the stories of seeds, and shows what fails and how to repeat it. */
 
+import './world/files.js';
 import { parseArgs } from 'node:util';
 import { type Outcome, play } from './play.js';
 import { shrink } from './shrink.js';
-import { storyOf, textOf, withOnly } from './story.js';
+import { storyOf, THEMES, textOf, withOnly } from './story.js';
 
 const HELP = `npm run simulate -- [options]
   --seeds N       stories that are played (100)
   --minutes M     ends it earlier
   --first S       the first seed, a number (1); the others follow it
+  --theme NAME    plays only the seeds of a theme, and counts all: ${Object.keys(THEMES).join(', ')}
   --seed S        plays one seed, and shows its trace
   --keep LIST     only these faults of the seed, by their numbers, separated by commas
   --on            goes on after a seed has failed
@@ -22,6 +24,7 @@ const { values: options } = parseArgs({
     seeds: { type: 'string', default: '100' },
     minutes: { type: 'string', default: '60' },
     first: { type: 'string', default: '1' },
+    theme: { type: 'string' },
     seed: { type: 'string' },
     keep: { type: 'string' },
     on: { type: 'boolean', default: false },
@@ -107,6 +110,7 @@ async function hunt(): Promise<boolean> {
   let shown = began;
   for (let i = 0; i < Number(options.seeds) && now() < end; i++) {
     const seed = String(Number(options.first) + i);
+    if (options.theme !== undefined && storyOf(seed).theme !== options.theme) continue;
     const before = process.cpuUsage();
     const outcome = await playTwice(seed);
     const { user, system } = process.cpuUsage(before);

@@ -212,10 +212,12 @@ function machinesOf(story: Story, people: readonly Person[], etcd: Etcd | undefi
     ...made('mempool', mempools, (host) => ({
       ...checked,
       'mining.block_interval_ms': story.intervalMs,
+      'mining.unicorn.modulus': String(2n ** 127n - 1n),
+      'mining.unicorn.security': 60,
       'mining.unicorn.iterations': 2,
       'mempool.verify_threads': 0,
       'mempool.druid_lifetime_blocks': 8,
-      'mempool.image_outputs': 20,
+      'mempool.image_outputs': story.imageOutputs,
       'peers.storage': at(storages),
       'peers.mempool': at(mempools.filter((other) => other !== host)),
       ...(etcd === undefined ? {} : { 'journal.kind': 'etcd', 'journal.endpoints': etcd.endpoints }),

@@ -23,13 +23,13 @@ async function run(program: string, args: readonly string[]): Promise<number> {
 
 /** The program without a guard. */
 function without(guard: Guard): Promise<string> {
-  return bundle(`without-${GUARDS.indexOf(guard)}`, [guard]);
+  return bundle(`without-${GUARDS.indexOf(guard)}`, guard.edits);
 }
 
 /** Hunts without a guard until a seed fails; without an answer, the process did not come to its end. */
 async function huntWithout(guard: Guard, args: readonly string[]): Promise<Found | undefined> {
   const program = await without(guard);
-  const child = spawn(process.execPath, [program, ...args, '--json', '--quiet'], {
+  const child = spawn(process.execPath, [program, '--theme', guard.theme, ...args, '--json', '--quiet'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   let text = '';
@@ -49,10 +49,12 @@ async function tryAll(guards: readonly Guard[], args: readonly string[]): Promis
     if (what !== undefined && what.failed.length > 0) {
       found++;
       say(
-        `${guard.name}: ${[...new Set(what.rules)].join(', ')} at seed ${what.failed[0]}, the ${what.seeds}. that was played`,
+        `${guard.name}: ${[...new Set(what.rules)].join(', ')} at seed ${what.failed[0]}, the ${what.seeds}. of "${guard.theme}" that was played`,
       );
     } else
-      say(`${guard.name}: ${what === undefined ? 'the world itself has ended' : `not found in ${what.seeds} seeds`}`);
+      say(
+        `${guard.name}: ${what === undefined ? 'the world itself has ended' : `not found in ${what.seeds} seeds of "${guard.theme}"`}`,
+      );
   }
   say(`${found} found, ${guards.length - found} not found`);
   return found === guards.length ? 0 : 1;

@@ -18,8 +18,12 @@ export interface Fault {
 
 export const FAULT_KINDS = [
   'kill',
+  'kill at a write',
   'lose power',
+  'lose power at a write',
   'blackout',
+  'blackout at a write',
+  'lose disk',
   'stop',
   'suspend',
   'cut',
@@ -44,13 +48,85 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
+/** What a story is about. In a short one with few kinds of faults each of them comes often. */
+interface Theme {
+  readonly kinds: readonly FaultKind[];
+  readonly mempools: readonly number[];
+  readonly storages: readonly number[];
+  /** Milliseconds of the load, and of a fault: at most. */
+  readonly ms: number;
+  readonly faultMs: number;
+  /** Faults: at most. */
+  readonly faults: number;
+}
+
+const SHORT = { mempools: [1], storages: [1], ms: 20_000, faultMs: 3_000, faults: 8 } as const;
+
+export const THEMES = {
+  mixed: {
+    kinds: FAULT_KINDS,
+    mempools: [1, 1, 1, 2, 2, 3, 3, 3, 4, 5],
+    storages: [1, 2, 2, 3],
+    ms: 60_000,
+    faultMs: 60_000,
+    faults: 24,
+  },
+  power: {
+    ...SHORT,
+    kinds: ['kill', 'kill at a write', 'lose power', 'lose power at a write', 'blackout', 'blackout at a write'],
+    mempools: [1, 1, 1, 2],
+  },
+  lease: {
+    ...SHORT,
+    kinds: ['suspend', 'isolate', 'kill etcd', 'lose answers of etcd', 'slow etcd', 'isolate etcd', 'delay', 'kill'],
+    mempools: [2, 3],
+    ms: 40_000,
+    faultMs: 20_000,
+  },
+  behind: {
+    ...SHORT,
+    kinds: ['slow etcd', 'slow etcd', 'compact etcd', 'lose answers of etcd', 'cut', 'kill', 'lose answers'],
+    mempools: [2, 3],
+    faultMs: 10_000,
+  },
+  links: {
+    ...SHORT,
+    kinds: ['cut', 'cut one way', 'isolate', 'break', 'lose power', 'lose answers', 'kill', 'loss'],
+    storages: [1, 2],
+    faultMs: 10_000,
+  },
+  disks: {
+    ...SHORT,
+    kinds: ['full disk', 'failing disk', 'slow disk', 'flip', 'kill', 'lose power'],
+    storages: [2],
+    faultMs: 8_000,
+  },
+  joins: {
+    ...SHORT,
+    kinds: ['lose disk', 'kill', 'compact etcd', 'stop', 'upgrade', 'suspend'],
+    mempools: [2, 3],
+    storages: [1, 2],
+    ms: 60_000,
+    faultMs: 40_000,
+  },
+  clocks: { ...SHORT, kinds: ['wrong clock'], mempools: [1, 3], storages: [2], faultMs: 15_000, faults: 2 },
+  calm: { ...SHORT, kinds: [], mempools: [1, 2, 3], ms: 30_000, faults: 0 },
+} as const satisfies Readonly<Record<string, Theme>>;
+export type ThemeName = keyof typeof THEMES;
+const NAMES = Object.keys(THEMES) as readonly ThemeName[];
+/** Milliseconds in which everything is up, and there is something to lose. */
+const QUIET_MS = 2_000;
+
 export interface Story {
   readonly seed: string;
+  readonly theme: ThemeName;
   readonly mempools: number;
   readonly storages: number;
   readonly miners: number;
   readonly intervalMs: number;
   readonly people: number;
+  /** Unspent outputs from which on a mempool node has an image of them: some days have none. */
+  readonly imageOutputs: number;
   /** Milliseconds between two acts of one client. */
   readonly pauseMs: number;
   /** Milliseconds of the load. */
@@ -61,17 +137,20 @@ export interface Story {
 /** The story of a seed. */
 export function storyOf(seed: string): Story {
   const luck = new Luck(`story ${seed}`);
-  const mempools = luck.pick([1, 1, 1, 2, 2, 3, 3, 3, 4, 5]);
-  const ms = luck.between(15_000, 60_000);
+  const name = luck.chance(0.25) ? 'mixed' : luck.pick(NAMES);
+  const theme: Theme = THEMES[name];
+  const ms = luck.between(theme.ms / 4, theme.ms);
   // Some days have faults of few kinds, so that one does not hide another.
-  const some = FAULT_KINDS.filter(() => luck.chance(0.2));
-  const kinds = luck.chance(0.4) || some.length === 0 ? FAULT_KINDS : some;
-  const count = luck.chance(0.05) ? 0 : 1 + luck.below(luck.chance(0.3) ? 24 : 9);
+  const some = theme.kinds.filter(() => luck.chance(0.2));
+  const kinds = luck.chance(0.4) || some.length === 0 ? theme.kinds : some;
+  const most = luck.chance(0.3) ? theme.faults : theme.faults / 3;
+  const count = theme.faults === 0 || luck.chance(0.05) ? 0 : 1 + luck.below(most);
   const faults = Array.from({ length: count }, (): Fault => {
+    const short = Math.min(15_000, theme.faultMs);
     return {
       kind: luck.pick(kinds),
-      at: Math.floor(luck.between(2_000, ms * 0.9)),
-      ms: Math.floor(luck.chance(0.2) ? luck.between(20_000, 60_000) : luck.between(200, 15_000)),
+      at: Math.floor(luck.between(Math.min(QUIET_MS, ms / 2), ms * 0.9)),
+      ms: Math.floor(luck.chance(0.2) ? luck.between(theme.faultMs / 3, theme.faultMs) : luck.between(200, short)),
       where: luck.below(1_000),
       other: luck.below(1_000),
       much: luck.next(),
@@ -79,11 +158,13 @@ export function storyOf(seed: string): Story {
   });
   return {
     seed,
-    mempools,
-    storages: luck.pick([1, 2, 2, 3]),
+    theme: name,
+    mempools: luck.pick(theme.mempools),
+    storages: luck.pick(theme.storages),
     miners: luck.pick([1, 1, 1, 2]),
-    intervalMs: luck.pick([1_500, 3_000, 6_000]),
+    intervalMs: luck.pick(name === 'mixed' ? [1_500, 3_000, 6_000] : [1_000, 1_500]),
     people: 2 + luck.below(3),
+    imageOutputs: luck.pick([20, 20, 1_000_000]),
     pauseMs: luck.pick([800, 1_500, 3_000]),
     ms: Math.floor(ms),
     faults: faults.sort((a, b) => a.at - b.at),

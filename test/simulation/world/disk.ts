@@ -8,6 +8,7 @@ import { closedError } from '../../../src/db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../../src/db/kv.js';
 import { openRecord, PendingBatch, writesOf } from '../../../src/db/record.js';
 import { TesseraError } from '../../../src/lib/errors.js';
+import type { DiskOfFiles } from './files.js';
 import type { Luck } from './luck.js';
 import type { Process, World } from './world.js';
 
@@ -106,11 +107,12 @@ function placeOf(names: readonly string[], name: string): number {
   return low;
 }
 
-export class Disk {
+export class Disk implements DiskOfFiles {
   readonly #world: World;
   readonly #stores = new Map<string, Store>();
   readonly #opened = new Set<WorldKv>();
   readonly luck: Luck;
+  #countdown: { left: number; readonly happen: () => void } | undefined;
   /** Writes are refused, as by a full disk. */
   isFull = false;
   /** So many of the writes fail. */
@@ -121,6 +123,28 @@ export class Disk {
   constructor(world: World, luck: Luck) {
     this.#world = world;
     this.luck = luck;
+  }
+
+  /** Before or after the change with this number, counted from now on, something happens. */
+  atChange(number: number, happen: () => void): void {
+    this.#countdown = { left: number, happen };
+  }
+
+  touch(): void {
+    const countdown = this.#countdown;
+    if (countdown === undefined || --countdown.left >= 0) return;
+    this.#countdown = undefined;
+    countdown.happen();
+  }
+
+  took(ms: number): number {
+    return ms * this.slowness;
+  }
+
+  refusal(): NodeJS.ErrnoException | undefined {
+    const code = this.isFull ? 'ENOSPC' : this.luck.chance(this.failing) ? 'EIO' : undefined;
+    const text = code === 'ENOSPC' ? 'no space left on device' : 'i/o error';
+    return code && Object.assign(new Error(`${code}: ${text}, write`), { code, syscall: 'write' });
   }
 
   /** Opens a database for a process, which is the only one that has it. */
@@ -146,6 +170,11 @@ export class Disk {
 
   remove(name: string): void {
     this.#stores.delete(name);
+  }
+
+  /** Everything on it is gone. */
+  wipe(): void {
+    this.#stores.clear();
   }
 
   /** A bit of a database turns over; gives the key of the record. */
@@ -213,14 +242,18 @@ class WorldKv implements Kv {
     this.#busyUntil = Math.max(world.now, this.#busyUntil) + took;
     return new Promise((resolve, reject) => {
       world.at(owner, this.#busyUntil, () => {
-        this.#pending = this.#pending.filter((one) => one !== pending);
         const why = disk.isFull ? 'No space left on device' : disk.luck.chance(disk.failing) && 'Input/output error';
         if (why !== false) {
+          this.#pending = this.#pending.filter((one) => one !== pending);
           reject(new TesseraError('database_failed', `the database ${this.#name} cannot be written: ${why}`));
           return;
         }
+        disk.touch();
+        if (!owner.isAlive) return;
+        this.#pending = this.#pending.filter((one) => one !== pending);
         this.#store.apply(changes, sync);
-        resolve();
+        disk.touch();
+        if (owner.isAlive) resolve();
       });
     });
   }

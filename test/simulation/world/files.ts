@@ -1,6 +1,6 @@
 /**
  * Files of the machines of a world: everything below `/world/`, in memory. What a process asks of them takes a step. Of what was appended and not synced, a
- * power loss takes the end.
+ * power loss takes the end, or leaves zeros there. Import this before anything that keeps a function of node:fs.
  */
 
 import { constants } from 'node:fs';
@@ -25,10 +25,27 @@ interface Content {
   synced: Buffer;
 }
 
+/** What a disk does to the files on it. */
+export interface DiskOfFiles {
+  /** Milliseconds of something that takes so long on a disk that is well. */
+  took(ms: number): number;
+  /** Called before and after each change; the machine may have lost its power then. */
+  touch(): void;
+  /** Why nothing can be written now. */
+  refusal(): NodeJS.ErrnoException | undefined;
+}
+
 let files = new Map<string, Content>();
 let folders = new Set<string>();
+const disks = new Map<string, DiskOfFiles>();
+const opened = new Map<number, File>();
+/** Numbers of files that are open; no real one has such. */
+const FIRST_FD = 1_000_000_000;
+let nextFd = FIRST_FD;
 
-let isInstalled = false;
+/** Milliseconds of a change, and of a sync. */
+const CHANGE_MS = 0.25;
+const SYNC_MS = 2;
 
 function isOurs(path: unknown): path is string {
   return typeof path === 'string' && path.startsWith(ROOT);
@@ -39,6 +56,35 @@ function isFolder(path: string): boolean {
   return folders.has(path) || dirname(path) === dirname(`${ROOT}machine`);
 }
 
+/** The files below this folder are on that disk. */
+export function putOn(folder: string, disk: DiskOfFiles): void {
+  disks.set(folder, disk);
+}
+
+function diskOf(path: string): DiskOfFiles | undefined {
+  return disks.get(path.split('/', 3).join('/'));
+}
+
+/** All files below a folder are gone. */
+export function wipe(folder: string): void {
+  for (const path of [...files.keys()]) if (path.startsWith(`${folder}/`)) files.delete(path);
+}
+
+/** One bit of one of the files whose paths end so turns over; gives the path. */
+export function flipIn(folder: string, ending: string, luck: Luck): string | undefined {
+  const found = [...files].filter(([path, { synced }]) => {
+    return path.startsWith(`${folder}/`) && path.endsWith(ending) && synced.length > 0;
+  });
+  if (found.length === 0) return undefined;
+  const [path, content] = luck.pick(found);
+  const bytes = Buffer.from(content.bytes);
+  const at = luck.below(bytes.length);
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << luck.below(8));
+  content.bytes = bytes;
+  content.synced = bytes;
+  return path;
+}
+
 /** The machine with this folder has lost its power. */
 export function losePowerBelow(folder: string, luck: Luck): void {
   for (const [path, content] of files) {
@@ -47,6 +93,9 @@ export function losePowerBelow(folder: string, luck: Luck): void {
     const isAppended = bytes.length > synced.length && bytes.subarray(0, synced.length).equals(synced);
     const kept = isAppended ? bytes.subarray(0, synced.length + luck.below(bytes.length - synced.length + 1)) : synced;
     content.bytes = Buffer.from(kept);
+    // The length of a file can be on the disk before what is in it.
+    if (isAppended && luck.chance(0.3))
+      content.bytes.fill(0, synced.length + luck.below(kept.length - synced.length + 1));
     content.synced = content.bytes;
   }
 }
@@ -60,13 +109,14 @@ function missing(path: string): Error {
 }
 
 /** Runs in a later step of the same process. */
-function soon<T>(work: () => T): Promise<T> {
+function soon<T>(work: () => T, ms = CHANGE_MS): Promise<T> {
   const [now, process] = [world, world?.current];
   if (now === undefined || process === undefined) return Promise.resolve().then(work);
   return new Promise((resolve, reject) => {
-    now.later(process, process.luck.between(0.02, 0.5), () => {
+    now.later(process, process.luck.between(0.1, 2) * ms, () => {
       try {
-        resolve(work());
+        const done = work();
+        if (process.isAlive) resolve(done);
       } catch (error) {
         reject(error);
       }
@@ -74,13 +124,34 @@ function soon<T>(work: () => T): Promise<T> {
   });
 }
 
+/** A change of what is on a disk: it can be refused, and be the last that its machine does. */
+function changed<T>(path: string, work: () => T): T {
+  const [disk, process] = [diskOf(path), world?.current];
+  if (disk === undefined || process === undefined) return work();
+  const why = disk.refusal();
+  if (why !== undefined) throw why;
+  disk.touch();
+  if (!process.isAlive) throw new Error('the machine is gone');
+  const done = work();
+  disk.touch();
+  return done;
+}
+
+function change<T>(path: string, work: () => T, ms = CHANGE_MS): Promise<T> {
+  return soon(() => changed(path, work), diskOf(path)?.took(ms) ?? ms);
+}
+
 class File {
+  readonly #path: string;
   readonly #content: Content | undefined;
+  readonly fd = nextFd++;
   #at = 0;
 
-  /** Undefined for a folder. */
-  constructor(content: Content | undefined) {
+  /** Without content for a folder. */
+  constructor(path: string, content: Content | undefined) {
+    this.#path = path;
     this.#content = content;
+    opened.set(this.fd, this);
   }
 
   get #bytes(): Buffer {
@@ -88,17 +159,21 @@ class File {
   }
 
   /** At its end, where no position is given. */
-  write(bytes: Uint8Array, offset = 0, length = bytes.length - offset, position?: number) {
-    const own = Buffer.from(bytes.subarray(offset, offset + length));
-    return soon(() => {
+  writeNow(bytes: Uint8Array, position?: number | null): number {
+    return changed(this.#path, () => {
       const before = this.#bytes;
       const at = position ?? before.length;
-      const after = Buffer.alloc(Math.max(before.length, at + own.length));
+      const after = Buffer.alloc(Math.max(before.length, at + bytes.length));
       before.copy(after);
-      own.copy(after, at);
+      after.set(bytes, at);
       if (this.#content !== undefined) this.#content.bytes = after;
-      return { bytesWritten: own.length };
+      return bytes.length;
     });
+  }
+
+  write(bytes: Uint8Array, offset = 0, length = bytes.length - offset, position?: number | null) {
+    const own = Buffer.from(bytes.subarray(offset, offset + length));
+    return soon(() => ({ bytesWritten: this.writeNow(own, position) }), diskOf(this.#path)?.took(CHANGE_MS));
   }
 
   async writeFile(bytes: Uint8Array): Promise<void> {
@@ -106,7 +181,7 @@ class File {
   }
 
   truncate(length: number): Promise<void> {
-    return soon(() => {
+    return change(this.#path, () => {
       if (this.#content !== undefined) this.#content.bytes = Buffer.from(this.#bytes.subarray(0, length));
     });
   }
@@ -125,10 +200,13 @@ class File {
     return soon(() => ({ size: this.#bytes.length }));
   }
 
+  /** What is written while it runs need not be in it. */
   sync(): Promise<void> {
-    return soon(() => {
-      if (this.#content !== undefined) this.#content.synced = this.#content.bytes;
-    });
+    const bytes = this.#bytes;
+    const work = (): void => {
+      if (this.#content !== undefined) this.#content.synced = bytes;
+    };
+    return change(this.#path, work, SYNC_MS);
   }
 
   datasync(): Promise<void> {
@@ -140,36 +218,59 @@ class File {
   }
 
   close(): Promise<void> {
+    opened.delete(this.fd);
     return soon(() => undefined);
   }
 }
 
-const ours: Readonly<Record<string, (path: string, ...rest: never[]) => unknown>> = {
-  open: (path: string, flags: string | number) => {
-    const known = files.get(path);
-    const isNew = typeof flags === 'number' ? (flags & constants.O_CREAT) !== 0 : flags.startsWith('w');
-    if (known === undefined && !isNew) {
-      if (isFolder(path)) return new File(undefined);
-      throw missing(path);
-    }
-    const content = known ?? { bytes: Buffer.alloc(0), synced: Buffer.alloc(0) };
-    if (typeof flags === 'string' && flags.startsWith('w')) content.bytes = Buffer.alloc(0);
-    files.set(path, content);
-    return new File(content);
-  },
+const reads: Readonly<Record<string, (path: string, ...rest: never[]) => unknown>> = {
   readdir: (path: string, options?: { withFileTypes?: boolean }) => {
     const names = [...files.keys()].filter((one) => dirname(one) === path).map((one) => basename(one));
+    if (names.length === 0 && !isFolder(path)) throw missing(path);
     return options?.withFileTypes
       ? names.map((name) => ({ name, isDirectory: () => false, isFile: () => true }))
       : names;
   },
+  stat: (path: string) => {
+    if (isFolder(path)) return { size: 0, isDirectory: () => true };
+    const content = files.get(path);
+    if (content === undefined) throw missing(path);
+    return { size: content.bytes.length, isDirectory: () => false };
+  },
+  chmod: () => undefined,
+  statfs: () => ({ bavail: 1e9, bsize: 4_096 }),
+  open: (path: string, flags: string | number) => {
+    const known = files.get(path);
+    if (known !== undefined && flags === 'wx') {
+      throw Object.assign(new Error(`EEXIST: file already exists, '${path}'`), { code: 'EEXIST' });
+    }
+    const isEmptied = typeof flags === 'string' && flags.startsWith('w');
+    const isMade = isEmptied || (typeof flags === 'number' ? (flags & constants.O_CREAT) !== 0 : flags.startsWith('a'));
+    if (!isMade || (known !== undefined && !isEmptied)) {
+      if (known === undefined && !isFolder(path)) throw missing(path);
+      return new File(path, known);
+    }
+    return changed(path, () => {
+      const content = known ?? { bytes: Buffer.alloc(0), synced: Buffer.alloc(0) };
+      content.bytes = Buffer.alloc(0);
+      files.set(path, content);
+      return new File(path, content);
+    });
+  },
+};
+
+const changes: Readonly<Record<string, (path: string, ...rest: never[]) => unknown>> = {
   mkdir: (path: string) => {
     if (isFolder(path)) return undefined;
     folders.add(path);
     return path;
   },
-  chmod: () => undefined,
   rm: (path: string) => void files.delete(path),
+  truncate: (path: string, length: number) => {
+    const content = files.get(path);
+    if (content === undefined) throw missing(path);
+    content.bytes = Buffer.from(content.bytes.subarray(0, length));
+  },
   rename: (from: string, to: string) => {
     const content = files.get(from);
     if (content === undefined) throw missing(from);
@@ -181,12 +282,6 @@ const ours: Readonly<Record<string, (path: string, ...rest: never[]) => unknown>
     if (content === undefined) throw missing(from);
     files.set(to, { ...content });
   },
-  stat: (path: string) => {
-    const content = files.get(path);
-    if (content === undefined) throw missing(path);
-    return { size: content.bytes.length };
-  },
-  statfs: () => ({ bavail: 1e9, bsize: 4_096 }),
 };
 
 /** From now on the files below `/world/` are those of this world, which has none. */
@@ -194,15 +289,36 @@ export function mount(entered: World): void {
   world = entered;
   files = new Map();
   folders = new Set();
-  if (isInstalled) return;
-  isInstalled = true;
-  for (const [name, work] of Object.entries(ours)) {
+  disks.clear();
+  opened.clear();
+  nextFd = FIRST_FD;
+}
+
+function install(): void {
+  for (const [name, work] of Object.entries(reads)) {
     const real = promises[name];
     promises[name] = (path: unknown, ...rest: never[]) =>
       isOurs(path) ? soon(() => work(path, ...rest)) : real(path, ...rest);
   }
-  const { existsSync } = fs;
-  fs.existsSync = (path: unknown) => (isOurs(path) ? files.has(path) : existsSync(path));
+  for (const [name, work] of Object.entries(changes)) {
+    const real = promises[name];
+    promises[name] = (path: unknown, ...rest: never[]) =>
+      isOurs(path) ? change(path, () => work(path, ...rest)) : real(path, ...rest);
+  }
+  const { existsSync, writeSync, fdatasync } = fs;
+  fs.existsSync = (path: unknown) => (isOurs(path) ? files.has(path) || folders.has(path) : existsSync(path));
+  fs.writeSync = (fd: number, bytes: Uint8Array, offset = 0, length = bytes.length - offset, position?: number) =>
+    fd < FIRST_FD
+      ? writeSync(fd, bytes, offset, length, position)
+      : opened.get(fd)?.writeNow(Uint8Array.from(bytes.subarray(offset, offset + length)), position);
+  fs.fdatasync = (fd: number, done: (error?: unknown) => void) => {
+    if (fd < FIRST_FD) fdatasync(fd, done);
+    else
+      void opened
+        .get(fd)
+        ?.sync()
+        .then(() => done(), done);
+  };
   const { scryptSync } = crypto;
   crypto.scrypt = (...args: unknown[]) => {
     const answer = args.pop() as (error: unknown, key?: Buffer) => void;
@@ -210,3 +326,5 @@ export function mount(entered: World): void {
   };
   syncBuiltinESMExports();
 }
+
+install();

@@ -36,44 +36,45 @@ export type HttpAnswer =
 
 type ServedRole = 'mempool' | 'storage' | 'user';
 
+/** The app of each role, of all worlds. */
+const apps = new Map<ServedRole, FastifyInstance>();
+let entered: Http | undefined;
+
 export class Http {
   readonly #world: World;
   readonly #wires: Wires;
-  readonly #apps: ReadonlyMap<ServedRole, FastifyInstance>;
   readonly #machines = new Map<Process, Machine>();
   /** So many of the answers are lost. */
   losing = 0;
 
-  private constructor(world: World, wires: Wires, apps: ReadonlyMap<ServedRole, FastifyInstance>) {
+  private constructor(world: World, wires: Wires) {
     this.#world = world;
     this.#wires = wires;
-    this.#apps = apps;
   }
 
-  /** Makes the apps of the roles that the machines have. */
+  /** Makes the apps of the roles that the machines have, if there are none of an earlier world. */
   static async create(world: World, wires: Wires, machines: readonly Machine[]): Promise<Http> {
-    const apps = new Map<ServedRole, FastifyInstance>();
-    const http = new Http(world, wires, apps);
+    const http = new Http(world, wires);
+    entered = http;
     for (const { role, config } of machines) {
       if (role === 'miner' || apps.has(role)) continue;
       const options = { ...config, roles: [role], api: { ...config.api, keys: [{ name: 'clients', key: API_KEY }] } };
-      // While an app is made, there is no step yet.
-      const maker = world.process('maker of an app');
-      const process = (): Process => world.current ?? maker;
+      // While an app is made, and what it does for itself, is in no step.
+      const process = (): Process | undefined => (entered === undefined ? undefined : entered.#world.current);
       apps.set(
         role,
         await createApi(options, {
           logger: silentLogger,
           metrics: noMetrics,
           clock: {
-            now: () => process().clock.now(),
-            monotonic: () => process().clock.monotonic(),
-            after: (ms, run) => process().clock.after(ms, run),
+            now: () => process()?.clock.now() ?? 0,
+            monotonic: () => process()?.clock.monotonic() ?? 0,
+            after: (ms, run) => process()?.clock.after(ms, run) ?? { cancel: () => undefined },
           },
-          random: { bytes: (length) => process().luck.bytes(length) },
+          random: { bytes: (length) => process()?.luck.bytes(length) ?? new Uint8Array(length) },
           node: { type: () => (isOperator(role) ? 'Mempool' : 'User'), peers: () => [], routesPow: {} },
           readiness: () => [],
-          services: http.#services(),
+          services: Http.#services(),
         }),
       );
     }
@@ -93,7 +94,7 @@ export class Http {
       };
       const limit = world.later(client, PATIENCE_MS, () => finish({ kind: 'lost' }));
       const { process } = machine;
-      const app = machine.role === 'miner' ? undefined : this.#apps.get(machine.role);
+      const app = machine.role === 'miner' ? undefined : apps.get(machine.role);
       if (process === undefined || app === undefined) {
         world.later(client, 1, () => finish({ kind: 'not sent' }));
         return;
@@ -136,10 +137,11 @@ export class Http {
   }
 
   /** Services of the node whose step it is. */
-  #services(): RoleServices {
+  static #services(): RoleServices {
     const of = (): RoleServices => {
-      const { current } = this.#world;
-      return (current && this.#machines.get(current)?.anyServices) ?? {};
+      if (entered === undefined) return {};
+      const { current } = entered.#world;
+      return (current && entered.#machines.get(current)?.anyServices) ?? {};
     };
     return {
       get mempool() {

@@ -9,6 +9,7 @@ import type { Config } from '../../../src/config/schema.js';
 import type { KeyPair } from '../../../src/crypto/ed25519.js';
 import { isDiskFull } from '../../../src/db/database-error.js';
 import { endlessRoom } from '../../../src/db/disk-room.js';
+import { LogKv } from '../../../src/db/log-kv.js';
 import { isForgotten } from '../../../src/journal/journal.js';
 import { errorMessage } from '../../../src/lib/errors.js';
 import type { Logger } from '../../../src/lib/logger.js';
@@ -22,7 +23,7 @@ import { Progress } from '../../../src/observability/progress.js';
 import { LinkNetwork } from '../../../src/peers/link-network.js';
 import { keyOf } from '../../support/peers.js';
 import { Disk } from './disk.js';
-import { losePowerBelow } from './files.js';
+import { losePowerBelow, putOn, wipe } from './files.js';
 import { Luck } from './luck.js';
 import type { Wires } from './wires.js';
 import type { Process, World } from './world.js';
@@ -30,6 +31,7 @@ import type { Process, World } from './world.js';
 /** Milliseconds that a node has for its stop, before it is killed. */
 const STOP_MS = 10_000;
 const PEER_PORT = 12_000;
+const JOURNAL = 'journal';
 
 export interface MachineOptions {
   readonly name: string;
@@ -60,6 +62,8 @@ export class Machine {
   #stopping = new AbortController();
   #network: LinkNetwork | undefined;
   #isUp = false;
+  #journal: { readonly owner: Process; readonly kv: LogKv } | undefined;
+  #hasJournal = false;
   /** Number of starts so far. */
   starts = 0;
   /** What its clock is wrong by, over restarts. */
@@ -83,6 +87,11 @@ export class Machine {
       'metrics.enabled': false,
       ...settings,
     });
+  }
+
+  /** The files of its node. */
+  get folder(): string {
+    return this.config.node.dataDir;
   }
 
   static addressOf(host: string): string {
@@ -114,11 +123,16 @@ export class Machine {
     return this.#running?.readiness() ?? [];
   }
 
+  get isReady(): boolean {
+    return this.services !== undefined && this.problems.length === 0;
+  }
+
   /** Starts the node, if it does not run. */
   start(): void {
     if (this.process !== undefined) return;
     const { world } = this.#modules;
     this.starts++;
+    putOn(this.folder, this.disk);
     const process = world.process(this.name);
     process.host = this.host;
     process.offset = this.offset;
@@ -148,8 +162,16 @@ export class Machine {
       if (wire.listenerOwner === this.#process) wire.listener.vanish();
     }
     this.process?.kill();
-    losePowerBelow(this.config.node.dataDir, this.disk.luck);
+    losePowerBelow(this.folder, this.disk.luck);
     return this.disk.powerLost();
+  }
+
+  /** The machine gets a new disk: what it had is gone. */
+  loseDisk(): void {
+    this.losePower();
+    this.disk.wipe();
+    wipe(this.folder);
+    this.#hasJournal = false;
   }
 
   /** Ends it as an operator does, or its supervisor. */
@@ -227,13 +249,15 @@ export class Machine {
     this.#network = network;
     const { disk } = this;
     const dataDir = {
-      path: config.node.dataDir,
-      open: async (name: string) => disk.open(name, process),
+      path: this.folder,
+      open: async (name: string) => (name === JOURNAL ? this.#openJournal(process) : disk.open(name, process)),
       adopt: () => undefined,
       removeDerived: async (name: string) => disk.remove(name),
       putAside: async (name: string) => disk.remove(name),
       problems: [],
-      recover: async () => undefined,
+      recover: async () => {
+        if (this.#journal?.owner === process) await this.#journal.kv.recover();
+      },
       close: async () => undefined,
     };
     return {
@@ -253,6 +277,14 @@ export class Machine {
       metrics: noMetrics,
       progress: (_name, options) => new Progress(options, { clock: process.clock }),
     };
+  }
+
+  /** The journal of one node is in files of its own, which the program writes itself. */
+  async #openJournal(owner: Process): Promise<LogKv> {
+    const kv = await LogKv.open(`${this.folder}/db-${JOURNAL}`, { createIfMissing: !this.#hasJournal });
+    this.#hasJournal = true;
+    this.#journal = { owner, kv };
+    return kv;
   }
 
   /** Warnings and errors are in the trace. */

@@ -42,7 +42,7 @@ interface Listening {
 export class Wires {
   readonly world: World;
   readonly luck: Luck;
-  readonly #weather = new Map<string, Weather>();
+  readonly #weather = new Map<string, Map<string, Weather>>();
   readonly #listening = new Map<string, Listening>();
   readonly wires = new Set<Wire>();
 
@@ -53,15 +53,18 @@ export class Wires {
 
   /** From one machine to another, both by their hosts. */
   weather(from: string, to: string): Weather {
-    const name = `${from}>${to}`;
-    const known = this.#weather.get(name) ?? { isCut: false, delay: 0, loss: 0 };
-    this.#weather.set(name, known);
-    return known;
+    const known = this.#weather.get(from)?.get(to);
+    if (known !== undefined) return known;
+    const fair = { isCut: false, delay: 0, loss: 0 };
+    const those = this.#weather.get(from) ?? new Map<string, Weather>();
+    this.#weather.set(from, those.set(to, fair));
+    return fair;
   }
 
   /** All links are well again; what waited goes on. */
   clearUp(): void {
-    for (const weather of this.#weather.values()) Object.assign(weather, { isCut: false, delay: 0, loss: 0 });
+    for (const those of this.#weather.values())
+      for (const weather of those.values()) Object.assign(weather, { isCut: false, delay: 0, loss: 0 });
     this.changed();
   }
 
