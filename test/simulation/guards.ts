@@ -37,8 +37,6 @@ const THEMES_OF: Readonly<Record<string, ThemeName>> = {
   'a link is not opened again': 'links',
   'storage does not catch up': 'links',
   'a block may have any time': 'clocks',
-  'the clock of a node is not compared': 'clocks',
-  'a digest is not compared': 'joins',
 };
 
 const guard = (name: string, file: string, find: string, put: string, ...behind: readonly Edit[]): Guard => ({
