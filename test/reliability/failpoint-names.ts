@@ -78,5 +78,9 @@ export const FAILPOINTS: readonly FailpointName[] = Object.entries(PLACES).flatM
   subjects.map((subject) => ({ place, subject, text: `${place}:${subject}` })),
 );
 
+/** Only nodes with an object store go there: `test/storage/segments/object-store.e2e.test.ts` leads there. */
+const OF_OBJECT_STORES = /^segment\.(?:upload|stored|removed)\./;
+
 /** Storage has another block just then: `test/mempool/overlap-kill.e2e.test.ts` leads there. */
-export const isReachedUnderLoad = ({ place }: FailpointName): boolean => place !== 'overlap.adopted';
+export const isReachedUnderLoad = ({ place }: FailpointName): boolean =>
+  place !== 'overlap.adopted' && !OF_OBJECT_STORES.test(place);
