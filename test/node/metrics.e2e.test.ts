@@ -14,6 +14,9 @@ const QUIET = new Set([
   'tessera_mempool_blocks_behind',
   'tessera_storage_blocks_behind',
   'tessera_storage_index_blocks_behind',
+  // This network has no object store.
+  'tessera_storage_segments_waiting',
+  'tessera_storage_segments_far',
   // The journal of this network is local.
   'tessera_journal_reachable',
   'tessera_journal_waiting_seconds',
