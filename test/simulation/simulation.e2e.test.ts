@@ -41,7 +41,7 @@ it('stories that are always the same break no rule (rules P1, P4, P7)', async ()
 
 it('new stories break no rule either', async () => {
   const first = String(FIRST_NEW + Math.floor(Math.random() * NEW));
-  expect(await soundHunt('--first', first, '--seeds', '20')).toMatchObject({ seeds: 20 });
+  expect(await soundHunt('--first', first, '--seeds', '5')).toMatchObject({ seeds: 5 });
 });
 
 it('every guard that can be taken out is there', async () => {
