@@ -12,7 +12,7 @@ import { MAIN } from '../support/processes.js';
 it.runIf(canMakeFaultyDisks).each([
   ['miner', 'for its threads', 'open program/pow-worker.js EMFILE'],
   ['miner', 'of the program itself', 'open program/node.js EMFILE'],
-  ['mempool', 'for its threads', 'open program/verify-worker.js EMFILE'],
+  ['mempool', 'of the program itself', 'open program/node.js EMFILE'],
 ])('a %s node that gets no file %s ends by database_failed', async (role, _, rule) => {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-few-files-'));
   const disk = await FaultyDisk.create();
