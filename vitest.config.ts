@@ -2,11 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 /** Tests with processes, browsers, whole networks or fuzz; everything else runs in seconds. */
 const END_TO_END = 'test/**/*.e2e.test.ts';
-/** Tests that put another module in the place of one of ours, by `vi.mock`. */
+/** Tests that put another module in the place of one of ours, by `vi.mock`, or functions in the place of those of Node.js. */
 export const REPLACE_MODULES = [
   'test/chain/signature-operations.test.ts',
   'test/db/private-folder.test.ts',
   'test/node/fifth-role.test.ts',
+  'test/simulation/world/files.test.ts',
 ];
 
 export default defineConfig({

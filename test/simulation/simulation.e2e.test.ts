@@ -9,6 +9,8 @@ import { GUARDS } from './guards.js';
 
 const FIRST_NEW = 1_000_000;
 const NEW = 1_000_000_000;
+/** A storage node that starts on a disk that refuses `ftruncate` ends by `database_failed`. */
+const ONCE_FAILED = ['147268083'];
 
 let program = '';
 
@@ -39,9 +41,13 @@ it('stories that are always the same break no rule (rules P1, P4, P7)', async ()
   expect(await soundHunt('--first', '101', '--seeds', '50')).toMatchObject({ seeds: 50 });
 });
 
+it('stories that have once failed break no rule any more', async () => {
+  for (const seed of ONCE_FAILED) expect(await soundHunt('--first', seed, '--seeds', '1')).toMatchObject({ seeds: 1 });
+});
+
 it('new stories break no rule either', async () => {
   const first = String(FIRST_NEW + Math.floor(Math.random() * NEW));
-  expect(await soundHunt('--first', first, '--seeds', '5')).toMatchObject({ seeds: 5 });
+  expect(await soundHunt('--first', first, '--seeds', '20')).toMatchObject({ seeds: 20 });
 });
 
 it('every guard that can be taken out is there', async () => {

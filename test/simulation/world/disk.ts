@@ -141,10 +141,11 @@ export class Disk implements DiskOfFiles {
     return ms * this.slowness;
   }
 
-  refusal(): NodeJS.ErrnoException | undefined {
+  refusal(syscall: string, path?: string): NodeJS.ErrnoException | undefined {
     const code = this.isFull ? 'ENOSPC' : this.luck.chance(this.failing) ? 'EIO' : undefined;
     const text = code === 'ENOSPC' ? 'no space left on device' : 'i/o error';
-    return code && Object.assign(new Error(`${code}: ${text}, write`), { code, syscall: 'write' });
+    const what = path === undefined ? syscall : `${syscall} '${path}'`;
+    return code && Object.assign(new Error(`${code}: ${text}, ${what}`), { code, syscall, ...(path && { path }) });
   }
 
   /** Opens a database for a process, which is the only one that has it. */

@@ -31,8 +31,8 @@ export interface DiskOfFiles {
   took(ms: number): number;
   /** Called before and after each change; the machine may have lost its power then. */
   touch(): void;
-  /** Why nothing can be written now. */
-  refusal(): NodeJS.ErrnoException | undefined;
+  /** Why nothing can be written now: as Node.js tells it of a call of the system, with the path where the call has one. */
+  refusal(syscall: string, path?: string): NodeJS.ErrnoException | undefined;
 }
 
 let files = new Map<string, Content>();
@@ -42,6 +42,9 @@ const opened = new Map<number, File>();
 /** Numbers of files that are open; no real one has such. */
 const FIRST_FD = 1_000_000_000;
 let nextFd = FIRST_FD;
+
+/** Calls of the system on a file that is open: an error of one has no path. */
+const OF_OPEN_FILES: ReadonlySet<string> = new Set(['write', 'ftruncate', 'fsync', 'fdatasync']);
 
 /** Milliseconds of a change, and of a sync. */
 const CHANGE_MS = 0.25;
@@ -124,11 +127,11 @@ function soon<T>(work: () => T, ms = CHANGE_MS): Promise<T> {
   });
 }
 
-/** A change of what is on a disk: it can be refused, and be the last that its machine does. */
-function changed<T>(path: string, work: () => T): T {
+/** A change of what is on a disk, by a call of the system: it can be refused, and be the last that its machine does. */
+function changed<T>(path: string, syscall: string, work: () => T): T {
   const [disk, process] = [diskOf(path), world?.current];
   if (disk === undefined || process === undefined) return work();
-  const why = disk.refusal();
+  const why = disk.refusal(syscall, OF_OPEN_FILES.has(syscall) ? undefined : path);
   if (why !== undefined) throw why;
   disk.touch();
   if (!process.isAlive) throw new Error('the machine is gone');
@@ -137,8 +140,8 @@ function changed<T>(path: string, work: () => T): T {
   return done;
 }
 
-function change<T>(path: string, work: () => T, ms = CHANGE_MS): Promise<T> {
-  return soon(() => changed(path, work), diskOf(path)?.took(ms) ?? ms);
+function change<T>(path: string, syscall: string, work: () => T, ms = CHANGE_MS): Promise<T> {
+  return soon(() => changed(path, syscall, work), diskOf(path)?.took(ms) ?? ms);
 }
 
 class File {
@@ -160,7 +163,7 @@ class File {
 
   /** At its end, where no position is given. */
   writeNow(bytes: Uint8Array, position?: number | null): number {
-    return changed(this.#path, () => {
+    return changed(this.#path, 'write', () => {
       const before = this.#bytes;
       const at = position ?? before.length;
       const after = Buffer.alloc(Math.max(before.length, at + bytes.length));
@@ -181,7 +184,7 @@ class File {
   }
 
   truncate(length: number): Promise<void> {
-    return change(this.#path, () => {
+    return change(this.#path, 'ftruncate', () => {
       if (this.#content !== undefined) this.#content.bytes = Buffer.from(this.#bytes.subarray(0, length));
     });
   }
@@ -200,17 +203,12 @@ class File {
     return soon(() => ({ size: this.#bytes.length }));
   }
 
-  /** What is written while it runs need not be in it. */
   sync(): Promise<void> {
-    const bytes = this.#bytes;
-    const work = (): void => {
-      if (this.#content !== undefined) this.#content.synced = bytes;
-    };
-    return change(this.#path, work, SYNC_MS);
+    return this.#sync('fsync');
   }
 
   datasync(): Promise<void> {
-    return this.sync();
+    return this.#sync('fdatasync');
   }
 
   chmod(): Promise<void> {
@@ -220,6 +218,15 @@ class File {
   close(): Promise<void> {
     opened.delete(this.fd);
     return soon(() => undefined);
+  }
+
+  /** What is written while it runs need not be in it. */
+  #sync(syscall: string): Promise<void> {
+    const bytes = this.#bytes;
+    const work = (): void => {
+      if (this.#content !== undefined) this.#content.synced = bytes;
+    };
+    return change(this.#path, syscall, work, SYNC_MS);
   }
 }
 
@@ -250,7 +257,7 @@ const reads: Readonly<Record<string, (path: string, ...rest: never[]) => unknown
       if (known === undefined && !isFolder(path)) throw missing(path);
       return new File(path, known);
     }
-    return changed(path, () => {
+    return changed(path, 'open', () => {
       const content = known ?? { bytes: Buffer.alloc(0), synced: Buffer.alloc(0) };
       content.bytes = Buffer.alloc(0);
       files.set(path, content);
@@ -294,7 +301,25 @@ export function mount(entered: World): void {
   nextFd = FIRST_FD;
 }
 
+/** What a module does with files, but what is listed, must not be asked of the files of a world: the real ones know nothing of them. */
+function refuseOthers(module: Record<string, unknown>, known: ReadonlySet<string>): void {
+  for (const [name, real] of Object.entries(module)) {
+    // Classes begin with a capital letter.
+    if (typeof real !== 'function' || known.has(name) || /^[A-Z_]/.test(name)) continue;
+    const checked = (...args: unknown[]): unknown => {
+      const [first] = args;
+      if (args.some(isOurs) || (typeof first === 'number' && first >= FIRST_FD)) {
+        throw new Error(`a world does not know ${name} of files: ${args[0]}`);
+      }
+      return real.apply(module, args);
+    };
+    module[name] = Object.defineProperties(checked, Object.getOwnPropertyDescriptors(real));
+  }
+}
+
 function install(): void {
+  refuseOthers(promises, new Set([...Object.keys(reads), ...Object.keys(changes)]));
+  refuseOthers(fs, new Set(['existsSync', 'writeSync', 'fdatasync']));
   for (const [name, work] of Object.entries(reads)) {
     const real = promises[name];
     promises[name] = (path: unknown, ...rest: never[]) =>
@@ -303,7 +328,7 @@ function install(): void {
   for (const [name, work] of Object.entries(changes)) {
     const real = promises[name];
     promises[name] = (path: unknown, ...rest: never[]) =>
-      isOurs(path) ? change(path, () => work(path, ...rest)) : real(path, ...rest);
+      isOurs(path) ? change(path, name.toLowerCase(), () => work(path, ...rest)) : real(path, ...rest);
   }
   const { existsSync, writeSync, fdatasync } = fs;
   fs.existsSync = (path: unknown) => (isOurs(path) ? files.has(path) || folders.has(path) : existsSync(path));
@@ -316,7 +341,7 @@ function install(): void {
     else
       void opened
         .get(fd)
-        ?.sync()
+        ?.datasync()
         .then(() => done(), done);
   };
   const { scryptSync } = crypto;

@@ -7,7 +7,7 @@ import type { Genesis } from '../../../src/chain/genesis.js';
 import { createConfig } from '../../../src/config/load.js';
 import type { Config } from '../../../src/config/schema.js';
 import type { KeyPair } from '../../../src/crypto/ed25519.js';
-import { isDiskFull } from '../../../src/db/database-error.js';
+import { fileError, isDiskFull } from '../../../src/db/database-error.js';
 import { endlessRoom } from '../../../src/db/disk-room.js';
 import { LogKv } from '../../../src/db/log-kv.js';
 import { isForgotten } from '../../../src/journal/journal.js';
@@ -204,7 +204,9 @@ export class Machine {
   }
 
   /** The node ends by itself: its process is gone, and its supervisor starts another. */
-  #end(process: Process, error: unknown): void {
+  #end(process: Process, thrown: unknown): void {
+    // As a node names it.
+    const error = fileError(thrown);
     // What it waited for while it was stopped has failed.
     if (!process.isAlive || this.#stopping.signal.aborted) return;
     const { world, onFailed } = this.#modules;
