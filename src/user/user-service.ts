@@ -1,6 +1,7 @@
 /** The user role: payments, donations, items and trades of the wallet, over links. The miner runs the same service (decision V22). */
 
 import type { Producers } from '../chain/certificate.js';
+import { type Era, eraAt } from '../chain/eras.js';
 import { assetJson } from '../chain/json.js';
 import { spentOutPoints } from '../chain/transaction.js';
 import { sha3Hex } from '../crypto/sha3.js';
@@ -41,6 +42,8 @@ export interface UserServiceOptions {
   readonly storages?: readonly string[];
   /** Keys that must vouch for a mempool node; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
+  /** Rules by height; ours by default. */
+  readonly eras?: readonly Era[];
   /** Raw units paid to a peer that asks for a donation; 0 refuses. */
   readonly donationAmount: bigint;
   readonly donationsPerPeerPerDay: number;
@@ -57,6 +60,7 @@ export interface UserServiceModules {
 }
 
 export class RunningUserService implements UserService, Service {
+  readonly #eras: readonly Era[];
   readonly #wallet: Wallet;
   readonly #proofs: OutputProofs | undefined;
   readonly #follower: ChainFollower;
@@ -71,6 +75,7 @@ export class RunningUserService implements UserService, Service {
   /** Registers its message handlers at once, so construct it before the network starts. */
   constructor(options: UserServiceOptions, modules: UserServiceModules) {
     const { donationsPerDay = DEFAULT_DONATIONS_PER_DAY } = options;
+    this.#eras = options.eras ?? [];
     this.#wallet = modules.wallet;
     const { mempools, storages = [], producers } = options;
     const missed = new MissedBlocks({ storages, producers }, modules);
@@ -188,6 +193,10 @@ export class RunningUserService implements UserService, Service {
 
   async createItem({ idempotencyKey, ...order }: ItemRequest): Promise<{ readonly txHash: string }> {
     const { spec, amount, metadata } = order;
+    if (eraAt(this.#eras, this.#wallet.chain.height + 1).isOriginal) {
+      const message = 'this network takes new items only at POST /create_item_asset of an original mempool node';
+      throw new TesseraError('payment_refused', message);
+    }
     const txHash = await this.#once(idempotencyKey, ['item', spec, amount, metadata], async (keep) => {
       const { hash } = await this.#wallet.payments.createItem({ ...order, keep });
       return hash;

@@ -219,4 +219,8 @@ it('lets a wallet pay over the network: it receives, its payment is passed on, m
       transactions: [{ kind: 'payment', state: 'confirmed', block_num: BLOCKS + 1 }],
     });
   expect(await total()).not.toEqual(received);
+  // An original mempool node makes the transaction of an item itself.
+  const item = '{"item_amount":1,"genesis_hash_spec":"create"}';
+  const refused = await ask(user, '/v1/items', item);
+  expect(refused).toMatchObject({ status: 400, body: { detail: expect.stringContaining('/create_item_asset') } });
 });

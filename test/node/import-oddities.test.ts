@@ -29,6 +29,7 @@ import { stateRules } from '../../src/node/roles/mempool/options.js';
 import { createContext } from '../support/cli-context.js';
 import { createOriginalChain, originalGenesis, originalGenesisFile } from '../support/original-chain.js';
 import { originalNode } from '../support/original-node.js';
+import { IndexedChain } from '../support/storage/indexed-chain.js';
 import { ADDRESS } from '../support/storage/test-chain.js';
 
 const ERAS = [{ from: 0, made_by: 'original', find: ['header', 'signatures', 'mempool_nodes', 'miners'] }];
@@ -315,6 +316,44 @@ describe('a chain of original nodes moves in', () => {
     chain.add([pays([at(wrapped, 1)], [items(12n, of)], { key: TRADERS[1] ?? OWNER })]);
     const refused = await tessera('import', '--from', (await originalNode('v1', chain.answers())).url);
     expect(refused).toMatchObject({ status: 1, err: expect.stringContaining("TxOuts spent don't match TxIns spent") });
+  });
+
+  it('with an item that is created again by the same bytes: over its output, or anew when that was spent', async () => {
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    chain.add();
+    const badge = { ...creates(1, 10n, BOB, 'again'), fees: [] };
+    const mine = creates(2, 5n, ADDRESS, null, 'Default');
+    chain.add([badge, mine]);
+    chain.add([badge]);
+    const of = at(badge).tHash;
+    chain.add([pays([at(badge)], [items(10n, of, CAROL)], { key: TRADERS[1] ?? OWNER })]);
+    chain.add([badge, mine]);
+    chain.add([badge]);
+    chain.add([pays([at(badge)], [items(4n, of), items(6n, of, CAROL)], { key: TRADERS[1] ?? OWNER })]);
+    chain.add([badge]);
+    await moves(chain, originalGenesisFile(ERAS));
+
+    const genesis = originalGenesis([{ from: 0, made_by: 'original' }]);
+    const indexed = await IndexedChain.open({ isInSegments: true }, { genesis, activationHeight: 3 });
+    for (const block of chain.blocks) {
+      await indexed.store([block]);
+      if (block.block.header.bNum % 3n === 0n) await indexed.caughtUp();
+    }
+    await indexed.caughtUp();
+    await indexed.index.at(async (view) => {
+      // Created at 1, 4 and 7; over itself at 2 and 5.
+      expect(await view.address(BOB)).toMatchObject({ unspentOutputs: 1, transactions: 5 });
+      expect(await view.itemHolders(of, { limit: 10 })).toMatchObject({
+        entries: [{ amount: 16n }, { amount: 10n }, { amount: 4n }],
+      });
+    });
+    const records = await indexed.records();
+    await indexed.stopIndex();
+    await indexed.forgetIndex();
+    await indexed.startIndex();
+    await indexed.caughtUp();
+    expect(await indexed.records()).toEqual(records);
+    expect((await indexed.archive.item(of))?.totalAmount).toBe(30n);
   });
 
   it('with targets from another block on than ours, or none, and seeds of any form', async () => {

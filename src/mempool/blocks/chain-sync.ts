@@ -4,6 +4,7 @@
  * Of several nodes at one journal only the leader adopts: the others get all blocks from the journal.
  */
 
+import { eraAt } from '../../chain/eras.js';
 import type { Leadership } from '../../journal/journal.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
 import type { Timer } from '../../lib/clock.js';
@@ -202,7 +203,9 @@ export class ChainSync {
     const { state, logger, network, progress, tips } = this.#modules;
     const from = state.head.height;
     let last: AdoptedBlock | undefined;
-    logger.warn({ height: from, missing: this.#missing }, `${this.problem}`);
+    // While original nodes make the blocks, every one of them comes from storage.
+    const { isOriginal } = eraAt(this.#options.rules.genesis.eras, from + 1);
+    logger[isOriginal && from >= 0 ? 'debug' : 'warn']({ height: from, missing: this.#missing }, `${this.problem}`);
     for (let link = this.#source(); link && !this.#stopping.signal.aborted; link = this.#source()) {
       try {
         last = (await this.#adoptFrom(link, from)) ?? last;

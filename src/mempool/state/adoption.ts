@@ -156,7 +156,9 @@ export class Adoption {
   *#apply({ hash, tx }: Applied, taking: Taking | null, batch: KvBatch): Pieces<void> {
     const { coins } = this.#modules;
     const spent = spentOutPoints(tx);
-    const created = spendableOutputs(tx, hash);
+    const outputs = spendableOutputs(tx, hash);
+    // Original nodes let an item be created again by the same bytes: its output may be there.
+    const created = isCreate(tx) ? outputs.filter(({ outPoint }) => !coins.has(outPoint)) : outputs;
     yield* coins.record(created, batch);
     yield* coins.erase(spent, batch);
     if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());

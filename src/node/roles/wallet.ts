@@ -82,6 +82,7 @@ function createUser(
       mempools: config.peers.mempool,
       storages: config.peers.storage,
       producers: context.producers,
+      eras: context.genesis.eras,
       donationAmount: BigInt(config.user.donationAmount),
       donationsPerPeerPerDay: config.user.donationsPerPeerPerDay,
     },

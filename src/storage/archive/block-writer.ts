@@ -6,6 +6,8 @@
 
 import type { Certificate } from '../../chain/certificate.js';
 import { decodeBlock } from '../../chain/codec.js';
+import { isCreate } from '../../chain/transaction.js';
+import type { OutPoint } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { assertRule, blockFault } from '../../ledger/block/rules.js';
 import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
@@ -31,8 +33,9 @@ import {
   namesKey,
   ROUND_KEY,
   transactionKey,
+  transactionPlaceKey,
 } from './layout.js';
-import { putPlaces, segmentBlock } from './places.js';
+import { putPlaces, readTransactionPlace, segmentBlock } from './places.js';
 import { putBlock } from './put-block.js';
 import { type ArchiveReader, readWholeBlock, type WholeBlock } from './reader.js';
 import { type BlockRecord, encodeItemRecord, encodeLast, encodeRoundFacts } from './records.js';
@@ -168,13 +171,26 @@ export class BlockWriter {
   /** What a block changes besides its own records. */
   async #change(verified: VerifiedBlock, certificate: Certificate | undefined, batch: KvBatch): Promise<void> {
     const { reader, unspent, certificates, slices } = this.#modules;
-    const items = await itemsAfter(verified, (genesisHash) => reader.item(genesisHash), slices);
+    const isUnspent = async (outPoint: OutPoint) => (await unspent.get([outPoint]))[0] !== undefined;
+    const items = await itemsAfter(verified, (genesisHash) => reader.item(genesisHash), isUnspent, slices);
     for (const [genesisHash, item] of items) batch.put(itemKey(genesisHash), encodeItemRecord(item));
     if (certificate !== undefined) certificates.put(verified.height, certificate, batch);
     await unspent.change(verified, batch, slices);
+    await this.#keepFirstPlaces(verified, batch);
     batch.put(LAST_KEY, encodeLast(verified.height, verified.hash));
     // Handing over what was gathered takes a turn of its own.
     await slices.turn();
+  }
+
+  /** An item that original nodes let be created again, by the same bytes, stays where it was created first. */
+  async #keepFirstPlaces({ height, transactions }: VerifiedBlock, batch: KvBatch): Promise<void> {
+    const names = transactions.filter(({ transaction }) => isCreate(transaction)).map(({ hash }) => hash);
+    const places = await this.#modules.kv.getMany(names.map(transactionPlaceKey));
+    for (const [i, name] of names.entries()) {
+      const place = places[i];
+      const isEarlier = place !== undefined && readTransactionPlace(name, place).height < height;
+      if (isEarlier) batch.put(transactionPlaceKey(name), place);
+    }
   }
 
   async #changes({ record, transactions }: WholeBlock): Promise<VerifiedBlock> {

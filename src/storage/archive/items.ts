@@ -1,6 +1,7 @@
 /** Items that a block creates, by genesis hash (decision V21). */
 
 import { isCreate } from '../../chain/transaction.js';
+import type { OutPoint } from '../../chain/types.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { ItemRecord } from './records.js';
@@ -15,6 +16,7 @@ const PIECE_TRANSACTIONS = 1_024;
 export async function itemsAfter(
   block: VerifiedBlock,
   before: (genesisHash: string) => Promise<ItemRecord | undefined>,
+  isUnspent: (outPoint: OutPoint) => Promise<boolean>,
   slices: Pick<TimeSlices, 'turn'>,
 ): Promise<Map<string, ItemRecord>> {
   const after = new Map<string, ItemRecord>();
@@ -25,6 +27,8 @@ export async function itemsAfter(
     const { amount, metadata } = output.value;
     const genesisHash = output.value.genesisHash ?? hash;
     const known = after.get(genesisHash) ?? (await before(genesisHash));
+    // Original nodes let an item be created again by the same bytes: an output that is there is no more than it was.
+    if (known !== undefined && (await isUnspent({ tHash: hash, n: 0 }))) continue;
     const founded = { height: block.height, txHash: hash, metadata, creatorAddress: output.scriptPublicKey };
     after.set(genesisHash, { ...(known ?? founded), totalAmount: (known?.totalAmount ?? 0n) + amount });
   }

@@ -38,7 +38,10 @@ export class CountedOutputs implements AuditedOutputs {
 
   apply({ spent, created }: VerifiedBlock): void {
     for (const outPoint of spent) this.#table.remove(this.#table.find(outPoint));
-    for (const { outPoint, txOut } of created) this.#table.insert(outPoint, txOut);
+    for (const { outPoint, txOut } of created) {
+      // Original nodes let an item be created again: its output may be there.
+      if (this.#table.find(outPoint) === 0) this.#table.insert(outPoint, txOut);
+    }
   }
 
   /** Throws `data_corrupt` when the account in the database has another output, or lacks one. */

@@ -5,8 +5,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withFixedHash } from '../../chain/assets.js';
-import { placedOutputs, type Unscripted } from '../../chain/transaction.js';
-import type { Asset, TxOut } from '../../chain/types.js';
+import { isCreate, outPointKey, placedOutputs, type Unscripted } from '../../chain/transaction.js';
+import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
@@ -47,6 +47,8 @@ export class IndexStep {
   #hash: string | null;
   #payments: number;
   #pieces = 0;
+  /** Outputs of items that the blocks of this step have spent (true), or created again (false). */
+  readonly #areItemsSpent = new Map<string, boolean>();
   /** The trade whose transactions are being taken in. */
   #trade = { height: -1, firstTxNum: 0, participants: 0 };
 
@@ -112,11 +114,13 @@ export class IndexStep {
         if (previousOut !== null && !own.has(previousOut.tHash)) others.add(previousOut.tHash);
       }
       own.set(hash, { height, txNum, outputs: transaction });
+      if (isCreate(transaction)) others.add(hash);
     }
     const found = await this.#sources.find(others);
     for (const [hash, source] of found) {
       if (this.#isDue) await this.#slices.turn();
-      if (!own.has(hash)) own.set(hash, source);
+      // An item that original nodes let be created again stays where it was created first.
+      if (!own.has(hash) || source.height < height) own.set(hash, source);
     }
     await this.#accounts.load(await this.#namesIn(transactions, own), this.#slices);
     return own;
@@ -155,22 +159,35 @@ export class IndexStep {
       if (this.#isDue) await this.#slices.turn();
       const source = sourceOf(sources, previousOut);
       this.#batch.put(spentKey(source, previousOut.n), encodeSpent(place, input));
+      if (source.txOut.value.kind === 'item') this.#areItemsSpent.set(outPointKey(previousOut), true);
       const asset = withFixedHash(source.txOut.value, previousOut);
       if (source.txOut.scriptPublicKey === null) continue;
       movements.spend(source.txOut.scriptPublicKey, asset);
       this.#takeUnspent(source, previousOut.n, source.txOut.scriptPublicKey);
     }
+    const home = sources.get(hash) ?? place;
     for (const { outPoint, txOut } of placedOutputs(transaction, hash)) {
       if (this.#isDue) await this.#slices.turn();
+      if (home.height < place.height && !(await this.#isMadeAgain(home, outPoint))) continue;
       const asset = withFixedHash(txOut.value, outPoint);
       movements.create(txOut.scriptPublicKey, asset);
-      if (txOut.scriptPublicKey !== null) this.#putUnspent(place, outPoint.n, txOut, asset, txOut.scriptPublicKey);
+      if (txOut.scriptPublicKey !== null) this.#putUnspent(home, outPoint.n, txOut, asset, txOut.scriptPublicKey);
     }
     for (const [address, movement] of movements.byAddress) await this.#move(address, movement, place, kind);
     await this.#transfer(movements, place, kind, isFounding(transaction));
     if (isFounding(transaction)) this.#putWords(transaction, hash, place);
     this.#putTrade(transaction, place);
-    this.#sources.keep(hash, transaction, place);
+    this.#sources.keep(hash, transaction, home);
+  }
+
+  /** False when an item that is created again by the same bytes has its output still. */
+  async #isMadeAgain(home: Place, outPoint: OutPoint): Promise<boolean> {
+    const name = outPointKey(outPoint);
+    const key = spentKey(home, outPoint.n);
+    if (!(this.#areItemsSpent.get(name) ?? (await this.#kv.get(key)) !== undefined)) return false;
+    this.#areItemsSpent.set(name, false);
+    this.#batch.del(key);
+    return true;
   }
 
   #takeUnspent(source: Source, index: number, address: string): void {

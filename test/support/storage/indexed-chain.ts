@@ -14,6 +14,7 @@ import { silentLogger } from '../../../src/lib/logger.js';
 import { noMetrics } from '../../../src/observability/metrics.js';
 import { Archive } from '../../../src/storage/archive/archive.js';
 import { ChainIndex, type ChainIndexOptions } from '../../../src/storage/chain-index/chain-index.js';
+import { Segments } from '../../../src/storage/segments/segments.js';
 import { RULES } from './test-chain.js';
 
 async function temporaryFolder(): Promise<string> {
@@ -24,6 +25,8 @@ async function temporaryFolder(): Promise<string> {
 
 export interface IndexSetup extends ChainIndexOptions {
   readonly room?: Room;
+  /** Blocks are in segments, and not in records, as before data format 3. */
+  readonly isInSegments?: boolean;
   readonly clock?: Clock;
   /** The database as the index sees it. */
   readonly wrap?: (kv: Kv) => Kv;
@@ -39,13 +42,16 @@ export class IndexedChain {
   /** How often the index was removed. */
   removed = 0;
 
-  private constructor(folder: string, rules: ChainRules) {
+  readonly #isInSegments: boolean;
+
+  private constructor(folder: string, rules: ChainRules, isInSegments: boolean) {
     this.folder = folder;
     this.rules = rules;
+    this.#isInSegments = isInSegments;
   }
 
   static async open(setup: IndexSetup = {}, rules: ChainRules = RULES): Promise<IndexedChain> {
-    const chain = new IndexedChain(await temporaryFolder(), rules);
+    const chain = new IndexedChain(await temporaryFolder(), rules, setup.isInSegments ?? false);
     await chain.openArchive();
     await chain.startIndex(setup);
     onTestFinished(() => chain.close());
@@ -54,7 +60,8 @@ export class IndexedChain {
 
   async openArchive(name = 'archive'): Promise<void> {
     this.archiveKv = await openLevelKv(join(this.folder, name), { createIfMissing: true });
-    this.archive = await Archive.open({ rules: this.rules }, { kv: this.archiveKv });
+    const segments = this.#isInSegments && (await Segments.open(join(this.folder, `${name}-segments`)));
+    this.archive = await Archive.open({ rules: this.rules }, { kv: this.archiveKv, ...(segments && { segments }) });
   }
 
   async startIndex({ room = endlessRoom, clock = systemClock, wrap = (kv) => kv, ...options }: IndexSetup = {}) {
