@@ -50,11 +50,6 @@ export function isPayableAddress(address: string): boolean {
   return PAYABLE_ADDRESS.test(address);
 }
 
-/** True for an address that names a script. */
-export function isP2shAddress(address: string | null): boolean {
-  return address?.startsWith(P2SH_PREFIX) ?? false;
-}
-
 /** True when the address has 32 or 64 UTF-8 bytes, the chain's only rule for it (docs/chain.md#conservation). */
 export function hasValidAddressLength(address: string): boolean {
   // A UTF-16 unit has one to three bytes, so texts of more than 64 or fewer than 11 units need no counting.

@@ -1,14 +1,7 @@
 /** Arithmetic of assets (docs/chain.md#assets). A total beyond 2^64-1 overflows and equals nothing (decision B4). */
 
-import { compareUtf8 } from '../lib/bytes.js';
 import { DEFAULT_GENESIS_HASH, U64_MAX } from './constants.js';
 import type { Asset, GenesisHashSpec, ItemAsset, OutPoint, TokenAsset } from './types.js';
-
-/** Totals as the API shows them; `items` maps genesis hash to amount, ascending by UTF-8 bytes. */
-export interface AssetValues {
-  readonly tokens: bigint;
-  readonly items: ReadonlyMap<string, bigint>;
-}
 
 /** A running total. */
 export class AssetSum {
@@ -20,19 +13,6 @@ export class AssetSum {
   /** `isOriginal`: counted as original nodes do, where tokens stay at 2^64-1 and items begin again at 0. */
   constructor({ isOriginal = false }: { readonly isOriginal?: boolean } = {}) {
     this.#isOriginal = isOriginal;
-  }
-
-  /** The total of the given values. */
-  static of(values: AssetValues): AssetSum {
-    const sum = new AssetSum();
-    sum.#tokens = values.tokens;
-    if (values.items.size > 0) sum.#items = new Map(values.items);
-    return sum;
-  }
-
-  /** True once any part has passed 2^64-1; from then on the sum equals nothing. */
-  get overflowed(): boolean {
-    return this.#overflowed;
   }
 
   /** Adds an asset. An item without genesis hash is not counted; zero of an item leaves an entry of zero, which is not no entry. */
@@ -55,12 +35,6 @@ export class AssetSum {
       if (other.#items?.get(genesisHash) !== amount) return false;
     }
     return true;
-  }
-
-  /** The totals, with items sorted. Parts that overflowed are 2^64-1. */
-  values(): AssetValues {
-    const entries = [...(this.#items ?? [])].sort(([a], [b]) => compareUtf8(a, b));
-    return { tokens: this.#tokens, items: new Map(entries) };
   }
 
   #bounded(sum: bigint): bigint {

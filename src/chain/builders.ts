@@ -7,17 +7,7 @@ import { COINBASE_MATURITY, NETWORK_VERSION } from './constants.js';
 import { coinbaseScript, createAssetScript, pay2pkhScript } from './script/builders.js';
 import { assetSignable, outputsPreimage, signableOf } from './signable.js';
 import { outPointKey } from './transaction.js';
-import type {
-  AddressVersion,
-  Asset,
-  DruidExpectation,
-  DruidInfo,
-  GenesisHashSpec,
-  OutPoint,
-  Transaction,
-  TxIn,
-  TxOut,
-} from './types.js';
+import type { AddressVersion, Asset, DruidInfo, GenesisHashSpec, OutPoint, Transaction, TxIn, TxOut } from './types.js';
 
 /** The receiver of a payment or fee, and the amount. */
 export interface Receiver {
@@ -113,13 +103,4 @@ export function coinbaseTransaction(
     inputs: [{ previousOut: null, script: coinbaseScript(bNum) }],
     outputs: [txOut(tokenAsset(reward), address, bNum + maturity)],
   });
-}
-
-/** One half of a trade between two ("receipt-based"): two participants, no genesis hash. */
-export function tradeTransaction(
-  parts: Parts & { readonly druid: string; readonly expectations: readonly DruidExpectation[] },
-  keys: SigningKeys,
-): Transaction {
-  const druidInfo = { druid: parts.druid, participants: 2n, expectations: parts.expectations, genesisHash: null };
-  return assembleSigned({ ...parts, druidInfo }, keys);
 }

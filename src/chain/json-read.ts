@@ -4,8 +4,6 @@
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
-import { compareUtf8 } from '../lib/bytes.js';
-import type { AssetValues } from './assets.js';
 import {
   at,
   fail,
@@ -177,16 +175,6 @@ export function parseBlock(value: unknown, place: Place = ROOT): Block {
       readText(hash, up ?? place, key),
     ),
   };
-}
-
-/** Totals as `assetValuesJson` writes them; the entries are sorted. */
-export function parseAssetValues(value: unknown, place: Place = ROOT): AssetValues {
-  const object = readObject(value, place);
-  const inside = at(place, 'items');
-  const entries = Object.entries(readObject(object.items, inside))
-    .map(([genesisHash, amount]): [string, bigint] => [genesisHash, readU64(amount, inside, genesisHash)])
-    .sort(([a], [b]) => compareUtf8(a, b));
-  return { tokens: readU64(object.tokens, place, 'tokens'), items: new Map(entries) };
 }
 
 function readPair(value: unknown, place: Place): readonly [unknown, unknown] {

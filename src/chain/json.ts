@@ -1,6 +1,5 @@
 /** JSON of every structure as serde writes it (docs/chain.md#json). `xJson` is what signatures cover; `xView` is objects. */
 
-import type { AssetValues } from './assets.js';
 import { opcodeName } from './script/opcodes.js';
 import type {
   Asset,
@@ -44,11 +43,6 @@ export function assetJson(asset: Asset): string {
   if (asset.kind === 'token') return `{"Token":${asset.amount}}`;
   const genesisHash = optionalText(asset.genesisHash);
   return `{"Item":{"amount":${asset.amount},"genesis_hash":${genesisHash},"metadata":${optionalText(asset.metadata)}}}`;
-}
-
-export function assetValuesJson(values: AssetValues): string {
-  const items = [...values.items].map(([genesisHash, amount]) => `${text(genesisHash)}:${amount}`);
-  return `{"tokens":${values.tokens},"items":{${items.join(',')}}}`;
 }
 
 function entryJson(entry: StackEntry): string {

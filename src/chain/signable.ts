@@ -29,11 +29,6 @@ export function signablesFor(outputs: readonly TxOut[]): (previousOut: OutPoint 
   return (previousOut) => signableAfter(outPointJson(previousOut));
 }
 
-/** The signable of one input of a transaction with these outputs. Fees, version and the rest are not covered. */
-export function inputSignable(outputs: readonly TxOut[], previousOut: OutPoint | null): string {
-  return signableOf(outputsPreimage(outputs), previousOut);
-}
-
 /** What a signature covered before April 2024: the outpoint alone (docs/chain.md#eras). */
 export function outPointSignable(outPoint: OutPoint): string {
   return sha3Hex(outPointText(outPoint));

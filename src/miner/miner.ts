@@ -17,12 +17,11 @@ import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
-import { SignalSource } from '../lib/signal.js';
 import { DoubleSigning } from '../observability/double-signing.js';
 import { type CounterHandle, followTotal, type Metrics } from '../observability/metrics.js';
 import type { Link, Message, PeerNetwork } from '../peers/network.js';
 import { PowPool } from './pow-pool.js';
-import type { AcceptedProof, CurrentBlock, MinerService, RewardAddresses } from './service.js';
+import type { CurrentBlock, MinerService, RewardAddresses } from './service.js';
 
 export interface MinerOptions {
   /** Number of mining threads; by default one less than the number of cores, and at least one. */
@@ -93,7 +92,6 @@ export class Miner implements MinerService, Service {
   readonly #unsubscribe: (() => void)[] = [];
   #work: Work | undefined;
   #running = false;
-  readonly proofAccepted: SignalSource<AcceptedProof>;
 
   /** Registers its message handlers at once; nothing else happens before `start`. */
   constructor(options: MinerOptions, modules: MinerModules) {
@@ -103,9 +101,6 @@ export class Miner implements MinerService, Service {
     this.#producers = producers;
     this.#doubleSigning = new DoubleSigning({ logger, metrics });
     this.#pool = new PowPool({ threads, nonceLength }, modules);
-    this.proofAccepted = new SignalSource((error) => {
-      logger.error({ err: error }, 'a listener of accepted proofs failed');
-    });
     this.#proofs = {
       accepted: metrics.counter('tessera_miner_proofs_total', 'accepted'),
       refused: metrics.counter('tessera_miner_proofs_total', 'refused'),
@@ -267,7 +262,7 @@ export class Miner implements MinerService, Service {
 
   async #handIn(work: Work, coinbase: Coinbase, nonce: Uint8Array): Promise<void> {
     const { logger } = this.#modules;
-    const { height, reward } = work;
+    const { height } = work;
     const answer = await work.link.request(
       'mining.proof',
       { block_num: height, nonce: toHex(nonce) },
@@ -285,10 +280,7 @@ export class Miner implements MinerService, Service {
     }
     // Another template may have arrived meanwhile; this proof counts all the same.
     work.state = 'idle';
-    if (!verdict.accepted) return;
-    logger.debug({ height, coinbase: coinbase.hash }, 'the proof was accepted');
-    const { transaction, hash: coinbaseHash, address } = coinbase;
-    this.proofAccepted.emit({ height, coinbase: transaction, coinbaseHash, address, reward });
+    if (verdict.accepted) logger.debug({ height, coinbase: coinbase.hash }, 'the proof was accepted');
   }
 
   /** The proof goes to this mempool node; the one that would have got it takes it if that fails. */

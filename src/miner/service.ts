@@ -1,6 +1,6 @@
 /** Service of mining for the rest of the node. */
 
-import type { BlockHeader, Transaction } from '../chain/types.js';
+import type { BlockHeader } from '../chain/types.js';
 
 export interface CurrentBlock {
   readonly header: BlockHeader;
@@ -17,14 +17,4 @@ export interface MinerService {
 export interface RewardAddresses {
   /** The address for the next coinbase; asked once for each template. */
   address(): Promise<string>;
-}
-
-/** A proof that the mempool accepted for the draw. `block.mined` tells whether it has won. */
-export interface AcceptedProof {
-  readonly height: number;
-  readonly coinbase: Transaction;
-  readonly coinbaseHash: string;
-  readonly address: string;
-  /** Raw units. */
-  readonly reward: bigint;
 }

@@ -7,7 +7,7 @@ import { difficultyFault, proofOfWorkFault } from '../chain/pow.js';
 import type { BlockHeader, FullBlock, Transaction } from '../chain/types.js';
 import { equalBytes } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
-import { atOnce, type Pieces } from '../lib/pieces.js';
+import type { Pieces } from '../lib/pieces.js';
 
 export interface BlockRules {
   readonly activationHeight: number;
@@ -33,11 +33,6 @@ export interface ToldBlock {
  * Fault of a block: signature, hash, proof of work, list, and the hash of each transaction that concerns the wallet. The names of genesis
  * transactions are free texts: those of block 0 are compared with the genesis file.
  */
-export function contentFault(told: ToldBlock, rules: BlockRules): Verdict {
-  return atOnce(contentFaultInPieces(told, rules));
-}
-
-/** The same in pieces. */
 export function* contentFaultInPieces(
   { full, hash, certificate, isProven }: ToldBlock,
   rules: BlockRules,

@@ -2,10 +2,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_TX_SIGNATURE_OPERATIONS } from '../../src/chain/constants.js';
 import { interpret } from '../../src/chain/script/interpreter.js';
 import { OP, OPCODE_COUNT } from '../../src/chain/script/opcodes.js';
-import { inputSignable, signablesFor } from '../../src/chain/signable.js';
+import { signablesFor } from '../../src/chain/signable.js';
 import { scriptSignatureOperations, signatureBudgetFault } from '../../src/chain/signature-operations.js';
 import type { Script, StackEntry, Transaction } from '../../src/chain/types.js';
 import { fc, test } from '../support/property.js';
+import { inputSignable } from '../vectors/reference-library.js';
 
 const counted = vi.hoisted(() => ({ verifications: 0 }));
 vi.mock('../../src/crypto/ed25519.js', async (original) => ({

@@ -11,7 +11,7 @@ import { relationOf } from '../../src/mempool/blocks/storage-tips.js';
 import type { Command } from '../../src/mempool/state/commands.js';
 import { encodeCommand } from '../../src/mempool/state/commands.js';
 import { keys, ranges } from '../../src/mempool/state/layout.js';
-import { encodeRound } from '../../src/mempool/state/records.js';
+import { encodeRoundPieces } from '../../src/mempool/state/records.js';
 import { closedHash, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { appendTo, openJournal } from '../support/journal.js';
@@ -37,7 +37,11 @@ const send = (n: 0 | 1, at: OutPoint = genesisOut(n), parts = 1n): Transaction =
 const outOf = (tx: Transaction): OutPoint => ({ tHash: transactionHash(tx), n: 0 });
 /** What tells two rounds apart. */
 const factsOf = (round: Round | null): unknown =>
-  round && { bytes: toHex(encodeRound(round)), header: toHex(encodeHeader(round.header)), names: namesIn(round) };
+  round && {
+    bytes: toHex(atOnce(encodeRoundPieces(round))),
+    header: toHex(encodeHeader(round.header)),
+    names: namesIn(round),
+  };
 const namesIn = (round: Round | null): string[] | undefined => round?.transactions.map(({ hash }) => hash);
 const proofsOf = async (node: Node): Promise<number> => {
   let count = 0;
@@ -266,7 +270,10 @@ describe('a restart with two blocks in the making', () => {
     await node.prove(round, 'm1');
     const open = node.state.round as Round;
     // One proof is in the record, and the next comes beside it.
-    const early = node.kv.batch().put(keys.round(0), encodeRound(open)).del(keys.proof(0, 0));
+    const early = node.kv
+      .batch()
+      .put(keys.round(0), atOnce(encodeRoundPieces(open)))
+      .del(keys.proof(0, 0));
     await node.kv.write(early, { sync: false });
     await node.reload();
     expect(factsOf(node.state.round)).toEqual(factsOf(open));
@@ -274,7 +281,11 @@ describe('a restart with two blocks in the making', () => {
     await node.reload();
     expect(node.state.round?.proofs.map(({ miner }) => miner)).toEqual(['m1', 'm2']);
     const closed = await node.close(round, []);
-    const late = node.kv.batch().put(keys.round(0), encodeRound(closed)).del(keys.proof(0, 1)).del(keys.winner(0));
+    const late = node.kv
+      .batch()
+      .put(keys.round(0), atOnce(encodeRoundPieces(closed)))
+      .del(keys.proof(0, 1))
+      .del(keys.winner(0));
     await node.kv.write(late, { sync: false });
     await node.reload();
     expect(factsOf(node.state.closing)).toEqual(factsOf(closed));

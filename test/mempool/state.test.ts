@@ -14,7 +14,7 @@ import { KNOWN_CREATE, SET_EXPIRED } from '../../src/mempool/state/acceptance.js
 import { SPENT } from '../../src/mempool/state/coins.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
-import { decodeStatus, encodeRound } from '../../src/mempool/state/records.js';
+import { decodeStatus, encodeRoundPieces } from '../../src/mempool/state/records.js';
 import { closedHash, closedHeader, type Round } from '../../src/mempool/state/round.js';
 import { MempoolState, type StateRules } from '../../src/mempool/state/state.js';
 import { MemoryKv } from '../support/memory-kv.js';
@@ -391,7 +391,7 @@ describe('a restart', () => {
       const again = await bench.reload();
       expect(again.digest()).toBe(bench.state.digest());
       expect(again.seq).toBe(bench.state.seq);
-      const bytesOf = (round: Round | null): string => (round === null ? '' : toHex(encodeRound(round)));
+      const bytesOf = (round: Round | null): string => (round === null ? '' : toHex(atOnce(encodeRoundPieces(round))));
       expect(bytesOf(again.round)).toBe(bytesOf(bench.state.round));
     };
     const round = await bench.cut();

@@ -12,7 +12,6 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import type { Verdict } from '../../src/lib/fault.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { fixedRewardAddress, Miner, type MinerModules, type MinerOptions } from '../../src/miner/miner.js';
-import type { AcceptedProof } from '../../src/miner/service.js';
 import { MetricsRegistry, noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork, Reply } from '../../src/peers/network.js';
 import { settle } from '../support/manual-clock.js';
@@ -97,37 +96,6 @@ describe('a proof', () => {
     const { coinbase } = await proof;
     expect(coinbaseFault(coinbase, 41n, REWARD)).toBeNull();
     expect(coinbase.outputs[0]).toMatchObject({ locktime: 141n, scriptPublicKey: ADDRESS });
-  });
-
-  it('is announced when the mempool accepts it', async () => {
-    const { miner, link } = await startMiner();
-    const accepted = nextOf(miner.proofAccepted);
-    const proof = nextOf(mempool.proofs);
-    mempool.give(link, templateHeader(3));
-    const { coinbase } = await proof;
-    expect(await accepted).toEqual({
-      height: 3,
-      coinbase,
-      coinbaseHash: transactionHash(coinbase),
-      address: ADDRESS,
-      reward: REWARD,
-    } satisfies AcceptedProof);
-  });
-
-  it('is not announced when the mempool refuses it', async () => {
-    const { miner, link } = await startMiner();
-    const accepted: number[] = [];
-    miner.proofAccepted.on(({ height }) => accepted.push(height));
-    mempool.verdict = { accepted: false, reason: 'Not block currently mined' };
-    const refused = nextOf(mempool.proofs);
-    mempool.give(link, templateHeader(3));
-    await refused;
-    await settle();
-    mempool.verdict = { accepted: true, reason: '' };
-    const announced = nextOf(miner.proofAccepted);
-    mempool.give(link, templateHeader(4));
-    await announced;
-    expect(accepted).toEqual([4]);
   });
 
   it('is found by several threads too', async () => {

@@ -14,7 +14,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { assetView, outPointView } from '../../src/chain/json.js';
 import { pay2pkhScript } from '../../src/chain/script/builders.js';
 import { OP } from '../../src/chain/script/opcodes.js';
-import { assetSignable, inputSignable, txInsAddress } from '../../src/chain/signable.js';
+import { assetSignable, txInsAddress } from '../../src/chain/signable.js';
 import type { AddressVersion, FullBlock, OutPoint, Script, Transaction, TxOut } from '../../src/chain/types.js';
 import { runCli } from '../../src/cli/run.js';
 import { createConfig } from '../../src/config/load.js';
@@ -31,6 +31,7 @@ import { createOriginalChain, originalGenesis, originalGenesisFile } from '../su
 import { originalNode } from '../support/original-node.js';
 import { IndexedChain } from '../support/storage/indexed-chain.js';
 import { ADDRESS } from '../support/storage/test-chain.js';
+import { inputSignable } from '../vectors/reference-library.js';
 
 const ERAS = [{ from: 0, made_by: 'original', find: ['header', 'signatures', 'mempool_nodes', 'miners'] }];
 const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));

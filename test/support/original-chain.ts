@@ -10,11 +10,12 @@ import { blockHash, merkleRoot, transactionHash, txsHash } from '../../src/chain
 import { blockJson, transactionJson } from '../../src/chain/json.js';
 import { compactToBytes, MAX_COMPACT_TARGET } from '../../src/chain/pow.js';
 import { pay2pkhScript } from '../../src/chain/script/builders.js';
-import { inputSignable, outPointSignable } from '../../src/chain/signable.js';
+import { outPointSignable } from '../../src/chain/signable.js';
 import type { BlockHeader, FullBlock, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { compareUtf8 } from '../../src/lib/bytes.js';
 import { type JsonValue, parseExactJson } from '../../src/lib/json.js';
+import { inputSignable } from '../vectors/reference-library.js';
 import { ADDRESS, MINER, mine } from './storage/test-chain.js';
 
 const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));

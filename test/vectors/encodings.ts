@@ -2,7 +2,7 @@
  * Vectors about bytes and JSON of transactions, blocks and smaller structures, and their hashes (docs/chain.md#structures).
  */
 
-import { type AssetValues, withFixedHash } from '../../src/chain/assets.js';
+import { withFixedHash } from '../../src/chain/assets.js';
 import { BincodeWriter } from '../../src/chain/bincode.js';
 import * as codec from '../../src/chain/codec.js';
 import { BLOCK_HASH_LENGTH, BLOCK_PREFIX } from '../../src/chain/constants.js';
@@ -34,7 +34,7 @@ import {
   UnknownShapeError,
 } from './inputs.js';
 import { messageOf } from './keys.js';
-import { isP2sh } from './reference-library.js';
+import { type AssetValues, assetValuesJson, isP2sh, parseAssetValues } from './reference-library.js';
 
 /** Bytes of the count in front of a list. */
 const COUNT_BYTES = 8;
@@ -216,7 +216,7 @@ const STRUCTURES: readonly { has: string; encode: (value: unknown) => Uint8Array
     structure('value', read.parseTxOut, codec.encodeTxOut, json.txOutJson),
     structure('druid', read.parseDruidInfo, codec.encodeDruidInfo, json.druidInfoJson),
     structure('from', read.parseExpectation, codec.encodeExpectation, json.expectationJson),
-    structure('tokens', read.parseAssetValues, encodeAssetValues, json.assetValuesJson),
+    structure('tokens', parseAssetValues, encodeAssetValues, assetValuesJson),
     structure('stack', read.parseScript, codec.encodeScript, json.scriptJson),
     { has: 'header', encode: (value) => blockOf(value).bytes(), json: (value) => blockOf(value).text() },
     structure('Token', read.parseAsset, codec.encodeAsset, json.assetJson),

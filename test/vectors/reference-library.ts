@@ -3,22 +3,52 @@
  * and builders for tests, the way back through sloth. Golden vectors and tests of the chain's rules use it.
  */
 
-import { BURN_ADDRESS, isP2shAddress, p2shAddress } from '../../src/chain/address.js';
+import { BURN_ADDRESS, p2shAddress } from '../../src/chain/address.js';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
-import {
-  assembleSigned,
-  type Parts,
-  type Receiver,
-  type SigningKeys,
-  tradeTransaction,
-  txOut,
-} from '../../src/chain/builders.js';
-import { DISPLAY_UNIT, TOTAL_TOKENS, U64_MAX } from '../../src/chain/constants.js';
+import { assembleSigned, type Parts, type Receiver, type SigningKeys, txOut } from '../../src/chain/builders.js';
+import { DISPLAY_UNIT, P2SH_PREFIX, TOTAL_TOKENS, U64_MAX } from '../../src/chain/constants.js';
+import { readObject, readU64, rootPlace } from '../../src/chain/json-fields.js';
 import { OP } from '../../src/chain/script/opcodes.js';
-import type { Asset, DruidInfo, OutPoint, Script, Transaction, TxIn } from '../../src/chain/types.js';
+import { outputsPreimage, signableOf } from '../../src/chain/signable.js';
+import type {
+  Asset,
+  DruidExpectation,
+  DruidInfo,
+  OutPoint,
+  Script,
+  Transaction,
+  TxIn,
+  TxOut,
+} from '../../src/chain/types.js';
 import { modPow, type UnicornParameters } from '../../src/chain/unicorn.js';
 import { sha3Bytes, sha3Hex } from '../../src/crypto/sha3.js';
-import { concatBytes, fromHex, readUtf8, toHex } from '../../src/lib/bytes.js';
+import { compareUtf8, concatBytes, fromHex, readUtf8, toHex } from '../../src/lib/bytes.js';
+
+/** Totals of assets; `items` maps genesis hash to amount, ascending by UTF-8 bytes. */
+export interface AssetValues {
+  readonly tokens: bigint;
+  readonly items: ReadonlyMap<string, bigint>;
+}
+
+export function assetValuesJson({ tokens, items }: AssetValues): string {
+  const amounts = [...items].map(([genesisHash, amount]) => `${JSON.stringify(genesisHash)}:${amount}`);
+  return `{"tokens":${tokens},"items":{${amounts.join(',')}}}`;
+}
+
+/** Totals as `assetValuesJson` writes them; the entries are sorted. */
+export function parseAssetValues(value: unknown): AssetValues {
+  const object = readObject(value, rootPlace(''));
+  const inside = rootPlace('items');
+  const entries = Object.entries(readObject(object.items, inside))
+    .map(([genesisHash, amount]): [string, bigint] => [genesisHash, readU64(amount, inside, genesisHash)])
+    .sort(([a], [b]) => compareUtf8(a, b));
+  return { tokens: readU64(object.tokens, rootPlace(''), 'tokens'), items: new Map(entries) };
+}
+
+/** The signable of one input of a transaction with these outputs. Fees, version and the rest are not covered. */
+export function inputSignable(outputs: readonly TxOut[], previousOut: OutPoint | null): string {
+  return signableOf(outputsPreimage(outputs), previousOut);
+}
 
 /** The length of a key, as bincode writes it before the bytes. */
 const V0_KEY_PREFIX = fromHex('2000000000000000');
@@ -138,6 +168,15 @@ export function burnTransaction(
   return assembleSigned({ inputs: parts.inputs, outputs, fee: parts.fee ?? null }, keys);
 }
 
+/** One half of a trade between two ("receipt-based"): two participants, no genesis hash. */
+function tradeTransaction(
+  parts: Parts & { readonly druid: string; readonly expectations: readonly DruidExpectation[] },
+  keys: SigningKeys,
+): Transaction {
+  const druidInfo = { druid: parts.druid, participants: 2n, expectations: parts.expectations, genesisHash: null };
+  return assembleSigned({ ...parts, druidInfo }, keys);
+}
+
 /** The half of a trade that pays `receiver`. */
 export function tradeSendTransaction(
   parts: Parts & { readonly receiver: Receiver; readonly locktime?: bigint; readonly druidInfo: DruidInfo },
@@ -161,7 +200,7 @@ export function tradeReceiveTransaction(
 
 /** True when the only output goes to a script. */
 export function isP2sh(tx: Transaction): boolean {
-  return tx.outputs.length === 1 && isP2shAddress(tx.outputs[0]?.scriptPublicKey ?? null);
+  return tx.outputs.length === 1 && tx.outputs[0]?.scriptPublicKey?.startsWith(P2SH_PREFIX) === true;
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   unsignedInput,
 } from '../../src/chain/builders.js';
 import { MAX_METADATA_BYTES } from '../../src/chain/constants.js';
-import { parseAssetValues, parseTxOut } from '../../src/chain/json-read.js';
+import { parseTxOut } from '../../src/chain/json-read.js';
 import { isCreate, outPointKey } from '../../src/chain/transaction.js';
 import type { Asset, Transaction, TxIn, TxOut } from '../../src/chain/types.js';
 import { outputsFault } from '../../src/chain/validation.js';
@@ -33,6 +33,7 @@ import {
   txInOf,
   UnknownShapeError,
 } from './inputs.js';
+import { parseAssetValues } from './reference-library.js';
 
 /** The block number that the reference's generated cases use. */
 const GENERATED_BLOCK = 100n;
@@ -113,7 +114,10 @@ function literal(tx: Transaction, inputs: Inputs): Computed {
 function outputRule(inputs: Inputs): Computed {
   const outputs = arrayOf(inputs, 'outputs').map((value) => parseTxOut(exact(value)));
   const fees = has(inputs, 'fees') ? arrayOf(inputs, 'fees').map((value) => parseTxOut(exact(value))) : [];
-  const spent = AssetSum.of(parseAssetValues(exact(inputs.tx_ins_spent)));
+  const { tokens, items } = parseAssetValues(exact(inputs.tx_ins_spent));
+  const spent = new AssetSum();
+  spent.add(tokenAsset(tokens));
+  for (const [genesisHash, amount] of items) spent.add(itemAsset(amount, genesisHash));
   return verdictMembers(() => outputsFault(outputs, fees, spent));
 }
 

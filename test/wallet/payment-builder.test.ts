@@ -10,9 +10,10 @@ import type { Asset, DruidExpectation, OutPoint, Transaction, TxOut } from '../.
 import { keyPairFromSeed, parseSecretKey } from '../../src/crypto/ed25519.js';
 import { fromHex, toHex } from '../../src/lib/bytes.js';
 import {
+  type AddressKeys,
   buildItemCreation,
-  buildPayment,
-  buildTradeHalf,
+  buildPaymentInTurns,
+  type PaymentPlan,
   type SpentCoin,
 } from '../../src/wallet/payments/payment-builder.js';
 import { transactionFault } from '../support/validate.js';
@@ -71,7 +72,7 @@ function inputsOf({ inputs }: Transaction): unknown[] {
 }
 
 describe('payments against the vectors', () => {
-  it('builds the payment of payment-go with its signature', () => {
+  it('builds the payment of payment-go with its signature', async () => {
     const { inputs, expected } = vector<
       {
         fetchBalanceResponse: { address_list: Holdings };
@@ -86,7 +87,7 @@ describe('payments against the vectors', () => {
     const address = inputs.senderAddress;
     const [entry] = inputs.fetchBalanceResponse.address_list[address] ?? [];
     if (entry === undefined) throw new Error('the vector has no funds');
-    const built = buildPayment(
+    const built = await buildPaymentInTurns(
       {
         inputs: [{ outPoint: outPointOf(entry.out_point), address }],
         to: inputs.paymentAddress,
@@ -95,6 +96,7 @@ describe('payments against the vectors', () => {
         change: { amount: 2_000n, address: inputs.excessAddress },
       },
       new Map([[address, key(inputs.senderSecretKey)]]),
+      async () => undefined,
     );
     expect(inputsOf(built)).toEqual(expected.createTx.inputs);
     expect(built.outputs.map(({ value, scriptPublicKey }) => [value.amount, scriptPublicKey])).toEqual(
@@ -115,8 +117,19 @@ describe('payments against the vectors', () => {
   });
 });
 
+/** The half as trades make it: a payment that states what it expects. */
+async function buildTradeHalf(
+  plan: PaymentPlan,
+  druid: string,
+  expectations: readonly DruidExpectation[],
+  keys: AddressKeys,
+): Promise<Transaction> {
+  const payment = await buildPaymentInTurns(plan, keys, async () => undefined);
+  return { ...payment, druidInfo: { druid, participants: 2n, expectations, genesisHash: null } };
+}
+
 describe('two-way trades (docs/chain.md#druid-sets)', () => {
-  it('builds the half of twoway-half, and the name of its party', () => {
+  it('builds the half of twoway-half, and the name of its party', async () => {
     const { inputs, expected } = vector<
       {
         druid: string;
@@ -138,7 +151,7 @@ describe('two-way trades (docs/chain.md#druid-sets)', () => {
       Object.entries(inputs.secret_keys_by_address).map(([address, secret]) => [address, key(secret)]),
     );
     const { from, to, asset } = inputs.senderExpectation;
-    const half = buildTradeHalf(
+    const half = await buildTradeHalf(
       {
         inputs: coins,
         to: inputs.receiverExpectation.to,
@@ -146,7 +159,8 @@ describe('two-way trades (docs/chain.md#druid-sets)', () => {
         locktime: 0n,
         change: { amount: 10n, address: inputs.excessAddress },
       },
-      { druid: inputs.druid, expectations: [{ from, to, asset: assetOf(asset) }] },
+      inputs.druid,
+      [{ from, to, asset: assetOf(asset) }],
       keys,
     );
     expect(inputsOf(half)).toEqual(expected.inputs);
@@ -154,7 +168,7 @@ describe('two-way trades (docs/chain.md#druid-sets)', () => {
     expect(txInsAddress(half.inputs)).toBe(vector<unknown, string>('twoway-txins-address').expected);
   });
 
-  it('makes two halves that meet and that the rules accept', () => {
+  it('makes two halves that meet and that the rules accept', async () => {
     const alice = keyPairFromSeed(new Uint8Array(32).fill(1));
     const bob = keyPairFromSeed(new Uint8Array(32).fill(2));
     const [aliceAddress, bobAddress] = [addressOf(alice.publicKey), addressOf(bob.publicKey)];
@@ -180,19 +194,20 @@ describe('two-way trades (docs/chain.md#druid-sets)', () => {
           locktime: 0n,
           change: { amount: change, address: owner },
         },
-        { druid: 'DRUID0x1', expectations: expected },
+        'DRUID0x1',
+        expected,
         new Map([
           [aliceAddress, alice],
           [bobAddress, bob],
         ]),
       );
     // `from` names the inputs as signed, and expectations are not signed: each half is built, then told to the other.
-    const fromAlice = txInsAddress(half('tokens', aliceAddress, bobAddress, token(3n), 8n).inputs);
-    const fromBob = txInsAddress(half('items', bobAddress, aliceAddress, item(1n), 4n).inputs);
+    const fromAlice = txInsAddress((await half('tokens', aliceAddress, bobAddress, token(3n), 8n)).inputs);
+    const fromBob = txInsAddress((await half('items', bobAddress, aliceAddress, item(1n), 4n)).inputs);
     const expectOf = (from: string, to: string, asset: Asset) => [{ from, to, asset }];
     const halves = [
-      half('tokens', aliceAddress, bobAddress, token(3n), 8n, expectOf(fromBob, aliceAddress, item(1n))),
-      half('items', bobAddress, aliceAddress, item(1n), 4n, expectOf(fromAlice, bobAddress, token(3n))),
+      await half('tokens', aliceAddress, bobAddress, token(3n), 8n, expectOf(fromBob, aliceAddress, item(1n))),
+      await half('items', bobAddress, aliceAddress, item(1n), 4n, expectOf(fromAlice, bobAddress, token(3n))),
     ];
     for (const transaction of halves) {
       expect(transactionFault(transaction, 1n, ({ tHash }) => utxos.get(tHash))).toBeNull();

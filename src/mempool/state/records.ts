@@ -124,12 +124,7 @@ export function decodeHead(bytes: Uint8Array): HeadRecord {
   });
 }
 
-export function encodeRound(round: Round): Uint8Array {
-  atOnce(writeRound(scratch.reset(), round));
-  return scratch.toBytes();
-}
-
-/** The same in pieces. */
+/** The bytes of a round, in pieces. */
 export function* encodeRoundPieces(round: Round): Pieces<Uint8Array> {
   const writer = new BincodeWriter();
   yield* writeRound(writer, round);

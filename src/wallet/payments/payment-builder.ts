@@ -4,26 +4,16 @@ import { isPayableAddress } from '../../chain/address.js';
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
 import {
   assemble,
-  assembleSigned,
   createItemTransaction,
   type SigningKey,
   signInputs,
-  tradeTransaction,
   txOut,
   unsignedInput,
 } from '../../chain/builders.js';
 import { MAX_METADATA_BYTES, U64_MAX } from '../../chain/constants.js';
 import { outputsPreimage } from '../../chain/signable.js';
 import { outPointKey } from '../../chain/transaction.js';
-import type {
-  Asset,
-  DruidExpectation,
-  GenesisHashSpec,
-  OutPoint,
-  Transaction,
-  TxIn,
-  TxOut,
-} from '../../chain/types.js';
+import type { Asset, GenesisHashSpec, OutPoint, Transaction, TxIn, TxOut } from '../../chain/types.js';
 import { utf8Length } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { TOKENS } from '../coins/coin.js';
@@ -72,11 +62,7 @@ export function assetOf(assetId: string, amount: bigint): Asset {
   return assetId === TOKENS ? tokenAsset(amount) : itemAsset(amount, assetId);
 }
 
-export function buildPayment(plan: PaymentPlan, keys: AddressKeys): Transaction {
-  return assembleSigned({ inputs: unsignedInputs(plan), outputs: paymentOutputs(plan) }, keysOfInputs(plan, keys));
-}
-
-/** Builds as `buildPayment`, a few signatures in each turn that `turn` gives: a merge has hundreds. */
+/** Builds the payment, and signs a few inputs in each turn that `turn` gives: a merge has hundreds. */
 export async function buildPaymentInTurns(
   plan: PaymentPlan,
   keys: AddressKeys,
@@ -91,16 +77,6 @@ export async function buildPaymentInTurns(
     inputs.push(...signInputs(unsigned.slice(at, at + SIGNATURES_PER_TURN), outputs, byOutPoint));
   }
   return assemble({ inputs, outputs });
-}
-
-/** Half of a two-way trade: pays, and states what it expects (docs/chain.md#druid-sets), `from` the `txInsAddress` of the other's inputs. */
-export function buildTradeHalf(
-  plan: PaymentPlan,
-  trade: { readonly druid: string; readonly expectations: readonly DruidExpectation[] },
-  keys: AddressKeys,
-): Transaction {
-  const parts = { inputs: unsignedInputs(plan), outputs: paymentOutputs(plan), ...trade };
-  return tradeTransaction(parts, keysOfInputs(plan, keys));
 }
 
 /** A signed item creation to the key's own address. Throws `payment_refused` for a bad amount or metadata over 800 bytes. */

@@ -7,6 +7,7 @@ import { encodeTransaction } from '../../../src/chain/codec.js';
 import { keys as journalKeys, LocalJournal } from '../../../src/journal/local-journal.js';
 import { concatBytes } from '../../../src/lib/bytes.js';
 import { systemClock } from '../../../src/lib/clock.js';
+import { atOnce } from '../../../src/lib/pieces.js';
 import type { TxStatus } from '../../../src/mempool/service.js';
 import { type Command, decodeCommand, encodeCommand } from '../../../src/mempool/state/commands.js';
 import type { PooledTx } from '../../../src/mempool/state/pool.js';
@@ -123,13 +124,15 @@ const encodePooled = (tx: PooledTx): Uint8Array => Uint8Array.from(records.viewP
 
 const encodeKept = (record: records.KeptRecord): Uint8Array => concatBytes(...records.encodeKept(record));
 
+const encodeRound = (round: Round): Uint8Array => atOnce(records.encodeRoundPieces(round));
+
 const CODECS: readonly Codec[] = [
   codecOf('command', command, encodeCommand, decodeCommand),
   codecOf('pooled', pooled, encodePooled, (record) => records.decodePooled(1, record)),
   codecOf('status', status, records.encodeStatus, records.decodeStatus),
   codecOf('hashes', list(text), records.encodeHashes, records.decodeHashes),
   textCodecOf('head', head, records.encodeHead, records.decodeHead),
-  codecOf('round', round, records.encodeRound, (record) => records.decodeRound(record, inPool)),
+  codecOf('round', round, encodeRound, (record) => records.decodeRound(record, inPool)),
   codecOf('proof', proof, records.encodeProof, records.decodeProof),
   codecOf('winner', count, records.encodeWinner, records.decodeWinner),
   codecOf('coins', list(fc.tuple(arbitraries.outPoint, arbitraries.txOut)), records.encodeCoins, records.decodeCoins),

@@ -9,10 +9,11 @@ import { decodeFullBlock, encodeFullBlock, encodeHeader, encodeTransaction } fro
 import { blockHash } from '../../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../../src/chain/types.js';
 import { toHex } from '../../../src/lib/bytes.js';
+import { atOnce } from '../../../src/lib/pieces.js';
 import { joinBlocks } from '../../../src/peers/messages.js';
 import type { Link, Message } from '../../../src/peers/network.js';
 import { isFork, ProvenHashes } from '../../../src/peers/proven-hashes.js';
-import { contentFault, placeFault } from '../../../src/wallet/block-check.js';
+import { contentFaultInPieces, placeFault } from '../../../src/wallet/block-check.js';
 import { keyOf } from '../../support/peers.js';
 import { ADDRESS, createTestChain } from '../../support/storage/test-chain.js';
 import type { Dice } from '../dice.js';
@@ -125,7 +126,7 @@ async function tell(height: number, certificate: number, bytes: Uint8Array): Pro
   const hash = blockHash(full.block.header);
   const told = { full, hash, certificate: certificateOf(certificate) };
   const wrong =
-    contentFault(told, { activationHeight: 3, producers: NAMED, concerns }) ??
+    atOnce(contentFaultInPieces(told, { activationHeight: 3, producers: NAMED, concerns })) ??
     placeFault(full.block.header, hash, { height: height - 1, hash: hashes[height - 1] });
   if (wrong !== null) return `block: ${wrong.code}`;
   mustBe(hash === hashes[Number(full.block.header.bNum)], 'a block that nobody signed is believed');
