@@ -6,19 +6,13 @@ import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { MAX_TIME } from '../api/routes/dev/service.js';
-import {
-  type DevAccounts,
-  type DevAccountsOptions,
-  devAccounts,
-  MAX_DEV_ACCOUNTS,
-  normalMnemonic,
-} from '../config/dev-accounts.js';
-import { type DevConfigOptions, devConfig } from '../config/dev-config.js';
+import { type DevAccountsOptions, devAccounts, MAX_DEV_ACCOUNTS, normalMnemonic } from '../config/dev-accounts.js';
+import { devConfig } from '../config/dev-config.js';
 import { JOINT_API_PORT } from '../config/placing.js';
 import type { FlagValue } from '../config/sources.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
-import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
+import type { DevNetwork, DevNetworkOptions } from '../node/dev-network.js';
 import { NodeLogger } from '../observability/logger.js';
 import { type BannerFacts, devBanner, devJson } from './banner.js';
 import {
@@ -129,31 +123,18 @@ const spec: OwnSpec = {
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-export interface StartedNetwork extends Service {
-  readonly urls: Readonly<Record<NodeRole, string>>;
-  readonly url?: string | undefined;
-  /** Owners in block 0, once started. */
-  readonly accounts: DevAccounts;
-  readonly mnemonic: string | null;
-  /** True while its folder has what should be in the state file and is not. */
-  readonly isUnsaved: boolean;
-}
+/** What the command uses of a network. */
+type StartedNetwork = Service &
+  Pick<DevNetwork, 'urls' | 'accounts' | 'mnemonic' | 'isUnsaved'> &
+  Partial<Pick<DevNetwork, 'url'>>;
 
-export interface DevOptions extends DevConfigOptions {
-  readonly accounts: DevAccountsOptions;
-  readonly stateFile?: string;
-  readonly fork?: string;
-  /** False makes blocks only for who asks for them. */
-  readonly automine?: boolean;
-  readonly impersonates?: boolean;
-  readonly clockAt?: number;
-}
+type CreateDevNetwork = (options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) => StartedNetwork;
 
-export interface DevModules {
-  createDevNetwork(options: DevOptions, modules: { readonly logger: NodeLogger }): StartedNetwork;
-}
-
-export async function runDev(args: ParsedArgs, context: CliContext, load: () => Promise<DevModules>): Promise<number> {
+export async function runDev(
+  args: ParsedArgs,
+  context: CliContext,
+  load: () => Promise<{ readonly createDevNetwork: CreateDevNetwork }>,
+): Promise<number> {
   const kept = args.value('data');
   const state = args.value('state');
   if (kept !== undefined && state !== undefined)
@@ -240,13 +221,13 @@ function intervalFlag(args: ParsedArgs): number | undefined {
   return ms === 0 ? undefined : ms;
 }
 
-function clockFlag(args: ParsedArgs): Pick<DevOptions, 'clockAt'> {
+function clockFlag(args: ParsedArgs): Pick<DevNetworkOptions, 'clockAt'> {
   const clockAt = integerFlag(args, 'clock', 0, MAX_TIME);
   return clockAt === undefined ? {} : { clockAt };
 }
 
 /** Throws `UsageError`. */
-function forkFlag(args: ParsedArgs): Pick<DevOptions, 'fork'> {
+function forkFlag(args: ParsedArgs): Pick<DevNetworkOptions, 'fork'> {
   const fork = args.value('fork');
   if (fork === undefined) return {};
   if (!URL.canParse(fork)) throw new UsageError(`--fork must be a URL such as http://127.0.0.1:3001, not "${fork}"`);

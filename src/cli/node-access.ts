@@ -50,12 +50,6 @@ export interface WantedNode {
   readonly refusal: (role: NodeRole) => string;
 }
 
-export interface NodeAccess {
-  readonly url: string;
-  readonly apiKey: string | undefined;
-  readonly fetch: Fetch;
-}
-
 /** The configuration of the node that is meant. Throws `invalid_config`, and `UsageError` for one of a wrong role. */
 export function nodeConfig(args: ParsedArgs, context: CliContext, wanted: WantedNode): LoadedConfig {
   const input = configInput(args, context);
@@ -75,7 +69,7 @@ function oneOf(roles: readonly NodeRole[] = [], { roles: able }: WantedNode): No
 }
 
 /** The node that flags, environment and configuration name. Throws `UsageError`, or `node_unreachable` when it does not run. */
-export function accessNode(args: ParsedArgs, context: CliContext, wanted: WantedNode): NodeAccess {
+export function accessNode(args: ParsedArgs, context: CliContext, wanted: WantedNode) {
   const named = args.value('url');
   let read: LoadedConfig | undefined;
   const loaded = (): LoadedConfig => {

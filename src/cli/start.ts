@@ -6,8 +6,10 @@ import type { Config } from '../config/schema.js';
 import { TesseraError } from '../lib/errors.js';
 import type { NodeRole } from '../lib/roles.js';
 import type { Service } from '../lib/service.js';
+import type { Node } from '../node/node.js';
+import type { NodeGroup, NodeGroupModules, NodeGroupOptions } from '../node/node-group.js';
 import { NodeLogger } from '../observability/logger.js';
-import type { CliContext, Output, OwnCommand, OwnSpec, ParsedArgs } from './command.js';
+import type { CliContext, OwnCommand, OwnSpec, ParsedArgs } from './command.js';
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { errorFields, reportFailure, runUntilStopped } from './lifecycle.js';
 import { withTypedPassphrase } from './wallet/secrets.js';
@@ -37,36 +39,15 @@ const spec: OwnSpec = {
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-interface Running extends Service {
-  readonly apiUrl: string;
-}
-
-export interface StartedNode extends Running {
-  readonly peerAddress: string;
-  /** Undefined or empty when the metrics are off. */
-  readonly metricsUrl?: string;
-  reload?(config: Config): Promise<void>;
-}
-
-export interface StartedGroup extends Running {
-  readonly nodes: ReadonlyMap<NodeRole, StartedNode>;
-  reload?(options: GroupOptions): Promise<void>;
-}
-
-/** The configurations of several nodes, and of the address that they have in common. */
-export interface GroupOptions {
-  readonly nodes: readonly { readonly config: Config; readonly hasOwnApi: boolean }[];
-  readonly joint: Config;
-}
-
-interface NodeModules {
-  readonly logger: NodeLogger;
-  readonly terminal?: Output | undefined;
-}
+/** What the command uses of a node, and of several. */
+type StartedNode = Service & Pick<Node, 'apiUrl' | 'peerAddress'> & Partial<Pick<Node, 'metricsUrl' | 'reload'>>;
+type StartedGroup = Service &
+  Pick<NodeGroup, 'apiUrl'> &
+  Partial<Pick<NodeGroup, 'reload'>> & { readonly nodes: ReadonlyMap<NodeRole, StartedNode> };
 
 export interface StartModules {
-  createNode(config: Config, modules: NodeModules): Promise<StartedNode>;
-  createGroup(options: GroupOptions, modules: NodeModules): StartedGroup;
+  createNode(config: Config, modules: NodeGroupModules): Promise<StartedNode>;
+  createGroup(options: NodeGroupOptions, modules: NodeGroupModules): StartedGroup;
 }
 
 /** Runs a node, or several; `load` gives the composition root, which is imported only when it is needed. */
@@ -133,7 +114,7 @@ function withJsonLog(input: ConfigInput, args: ParsedArgs): ConfigInput {
 }
 
 interface Started {
-  readonly running: Running;
+  readonly running: Service;
   apply(loaded: LoadedProcess): Promise<void>;
   addresses(): object;
 }

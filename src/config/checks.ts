@@ -16,13 +16,8 @@ export const LOOPBACK_SECRET = 'loopback-only-test-secret';
 const DEV_PRODUCER_SEED = toHex(devProducer().seed);
 type Report = (option: string, problem: string) => void;
 
-export interface CheckResult {
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly string[];
-}
-
 /** Checks the rules between options and reports every one that is broken. */
-export function checkConfig(config: Config, sourceOf: (path: string) => string): CheckResult {
+export function checkConfig(config: Config, sourceOf: (path: string) => string) {
   const problems: ConfigProblem[] = [];
   const report: Report = (option, problem) => problems.push({ option, source: sourceOf(option), problem });
   checkApi(config, report);

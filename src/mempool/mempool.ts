@@ -37,29 +37,19 @@ export interface ConfirmedBlock {
   readonly transactions: readonly string[];
 }
 
-/** Numbers for metrics and health. */
-export interface MempoolFigures {
-  readonly height: number;
-  readonly waitingCount: number;
-  readonly waitingBytes: number;
-  readonly utxos: number;
-  readonly miners: number;
-  /** Original nodes make the blocks of the chain. */
-  readonly isFollowed: boolean;
-  readonly druidSets: number;
-  readonly tokenless: number;
-  /** Signature and script checks run so far, by where. */
-  readonly checks: { readonly worker: number; readonly main: number };
-  readonly seq: number;
-  /** Why mempool and storage are not at the same block; null when nothing is wrong. */
-  readonly apart: string | null;
-  /** Why storage does not keep the closed block, or could keep none; null when nothing is wrong. */
-  readonly notStored: string | null;
-  /** Why no script can be verified now; null when nothing is wrong. */
-  readonly notVerified: string | null;
-  /** Why the clock of this node may set the time of no block; null when it may. */
-  readonly clockOff: string | null;
-}
+type Figures = ReturnType<Mempool['figures']>;
+
+/** Gauges of figures. */
+const GAUGES = {
+  tessera_journal_applied: ({ seq }: Figures) => seq,
+  tessera_mempool_transactions: ({ waitingCount }: Figures) => waitingCount,
+  tessera_mempool_bytes: ({ waitingBytes }: Figures) => waitingBytes,
+  tessera_mempool_druid_sets: ({ druidSets }: Figures) => druidSets,
+  tessera_mempool_tokenless: ({ tokenless }: Figures) => tokenless,
+  tessera_mempool_unspent_outputs: ({ utxos }: Figures) => utxos,
+  tessera_mempool_miners: ({ miners }: Figures) => miners,
+  tessera_block_height: ({ height }: Figures) => height,
+};
 
 export class Mempool implements MempoolService, Service {
   readonly blockConfirmed = new SignalSource<ConfirmedBlock>();
@@ -176,7 +166,8 @@ export class Mempool implements MempoolService, Service {
     return this.#up().statuses.get(hashes);
   }
 
-  figures(): MempoolFigures {
+  /** Numbers for metrics and health; what is wrong is a reason, or null. */
+  figures() {
     const { state, maker, verifier, sender, sync, tips, isFollowed } = this.#up();
     return {
       height: state.head.height,
@@ -184,14 +175,20 @@ export class Mempool implements MempoolService, Service {
       waitingBytes: state.waiting.bytes,
       utxos: state.utxos.size,
       miners: maker.miners.length,
+      /** Original nodes make the blocks of the chain. */
       isFollowed: isFollowed(),
       druidSets: state.waitingDruids.sets,
       tokenless: state.tokenless.count,
+      /** Signature and script checks run so far, by where. */
       checks: verifier.ran,
       seq: state.seq,
+      /** Why mempool and storage are not at the same block. */
       apart: sync.problem,
+      /** Why storage does not keep the closed block, or could keep none. */
       notStored: sender.problem ?? tips.problem,
+      /** Why no script can be verified now. */
       notVerified: verifier.problem,
+      /** Why the clock of this node may set the time of no block. */
       clockOff: sync.clocks.problem,
     };
   }
@@ -258,35 +255,21 @@ export class Mempool implements MempoolService, Service {
 
   /** Values that are read rather than counted are set before each scrape. */
   #serveMetrics(metrics: Metrics): () => void {
-    const gauges = {
-      transactions: metrics.gauge('tessera_mempool_transactions'),
-      bytes: metrics.gauge('tessera_mempool_bytes'),
-      druidSets: metrics.gauge('tessera_mempool_druid_sets'),
-      tokenless: metrics.gauge('tessera_mempool_tokenless'),
-      unspentOutputs: metrics.gauge('tessera_mempool_unspent_outputs'),
-      miners: metrics.gauge('tessera_mempool_miners'),
-      height: metrics.gauge('tessera_block_height'),
-      leads: metrics.gauge('tessera_mempool_leads'),
-      applied: metrics.gauge('tessera_journal_applied'),
-      lag: metrics.gauge('tessera_journal_lag_seconds'),
-    };
+    const gauges = Object.entries(GAUGES).map(
+      ([name, of]) => [metrics.gauge(name as keyof typeof GAUGES), of] as const,
+    );
+    const leads = metrics.gauge('tessera_mempool_leads');
+    const lagSeconds = metrics.gauge('tessera_journal_lag_seconds');
     const onWorkers = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'worker'));
     const onMain = followTotal(metrics.counter('tessera_mempool_signature_checks_total', 'main'));
     const { journal, clock, leadership = soleLeader } = this.#modules;
     const lag = new JournalLag(clock);
     return metrics.beforeScrape(() => {
-      gauges.leads.set(leadership.leads ? 1 : 0);
+      leads.set(leadership.leads ? 1 : 0);
       if (this.#parts === undefined) return;
       const figures = this.figures();
-      gauges.applied.set(figures.seq);
-      gauges.lag.set(lag.seconds(journal.head, figures.seq));
-      gauges.transactions.set(figures.waitingCount);
-      gauges.bytes.set(figures.waitingBytes);
-      gauges.druidSets.set(figures.druidSets);
-      gauges.tokenless.set(figures.tokenless);
-      gauges.unspentOutputs.set(figures.utxos);
-      gauges.miners.set(figures.miners);
-      gauges.height.set(figures.height);
+      for (const [gauge, of] of gauges) gauge.set(of(figures));
+      lagSeconds.set(lag.seconds(journal.head, figures.seq));
       onWorkers(figures.checks.worker);
       onMain(figures.checks.main);
     });

@@ -25,12 +25,6 @@ export interface SearchJob {
   readonly target: Uint8Array;
 }
 
-export interface SearchResult {
-  /** Undefined when the search was stopped. */
-  readonly nonce: Uint8Array | undefined;
-  readonly hashes: number;
-}
-
 /** The job for a header whose coinbase is set. Throws `invalid_request` when its difficulty is malformed. */
 export function searchJobOf(header: BlockHeader, nonceLength = NONCE_LENGTH): SearchJob {
   const target = targetBytes(header.difficulty);
@@ -55,8 +49,8 @@ export class NonceSearcher {
     return new NonceSearcher(await createSHA3(256));
   }
 
-  /** Searches until a nonce is found or `isStopped` says so. */
-  search(job: SearchJob, range: number, isStopped: (hashes: number) => boolean): SearchResult {
+  /** Searches until a nonce is found or `isStopped` says so: then it is undefined. */
+  search(job: SearchJob, range: number, isStopped: (hashes: number) => boolean) {
     const sha3 = this.#sha3;
     const header = Uint8Array.from(job.header);
     const nonce = header.subarray(job.nonceOffset, job.nonceOffset + job.nonceLength);

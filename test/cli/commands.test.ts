@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { devBanner, exampleRequests } from '../../src/cli/banner.js';
-import { type DevOptions, runDev } from '../../src/cli/dev.js';
+import { runDev } from '../../src/cli/dev.js';
 import { runNode } from '../../src/cli/start.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
 import { devConfig } from '../../src/config/dev-config.js';
 import type { Config } from '../../src/config/schema.js';
 import { createDeferred } from '../../src/lib/deferred.js';
+import type { DevNetworkOptions } from '../../src/node/dev-network.js';
 import { createContext, noGroup, parseFor } from '../support/cli-context.js';
 
 const urls = {
@@ -103,8 +104,8 @@ describe('dev', () => {
   async function runNetwork(...flags: string[]) {
     const context = createContext();
     const { node, started } = fakeNode();
-    const requests: DevOptions[] = [];
-    const createDevNetwork = (request: DevOptions) => {
+    const requests: DevNetworkOptions[] = [];
+    const createDevNetwork = (request: DevNetworkOptions) => {
       requests.push(request);
       return node;
     };
@@ -137,7 +138,7 @@ describe('dev', () => {
     const context = createContext();
     const { node, started } = fakeNode();
     let folder = '';
-    const createDevNetwork = ({ dataDir }: DevOptions) => {
+    const createDevNetwork = ({ dataDir }: DevNetworkOptions) => {
       folder = dataDir;
       mkdirSync(folder);
       onTestFinished(() => rmSync(folder, { recursive: true }));

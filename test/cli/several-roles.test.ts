@@ -7,9 +7,10 @@ import { parse as parseToml } from 'smol-toml';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accessNode, type WantedNode } from '../../src/cli/node-access.js';
 import { runCli } from '../../src/cli/run.js';
-import { type GroupOptions, runNode } from '../../src/cli/start.js';
+import { runNode } from '../../src/cli/start.js';
 import { lockFolder, noteApi } from '../../src/db/folder-lock.js';
 import { createDeferred } from '../../src/lib/deferred.js';
+import type { NodeGroupOptions } from '../../src/node/node-group.js';
 import { createContext, parseFor } from '../support/cli-context.js';
 
 const ALL = 'mempool,storage,miner,user';
@@ -33,15 +34,15 @@ describe('start with several roles', () => {
     const { file } = await network();
     const context = createContext();
     const started = createDeferred<void>();
-    const reloaded = createDeferred<GroupOptions>();
-    let made: GroupOptions | undefined;
-    const createGroup = (options: GroupOptions) => {
+    const reloaded = createDeferred<NodeGroupOptions>();
+    let made: NodeGroupOptions | undefined;
+    const createGroup = (options: NodeGroupOptions) => {
       made = options;
       return {
         start: async () => started.resolve(),
         stop: async () => undefined,
         failed: new Promise<never>(() => undefined),
-        reload: async (next: GroupOptions) => reloaded.resolve(next),
+        reload: async (next: NodeGroupOptions) => reloaded.resolve(next),
         apiUrl: 'http://127.0.0.1:1',
         nodes: new Map(),
       };

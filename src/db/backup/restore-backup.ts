@@ -22,13 +22,8 @@ export interface RestoreOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-export interface RestoredBackup {
-  readonly files: number;
-  readonly bytes: number;
-}
-
 /** Throws `data_dir_invalid` when the folder is not empty, `data_corrupt`, `data_lost`, `aborted`. */
-export async function restoreBackup(options: RestoreOptions, store: BackupStore): Promise<RestoredBackup> {
+export async function restoreBackup(options: RestoreOptions, store: BackupStore) {
   const { backup, dataDir, signal, onProgress } = options;
   const listing = await store.listing(backup);
   await claim(dataDir, `${store.path} ${backup}\n`);

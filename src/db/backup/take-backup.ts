@@ -33,17 +33,8 @@ export interface TakeBackupOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-export interface TakenBackup {
-  readonly name: string;
-  readonly files: number;
-  readonly bytes: number;
-  /** Number of files that earlier backups did not hold. */
-  readonly newFiles: number;
-  readonly newBytes: number;
-}
-
 /** Throws `data_dir_invalid`, `data_corrupt`, `data_lost`, `aborted`. */
-export async function takeBackup(options: TakeBackupOptions, store: BackupStore): Promise<TakenBackup> {
+export async function takeBackup(options: TakeBackupOptions, store: BackupStore) {
   const { dataDir, role, networkName, program } = options;
   await refuseHalfRestored(dataDir);
   const marker = await readMarker(dataDir);
@@ -70,6 +61,7 @@ export async function takeBackup(options: TakeBackupOptions, store: BackupStore)
     name,
     files: files.length,
     bytes: sizeOf(files),
+    /** Files that earlier backups did not hold. */
     newFiles: fresh.size,
     newBytes: sizeOf([...fresh.values()]),
   };

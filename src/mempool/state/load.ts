@@ -59,13 +59,8 @@ async function loadImaged(
   return undefined;
 }
 
-interface Assembled {
-  readonly state: MempoolState;
-  /** Why it is not the state that was written. */
-  readonly fault: TesseraError | null;
-}
-
-async function assemble(kv: Kv, rules: StateRules, utxos: UtxoTable): Promise<Assembled> {
+/** The state, and why it is not the one that was written: null when it is. */
+async function assemble(kv: Kv, rules: StateRules, utxos: UtxoTable) {
   const head = await kv.get(keys.head);
   const pooled = await loadTransactions(kv, ranges.pooled);
   const waiting = await loadTransactions(kv, ranges.waiting);

@@ -32,21 +32,10 @@ export interface ImportOptions {
   readonly onFound: (what: string) => void;
 }
 
-export interface ImportedChain {
-  /** Blocks in the archive now, and those of this run. */
-  readonly blocks: number;
-  readonly imported: number;
-  readonly transactions: number;
-  /** Raw units. */
-  readonly supply: bigint;
-  readonly unspent: number;
-  readonly lastHash: string;
-  /** Where the rules are not ours. */
-  readonly eras: readonly Era[];
-}
+export type ImportedChain = Awaited<ReturnType<typeof importChain>>;
 
 /** Throws the fault of the source, with its name, `block_refused` for a block that breaks a rule, and `aborted` by the signal. */
-export async function importChain(source: ChainSource, options: ImportOptions): Promise<ImportedChain> {
+export async function importChain(source: ChainSource, options: ImportOptions) {
   const { config, signal } = options;
   const directory = await DataDir.open(config.node.dataDir, { role: 'storage', networkName: config.network.name });
   const scripts = new Verifier({ threads: config.storage.verifyThreads });
@@ -72,6 +61,7 @@ export async function importChain(source: ChainSource, options: ImportOptions): 
     await rules.settle();
     return {
       ...(await summary(archive, files.kv)),
+      /** Blocks of this run. */
       imported: archive.nextHeight - before,
       eras: rules.eras,
     };

@@ -13,17 +13,12 @@ const MOST_NODES = 100;
 const OTHER_MINERS = 'seeds that the addresses of the miners do not give';
 const UNKNOWN_SEEDS = 'seeds and witnesses that the settings do not give';
 
-export interface FoundRules {
-  readonly eras: readonly Era[];
-  /** What is new, in words. */
-  readonly found: readonly string[];
-}
-
 /**
  * The eras by which the next block may be valid. Whether it is, the rules say afterwards: a source that lies here is refused
- * there, or has made a chain by other rules of original nodes. `issued`: raw units before its coinbase.
+ * there, or has made a chain by other rules of original nodes. `issued`: raw units before its coinbase. `found`: what is
+ * new, in words.
  */
-export function findRules(eras: readonly Era[], full: FullBlock, tip: ChainTip, issued: bigint): FoundRules {
+export function findRules(eras: readonly Era[], full: FullBlock, tip: ChainTip, issued: bigint) {
   const era = eraAt(eras, tip.next);
   if (era.find.length === 0) return { eras, found: [] };
   const seen: Partial<Era>[] = [];

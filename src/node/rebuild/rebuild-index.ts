@@ -27,20 +27,11 @@ export interface RebuildIndexOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-export interface RebuiltIndex {
-  /** Blocks in the new index; null when there is none, because the configuration switches it off. */
-  readonly blocks: number | null;
-  /** An older one was removed. */
-  readonly removed: boolean;
-}
-
-/** Throws `data_dir_invalid` when there is no folder, `data_dir_locked` while the node runs, `aborted` by the signal. */
-export async function rebuildIndex({
-  config,
-  genesis,
-  signal,
-  onProgress,
-}: RebuildIndexOptions): Promise<RebuiltIndex> {
+/**
+ * Gives the number of blocks in the new index, null where it is switched off, and whether an older one was removed. Throws
+ * `data_dir_invalid` when there is no folder, `data_dir_locked` while the node runs, `aborted` by the signal.
+ */
+export async function rebuildIndex({ config, genesis, signal, onProgress }: RebuildIndexOptions) {
   const { node, network, storage, mining } = config;
   if (!existsSync(node.dataDir)) {
     throw new TesseraError('data_dir_invalid', `${node.dataDir} does not exist: there is nothing to rebuild`);

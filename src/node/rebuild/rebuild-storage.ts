@@ -16,19 +16,11 @@ export interface RebuildStorageOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-export interface RebuiltArchive {
-  readonly blocks: number;
-  /** Segment whose damage keeps later blocks out, in words; null when the archive is whole. */
-  readonly problem: string | null;
-}
-
-/** Throws `data_dir_invalid` when there is no archive, `data_dir_locked` while the node runs, `aborted` by the signal. */
-export async function rebuildStorage({
-  config,
-  genesis,
-  signal,
-  onProgress,
-}: RebuildStorageOptions): Promise<RebuiltArchive> {
+/**
+ * Gives the number of blocks, and which damage keeps later ones out, or null. Throws `data_dir_invalid` when there is no archive,
+ * `data_dir_locked` while the node runs, `aborted` by the signal.
+ */
+export async function rebuildStorage({ config, genesis, signal, onProgress }: RebuildStorageOptions) {
   const { node, network, storage, mining } = config;
   if (!existsSync(node.dataDir)) {
     throw new TesseraError('data_dir_invalid', `${node.dataDir} does not exist: there is nothing to rebuild`);

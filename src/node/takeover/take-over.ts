@@ -41,22 +41,14 @@ export interface TakeoverOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-export interface Takeover {
-  /** The last block of the original nodes. */
-  readonly lastHash: string;
-  /** The genesis file that every node needs. */
-  readonly genesis: Genesis;
-  /** Addresses that were compared; undefined without balances. */
-  readonly addresses: number | undefined;
-  readonly differences: readonly string[];
-  /** What waited and can be posted. */
-  readonly waiting: readonly Transaction[];
-  /** What waited and cannot, with the reason. */
-  readonly refused: readonly (readonly [hash: string, reason: string])[];
-}
+export type Takeover = Awaited<ReturnType<typeof takeOver>>;
 
-/** Throws `invalid_config` for another height than that of the next block, and `other_chain` when balances differ. */
-export async function takeOver(options: TakeoverOptions): Promise<Takeover> {
+/**
+ * Gives the genesis file that every node needs, how many addresses were compared (undefined without balances), and of what waited what
+ * can be posted, and what cannot, with the reason. Throws `invalid_config` for another height than that of the next block, and
+ * `other_chain` when balances differ.
+ */
+export async function takeOver(options: TakeoverOptions) {
   const { config, at, signal, isRehearsal, balances, producer } = options;
   const directory = await DataDir.open(config.node.dataDir, { role: 'storage', networkName: config.network.name });
   try {

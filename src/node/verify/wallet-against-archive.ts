@@ -72,19 +72,16 @@ const ADDRESSES_AT_ONCE = 100;
 
 type Balances = BalancesResponse['balance']['address_list'];
 
-export interface ComparedWallet {
-  readonly same: number;
-  /** Outputs of the node at addresses of the wallet that the wallet does not know. */
-  readonly unknown: number;
-}
-
-/** Throws `data_corrupt` at a coin that the node does not have or has otherwise, `node_unreachable`, `aborted`. */
+/**
+ * Gives the number of outputs that are the same, and of those that the wallet has not seen yet. Throws `data_corrupt` at a coin that the
+ * node does not have or has otherwise, `node_unreachable`, `aborted`.
+ */
 export async function holdWalletAgainstNode(
   { api }: Pick<NodeClient, 'api'>,
   kv: Kv,
   onProgress: (outputs: number) => void,
   signal: AbortSignal,
-): Promise<ComparedWallet> {
+) {
   const coins = await coinsIn(kv);
   const addresses = [...(await addressesIn(kv))];
   let same = 0;

@@ -25,15 +25,8 @@ const LEASE_SECONDS = 5;
 /** Calls to etcd, one after the other, that fit into the time of the lease. */
 const CALLS_PER_LEASE = 5;
 
-interface OpenEtcdJournal {
-  readonly journal: EtcdJournal;
-  readonly shared: EtcdJournal;
-  readonly leadership: LeaseLeadership;
-  readonly rebuilding: LeaseLeadership;
-}
-
 /** The journal of this node, and its candidacy. Neither is started. */
-export async function openEtcdJournal(context: RoleContext): Promise<OpenEtcdJournal> {
+export async function openEtcdJournal(context: RoleContext) {
   const { config, nodeKey, genesis, clock } = context;
   const replica = toHex(nodeKey.publicKey);
   const logger = context.logger('journal');
