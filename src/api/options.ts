@@ -116,6 +116,8 @@ export interface ApiModules extends NodeServices {
   readonly node: NodeInfo;
   /** Why the node is not ready; empty when it is. */
   readonly readiness: () => readonly string[];
+  /** What a ready node cannot do now. */
+  readonly degraded?: (() => readonly string[]) | undefined;
   /** Service of the routes under /v1/dev, in dev networks only; undefined while the network starts. */
   readonly dev?: (() => DevService | undefined) | undefined;
   /** True where a block number may become that of another block: dev networks revert, and begin anew at the same port. */

@@ -30,6 +30,7 @@ export interface JointPart {
   readonly services: RoleServices;
   peers(): readonly NodePeer[];
   readiness(): readonly string[];
+  degraded?(): readonly string[];
 }
 
 export interface JointApiOptions {
@@ -97,8 +98,9 @@ export class JointApi implements Service {
       keptAnswers: this.#keptAnswers,
       readiness: () => [
         ...(this.#isHeld ? ['the network is starting'] : []),
-        ...roles.flatMap((role) => this.#readinessOf(role)),
+        ...roles.flatMap((role) => named(role, this.#parts.get(role)?.readiness() ?? ['the node is starting'])),
       ],
+      degraded: () => roles.flatMap((role) => named(role, this.#parts.get(role)?.degraded?.() ?? [])),
       isRevertible: this.#modules.dev !== undefined,
       services: jointServices(roles, (role) => (this.#isHeld ? undefined : this.#parts.get(role))),
       node: { type: () => this.#type(), peers: () => this.#peers(), routesPow: {} },
@@ -166,11 +168,6 @@ export class JointApi implements Service {
     };
   }
 
-  #readinessOf(role: NodeRole): readonly string[] {
-    const reasons = this.#parts.get(role)?.readiness() ?? ['the node is starting'];
-    return reasons.map((reason) => `${role}: ${reason}`);
-  }
-
   /** The types of all, each once: a miner with a wallet is `Miner/User`. */
   #type(): string {
     const types = NODE_ROLES.filter((role) => this.#parts.has(role)).flatMap((role) => factsOf(role).type.split('/'));
@@ -201,3 +198,5 @@ function servicesOf(role: NodeRole, part: JointPart | undefined): RoleServices {
   if (part !== undefined) return part.services;
   throw new TesseraError('overloaded', `The ${role} node at this address does not run yet; try again.`);
 }
+
+const named = (role: NodeRole, reasons: readonly string[]): string[] => reasons.map((reason) => `${role}: ${reason}`);

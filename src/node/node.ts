@@ -297,7 +297,7 @@ export class Node implements Service {
   #joinOthers(context: RoleContext, { services }: Role): void {
     const { role } = this.#config.node;
     const peers = () => linkedPeers(context.network);
-    const leave = this.#modules.joint?.join({ role, services, peers, readiness: () => this.#readiness() });
+    const leave = this.#modules.joint?.join({ role, services, peers, ...this.#health });
     if (leave !== undefined) this.#opened.add(leave);
   }
 
@@ -306,7 +306,11 @@ export class Node implements Service {
   }
 
   #apiModules({ clock, random, metrics }: RoleContext) {
-    return { clock, random, metrics, logger: this.#modules.logger.child('api'), readiness: () => this.#readiness() };
+    return { clock, random, metrics, logger: this.#modules.logger.child('api'), ...this.#health };
+  }
+
+  get #health() {
+    return { readiness: () => this.#readiness(), degraded: () => this.#role?.degraded?.() ?? [] };
   }
 
   #readiness(): readonly string[] {

@@ -98,6 +98,16 @@ describe('health (decision H10)', () => {
     expect([ready.status, ready.body.reasons]).toEqual([503, ['no storage node is linked']]);
     expect((await send(app, { url: '/livez' })).status).toBe(200);
   });
+
+  it('says what a ready node cannot do, with 200, and after what keeps another from being ready', async () => {
+    const degraded = () => ['the object store is away'];
+    const ready = await send(await openApp('storage', { modules: { degraded } }), { url: '/readyz' });
+    expect([ready.status, ready.body]).toEqual([200, { status: 'degraded', reasons: degraded() }]);
+    const modules = { readiness: () => ['catching up'], degraded };
+    const other = await send(await openApp('storage', { modules }), { url: '/readyz' });
+    const reasons = ['catching up', 'the object store is away'];
+    expect([other.status, other.body]).toEqual([503, { status: 'unavailable', reasons }]);
+  });
 });
 
 describe('request ids (decision H7)', () => {

@@ -177,6 +177,11 @@ describe('while they are there', () => {
     ]);
     reasons = [];
     expect((await get('/readyz')).body).toEqual({ status: 'ok', reasons: [] });
+    joint.join(partOf('storage', { degraded: () => ['the object store is away'] }).part);
+    expect((await get('/readyz')).body).toEqual({
+      status: 'degraded',
+      reasons: ['storage: the object store is away'],
+    });
   });
 
   it('the debug data has the types of all, and each peer once', async () => {

@@ -27,12 +27,15 @@ export interface RunningStore {
   /** Requests that came, as `PUT NAME`. */
   readonly requests: string[];
   breaking: Breaking;
+  /** Uploads wait for it. */
+  uploadsWait: Promise<void> | undefined;
   /** Options of a node that uses it. */
   options(): Readonly<Record<string, unknown>>;
   open(timeoutMs?: number): ObjectStore;
   names(): Promise<string[]>;
   bytes(name: string): Promise<Buffer>;
   write(name: string, bytes: Uint8Array): Promise<void>;
+  remove(name: string): Promise<void>;
   /** Ends the store, and starts it again on what it has. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -70,6 +73,7 @@ export async function startObjectStore(): Promise<RunningStore> {
     endpoint,
     requests: [],
     breaking: 'nothing',
+    uploadsWait: undefined,
     options: () => ({
       'storage.segments.store': 's3',
       'storage.segments.endpoint': endpoint,
@@ -80,6 +84,7 @@ export async function startObjectStore(): Promise<RunningStore> {
     names: async () => (await readdir(objects)).sort(),
     bytes: (name) => readFile(join(objects, name)),
     write: (name, bytes) => writeFile(join(objects, name), bytes),
+    remove: (name) => rm(join(objects, name)),
     kill,
     start,
     async dispose() {
@@ -131,7 +136,9 @@ function pass(asked: IncomingMessage, answer: ServerResponse, port: number, stor
     });
   });
   onward.on('error', () => answer.destroy());
-  asked.pipe(onward);
+  const go = (): unknown => asked.pipe(onward);
+  if (method === 'PUT' && store.uploadsWait !== undefined) void store.uploadsWait.then(go);
+  else go();
 }
 
 async function close(server: Server): Promise<void> {

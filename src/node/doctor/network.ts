@@ -32,10 +32,10 @@ export function readinessExamination(config: Config): Examination {
       if (pid === undefined) return [ok('node', 'does not run')];
       try {
         const { status, body } = await ask(apiUrl(config).href, undefined, signal);
-        if (status === 200) return [ok('node', `process ${pid} runs and is ready`)];
-        return [
-          warn('node', `process ${pid} runs and is not ready: ${reasonsIn(body)}`, 'wait, or see the rows below'),
-        ];
+        const [isReady, reasons] = [status === 200, reasonsIn(body)];
+        if (isReady && reasons === '') return [ok('node', `process ${pid} runs and is ready`)];
+        const state = isReady ? 'ready, but degraded' : 'not ready';
+        return [warn('node', `process ${pid} runs and is ${state}: ${reasons}`, 'wait, or see the rows below')];
       } catch (error) {
         const advice = 'is it starting? See its log; kill it only if it does nothing for minutes';
         return [

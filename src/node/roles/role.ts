@@ -75,6 +75,8 @@ export interface Role extends Service {
   /** Sets message handlers and loads. Called before the network starts; `start` is called after it. */
   load(): Promise<void>;
   readiness(): readonly string[];
+  /** What it cannot do now although it is ready: no balancer should take it out for that. */
+  degraded?(): readonly string[];
 }
 
 /** Definition of a role in the composition root. */

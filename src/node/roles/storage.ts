@@ -52,6 +52,7 @@ export class StorageRole implements Role {
   readonly #takingIn: Progress;
   readonly #bringingOver: Progress;
   #broughtOver: Promise<void> | undefined;
+  #taken: Promise<void> | undefined;
   /** Work that could not be done now, with the reason. */
   readonly #refused = new Map<unknown, string>();
   #retry: Timer | undefined;
@@ -147,13 +148,19 @@ export class StorageRole implements Role {
   async #takeFromStore(far: FarSegments): Promise<void> {
     const { producers, stopping: signal, clock, logger } = this.#context;
     const from = this.#archive.nextHeight;
+    this.#refused.delete(far);
     const onProgress = (done: number, total: number): void => this.#catchingUp.update(done, total);
     try {
       await takeFromStore(this.#archive, far, { producers, signal, onProgress, clock });
     } catch (error) {
       const isOurs = isTesseraError(error, 'archive_incomplete') || isTesseraError(error, 'block_refused');
       if (!isOurs && !isTesseraError(error, 'shutting_down')) throw error;
-      logger('storage').error({ err: error }, `the object store gives no more blocks: ${errorMessage(error)}`);
+      const problem = `the object store gives no more blocks: ${errorMessage(error)}`;
+      logger('storage').error({ err: error }, problem);
+      if (from === 0) this.#refused.set(far, problem);
+      // One that was away may have them later.
+      if (far.store.problem !== null)
+        this.#retry = clock.after(RETRY_MS, () => (this.#taken = this.#takeFromStore(far)));
     } finally {
       this.#catchingUp.end();
     }
@@ -219,6 +226,7 @@ export class StorageRole implements Role {
     await this.#index?.stop();
     await this.#storage.stop();
     await this.#broughtOver;
+    await this.#taken;
     await this.#scripts.close();
     await this.#noting;
   }
@@ -229,10 +237,15 @@ export class StorageRole implements Role {
     return [
       ...working,
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),
-      ...[problem, this.#follower?.problem ?? null, this.#uploads?.problem ?? null].filter((one) => one !== null),
+      ...[problem, this.#follower?.problem ?? null].filter((one) => one !== null),
       ...this.#refused.values(),
       ...(this.#scripts.problem === null ? [] : [this.#scripts.problem]),
     ];
+  }
+
+  /** Without its object store it serves recent blocks, and takes new ones. */
+  degraded(): readonly string[] {
+    return [this.#uploads?.problem ?? null].filter((one) => one !== null);
   }
 
   get failed(): Promise<never> {

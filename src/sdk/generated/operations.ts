@@ -717,8 +717,8 @@ export interface FaucetResponse {
 
 /** Health of the node. */
 export interface HealthResponse {
-  readonly status: 'ok' | 'unavailable';
-  /** Why the node is not ready; empty when it is. */
+  readonly status: 'ok' | 'degraded' | 'unavailable';
+  /** Why the node is degraded or not ready; empty when it is ok. */
   readonly reasons: readonly string[];
 }
 
@@ -1544,7 +1544,8 @@ export interface Operations {
   /**
    * Whether the node can do its work.
    *
-   * For load balancers: a node that answers 503 should get no traffic. The reasons are listed.
+   * For load balancers: a node that answers 503 should get no traffic. A degraded one does its work but for a part.
+   * The reasons are listed.
    *
    * `GET /readyz` of mempool, storage, miner, user nodes.
    */
@@ -1737,7 +1738,7 @@ export interface Operations {
    * An extension of the contract. By number or hash; it never changes.
    *
    * `GET /v1/chain/blocks/{block}` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete, block_not_found
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete, block_not_found
    */
   getChainBlock(args: {
     /** Number or hash of a block. */
@@ -1749,7 +1750,7 @@ export interface Operations {
    * An extension of the contract. A page never changes.
    *
    * `GET /v1/chain/blocks/{block}/transactions` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete, block_not_found
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete, block_not_found
    */
   getBlockTransactions(args: {
     /** Number or hash of a block. */
@@ -1767,7 +1768,7 @@ export interface Operations {
    * block.
    *
    * `GET /v1/chain/transactions/{tx_hash}` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete, entry_not_found
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete, entry_not_found
    */
   getChainTransaction(args: {
     /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
@@ -1785,7 +1786,7 @@ export interface Operations {
    * block.
    *
    * `GET /v1/chain/outputs/{tx_hash}/{n}` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete, entry_not_found
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete, entry_not_found
    */
   getChainOutput(args: {
     /** A transaction hash: g and 31 hex digits; transactions of the first block may have other names. */
@@ -1799,7 +1800,7 @@ export interface Operations {
    * An extension of the contract. Nothing found is an empty list.
    *
    * `GET /v1/chain/search` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete
    */
   searchChain(args: {
     /**
@@ -1815,7 +1816,7 @@ export interface Operations {
    * block. An address that the chain has not seen has nothing.
    *
    * `GET /v1/chain/addresses/{address}` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete
    */
   getChainAddress(args: {
     /** A payment address: 64 hex digits (32 for addresses of version 0). */
@@ -1846,7 +1847,7 @@ export interface Operations {
    * block.
    *
    * `GET /v1/chain/addresses/{address}/outputs` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete
    */
   getAddressOutputs(args: {
     /** A payment address: 64 hex digits (32 for addresses of version 0). */
@@ -1864,7 +1865,7 @@ export interface Operations {
    * block.
    *
    * `GET /v1/chain/addresses/{address}/transactions` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete
    */
   getAddressTransactions(args: {
     /** A payment address: 64 hex digits (32 for addresses of version 0). */
@@ -1897,7 +1898,7 @@ export interface Operations {
    * block.
    *
    * `GET /v1/chain/items/{genesis_hash}` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete, item_not_found
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete, item_not_found
    */
   getChainItem(args: {
     /** Genesis hash of an item. */
@@ -1910,7 +1911,7 @@ export interface Operations {
    * block. Who gets more or less between two pages may be on both or on neither.
    *
    * `GET /v1/chain/items/{genesis_hash}/holders` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete, item_not_found
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete, item_not_found
    */
   getItemHolders(args: {
     /** Genesis hash of an item. */
@@ -1928,7 +1929,7 @@ export interface Operations {
    * block.
    *
    * `GET /v1/chain/items/{genesis_hash}/transfers` of storage nodes.
-   * @throws {TesseraError} index_off, index_incomplete, item_not_found
+   * @throws {TesseraError} index_off, index_incomplete, archive_incomplete, item_not_found
    */
   getItemTransfers(args: {
     /** Genesis hash of an item. */

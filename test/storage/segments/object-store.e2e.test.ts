@@ -196,6 +196,39 @@ describe.runIf(hasObjectStore)('segments in an object store', () => {
     expect(store.requests.filter((request) => request.startsWith('PUT'))).toEqual([]);
   });
 
+  it('are uploaded by two nodes at the same time without harm', async () => {
+    let go = (): void => undefined;
+    store.uploadsWait = new Promise((resolve) => (go = resolve));
+    const both = [await open('one'), await open('other')] as const;
+    for (const { archive } of both) await fill(archive);
+    await Promise.all(both.map(({ uploads }) => uploads.start()));
+    const put = (): string[] => store.requests.filter((request) => request.startsWith('PUT'));
+    await until(() => put().length === 2);
+    expect(put()[1]).toBe(put()[0]);
+    go();
+    await Promise.all(both.map(settled));
+    for (const one of both) expect(await one.archive.verify()).toMatchObject({ blocks: BLOCKS });
+    expect(await store.names()).toEqual(both[0].segments.closed.map(({ name }) => name));
+  });
+
+  it('give a new node nothing without certificates, where the network names producers', async () => {
+    const one = await open('one');
+    await fill(one.archive);
+    await one.uploads.start();
+    await settled(one);
+    const fresh = await open('fresh');
+    const options = {
+      producers: { chain: 'test', keys: ['ab'.repeat(32)] },
+      signal: never,
+      onProgress: () => undefined,
+    };
+    await expect(takeFromStore(fresh.archive, fresh.far, options)).rejects.toMatchObject({
+      code: 'archive_incomplete',
+      message: expect.stringMatching(/no block 0 that a producer's certificate proves/),
+    });
+    expect(fresh.archive.nextHeight).toBe(0);
+  });
+
   it('begin a new node, which checks them; foreign objects and false ones are passed over', async () => {
     const one = await open('one');
     await fill(one.archive);

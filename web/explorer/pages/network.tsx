@@ -161,7 +161,7 @@ export function HealthView({ health: { status, reasons } }: { readonly health: H
   if (status === 'ok') return <span class="tag good">ready</span>;
   return (
     <>
-      <span class="tag wait">not ready</span>
+      <span class="tag wait">{status === 'degraded' ? 'degraded' : 'not ready'}</span>
       <ul class="plain-list">
         {reasons.map((reason) => (
           <li key={reason}>

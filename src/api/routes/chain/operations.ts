@@ -33,6 +33,8 @@ import {
 const explorer = section('Explorer');
 
 const OFF = ['index_off', 'index_incomplete'] as const;
+/** Of operations that read what may be in an object store. */
+const READS = [...OFF, 'archive_incomplete'] as const;
 const AS_OF =
   'An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each block.';
 
@@ -55,7 +57,7 @@ export const chainOperations = [
     description: 'An extension of the contract. By number or hash; it never changes.',
     params: ChainBlockParams,
     success: { 200: { description: 'The block.', schema: ChainBlock, cacheable: true } },
-    errors: [...OFF, 'block_not_found'],
+    errors: [...READS, 'block_not_found'],
   }),
   explorer.get('getBlockTransactions', '/v1/chain/blocks/{block}/transactions', {
     summary: 'The transactions of a block, in order',
@@ -63,7 +65,7 @@ export const chainOperations = [
     params: ChainBlockParams,
     query: PageQuery,
     success: { 200: { description: 'A page of transactions.', schema: BlockTransactionsResponse, cacheable: true } },
-    errors: [...OFF, 'block_not_found'],
+    errors: [...READS, 'block_not_found'],
   }),
   explorer.get('getChainTransaction', '/v1/chain/transactions/{tx_hash}', {
     summary: 'A transaction, the outputs it spends, and what spends its own',
@@ -71,21 +73,21 @@ export const chainOperations = [
     params: ChainTransactionParams,
     query: ChainTransactionQuery,
     success: { 200: { description: 'The transaction.', schema: ChainTransaction, cacheable: true } },
-    errors: [...OFF, 'entry_not_found'],
+    errors: [...READS, 'entry_not_found'],
   }),
   explorer.get('getChainOutput', '/v1/chain/outputs/{tx_hash}/{n}', {
     summary: 'An output, and the transaction that spends it',
     description: AS_OF,
     params: OutputParams,
     success: { 200: { description: 'The output.', schema: ChainOutput, cacheable: true } },
-    errors: [...OFF, 'entry_not_found'],
+    errors: [...READS, 'entry_not_found'],
   }),
   explorer.get('searchChain', '/v1/chain/search', {
     summary: 'What a number, hash or address names',
     description: 'An extension of the contract. Nothing found is an empty list.',
     query: SearchQuery,
     success: { 200: { description: 'What was found.', schema: SearchResponse } },
-    errors: OFF,
+    errors: READS,
   }),
 ] as const;
 
@@ -96,7 +98,7 @@ export const holdingOperations = [
     description: `${AS_OF} An address that the chain has not seen has nothing.`,
     params: AddressParams,
     success: { 200: { description: 'The address.', schema: ChainAddress, cacheable: true } },
-    errors: OFF,
+    errors: READS,
   }),
   explorer.get('getAddressItems', '/v1/chain/addresses/{address}/items', {
     summary: 'The items of an address',
@@ -112,7 +114,7 @@ export const holdingOperations = [
     params: AddressParams,
     query: PageQuery,
     success: { 200: { description: 'A page of outputs.', schema: AddressOutputsResponse, cacheable: true } },
-    errors: OFF,
+    errors: READS,
   }),
   explorer.get('getAddressTransactions', '/v1/chain/addresses/{address}/transactions', {
     summary: 'The history of an address, newest first',
@@ -120,7 +122,7 @@ export const holdingOperations = [
     params: AddressParams,
     query: PageQuery,
     success: { 200: { description: 'A page of transactions.', schema: AddressTransactionsResponse, cacheable: true } },
-    errors: OFF,
+    errors: READS,
   }),
   explorer.get('getTokenHolders', '/v1/chain/holders', {
     summary: 'Addresses by their tokens, the largest amount first',
@@ -134,7 +136,7 @@ export const holdingOperations = [
     description: AS_OF,
     params: ChainItemParams,
     success: { 200: { description: 'The item.', schema: ChainItem, cacheable: true } },
-    errors: [...OFF, 'item_not_found'],
+    errors: [...READS, 'item_not_found'],
   }),
   explorer.get('getItemHolders', '/v1/chain/items/{genesis_hash}/holders', {
     summary: 'The holders of an item, the largest amount first',
@@ -142,7 +144,7 @@ export const holdingOperations = [
     params: ChainItemParams,
     query: PageQuery,
     success: { 200: { description: 'A page of holders.', schema: ItemHoldersResponse, cacheable: true } },
-    errors: [...OFF, 'item_not_found'],
+    errors: [...READS, 'item_not_found'],
   }),
   explorer.get('getItemTransfers', '/v1/chain/items/{genesis_hash}/transfers', {
     summary: 'The transfers of an item, newest first',
@@ -150,6 +152,6 @@ export const holdingOperations = [
     params: ChainItemParams,
     query: PageQuery,
     success: { 200: { description: 'A page of transfers.', schema: ItemTransfersResponse, cacheable: true } },
-    errors: [...OFF, 'item_not_found'],
+    errors: [...READS, 'item_not_found'],
   }),
 ] as const;

@@ -9,7 +9,7 @@ import type { ApiModules, NodeInfo } from '../../options.js';
 import { type DebugData, getDebug, getLiveness, getOpenApi, getReadiness, type HealthResponse } from './operations.js';
 
 export interface CommonRoutes {
-  readonly modules: Pick<ApiModules, 'node' | 'readiness' | 'clock'>;
+  readonly modules: Pick<ApiModules, 'node' | 'readiness' | 'degraded' | 'clock'>;
   readonly describe: (operations: readonly Operation[]) => { readonly text: string; readonly etag: string };
 }
 
@@ -32,20 +32,18 @@ export const commonRoutes: FastifyPluginCallback<CommonRoutes> = (app, { modules
       return reply.stored(document.bytes, { etag: document.etag });
     },
 
-    getLiveness: () => health([]),
+    getLiveness: (): HealthResponse => ({ status: 'ok', reasons: [] }),
 
-    getReadiness(_request, reply) {
+    getReadiness(_request, reply): HealthResponse {
       const reasons = modules.readiness();
+      const degraded = modules.degraded?.() ?? [];
       if (reasons.length > 0) reply.code(503);
-      return health(reasons);
+      const status = reasons.length > 0 ? 'unavailable' : degraded.length > 0 ? 'degraded' : 'ok';
+      return { status, reasons: [...reasons, ...degraded] };
     },
   });
   done();
 };
-
-function health(reasons: readonly string[]): HealthResponse {
-  return { status: reasons.length === 0 ? 'ok' : 'unavailable', reasons: [...reasons] };
-}
 
 function mountedPaths(mounted: Iterable<Operation>): string[] {
   const ofV1 = [...mounted].filter(({ family }) => family === 'v1');

@@ -39,8 +39,8 @@ export type DebugData = Static<typeof DebugData>;
 
 export const HealthResponse = named('HealthResponse', 'Health of the node.').object(
   {
-    status: Enum(['ok', 'unavailable']),
-    reasons: Type.Array(Type.String(), { description: 'Why the node is not ready; empty when it is.' }),
+    status: Enum(['ok', 'degraded', 'unavailable']),
+    reasons: Type.Array(Type.String(), { description: 'Why the node is degraded or not ready; empty when it is ok.' }),
   },
   { status: 'ok', reasons: [] },
 );
@@ -88,7 +88,8 @@ export const getLiveness = health.get('getLiveness', '/livez', {
 
 export const getReadiness = health.get('getReadiness', '/readyz', {
   summary: 'Whether the node can do its work',
-  description: 'For load balancers: a node that answers 503 should get no traffic. The reasons are listed.',
+  description:
+    'For load balancers: a node that answers 503 should get no traffic. A degraded one does its work but for a part. The reasons are listed.',
   success: {
     200: { description: 'It can.', schema: HealthResponse },
     503: {
