@@ -20,6 +20,7 @@ import { keyPairFromSeed } from '../src/crypto/ed25519.js';
 import { sha3Bytes } from '../src/crypto/sha3.js';
 import { DataDir } from '../src/db/data-dir.js';
 import { LocalJournal } from '../src/journal/local-journal.js';
+import type { ChainRules } from '../src/ledger/block/rules.js';
 import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
@@ -192,6 +193,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   const empty = await makeBlock(idle, silent);
   await admit(maker, transactions);
   const block = await makeBlockPrinted(maker, name);
+  const next = await makeBlock(maker, silent);
 
   const transactions0 = new Map([[GENESIS, genesis]]);
   const chain = {
@@ -199,11 +201,16 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
     activationHeight: 1_000,
   };
   const scripts = new Verifier({ threads: 1 });
-  const segments = await Segments.open(join(dir.path, `segments-${id}`));
+  // A block has a segment of its own, which the next one closes.
+  const segments = await Segments.open(join(dir.path, `segments-${id}`), { maxBytes: 1 });
   const archive = await Archive.open({ rules: chain }, { kv: await dir.open(`archive-${id}`), segments, scripts });
   await archive.store(decodeFullBlock(zero));
   const full = decodeFullBlock(block);
   const { hash } = await timed('storage: check and store', () => archive.store(full));
+  const given = await timed('storage: give it to another node', () => archive.fullBlockBytes(1));
+  if (given?.length !== block.length) throw new Error('another block');
+  await timed('storage: close its segment, and store an empty block', () => archive.store(decodeFullBlock(next)));
+  await timed('storage: take it in again', () => takeIn(dir, chain, id, segments, scripts));
   await scripts.close();
   await segments.close();
 
@@ -231,6 +238,13 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
     const wrong = await inPieces(contentFaultInPieces({ full, hash }, wallet), () => slices.turn());
     if (wrong !== null) throw new Error(wrong.message);
   });
+}
+
+/** As a start does without the database. */
+async function takeIn(dir: DataDir, rules: ChainRules, id: string, segments: Segments, scripts: Verifier) {
+  const archive = await Archive.open({ rules }, { kv: await dir.open(`again-${id}`), segments, scripts });
+  await archive.load();
+  if (archive.nextHeight !== 3) throw new Error('not taken in');
 }
 
 async function makeBlockPrinted(bed: Bed, name: string): Promise<Uint8Array> {

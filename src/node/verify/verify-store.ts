@@ -1,7 +1,9 @@
 /** What `tessera verify --store` checks: the segments in the object store, from block 0 on, by their bytes alone. */
 
 import type { Config } from '../../config/schema.js';
+import { systemClock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import type { Progress } from '../../observability/progress.js';
 import { readWholeBlock } from '../../storage/archive/reader.js';
 import { listSegments, recordsOf } from '../../storage/blocks/from-store.js';
@@ -42,12 +44,13 @@ async function checkAll(far: FarSegments, progress: Progress): Promise<readonly 
   if (gap !== undefined) throw fault(`has no segment with block ${gap}, and later ones`);
   const total = (segments.at(-1)?.last ?? -1) + 1;
   const hashes = new Map<number, string>();
+  const slices = new TimeSlices(systemClock);
   for (const segment of segments) {
     const fetched = await far.fetch(segment.name);
     try {
       let before = hashes.get(segment.first - 1);
       for await (const record of recordsOf(segment, fetched)) {
-        const { hash, block } = readWholeBlock(record.height, record).record;
+        const { hash, block } = (await readWholeBlock(record.height, record, slices)).record;
         if (record.height > 0 && block.header.previousHash !== before)
           throw fault(`has a block ${record.height} in ${segment.name} that does not follow the one before it`);
         before = hash;

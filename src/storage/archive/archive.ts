@@ -146,8 +146,8 @@ export class Archive implements StorageService {
    * not all blocks that it names.
    */
   static async open(options: ArchiveOptions, modules: ArchiveModules): Promise<Archive> {
-    const { segments } = modules;
-    const reader = new ArchiveReader(modules.kv, segments);
+    const { kv, segments, clock = systemClock } = modules;
+    const reader = new ArchiveReader(kv, segments, new TimeSlices(clock));
     const [placed, name] = [await reader.lastPlaced(), await reader.lastName()];
     // Blocks that were appended and not named are still in the older records.
     await segments?.settle(placed, { keepsMore: placed?.height === name?.height });
@@ -157,8 +157,8 @@ export class Archive implements StorageService {
     }
     const last = await reader.last();
     const height = last === undefined ? -1 : last.height;
-    const unspent = await UnspentOutputs.open(modules.kv, reader, height + 1);
-    const certificates = await Certificates.open(modules.kv, options.rules.producers, height);
+    const unspent = await UnspentOutputs.open(kv, reader, height + 1);
+    const certificates = await Certificates.open(kv, options.rules.producers, height);
     return new Archive(options, modules, { reader, last, segments, unspent, certificates });
   }
 

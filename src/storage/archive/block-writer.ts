@@ -127,7 +127,7 @@ export class BlockWriter {
         if (found.record === undefined) continue;
         break;
       }
-      const whole = readWholeBlock(found.height, found.record);
+      const whole = await readWholeBlock(found.height, found.record, slices);
       const proof = found.record.certificate;
       const certificate = proof && readCertificate(found.height, proof);
       const verified = await this.#changes(whole);

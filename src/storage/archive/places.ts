@@ -7,15 +7,13 @@
  */
 
 import type { Certificate } from '../../chain/certificate.js';
-import { joinFullBlockPieces } from '../../chain/codec.js';
 import { encodeU64 } from '../../db/keys.js';
 import type { KvBatch } from '../../db/kv.js';
 import { nextCrc32c } from '../../db/level-files/log.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { asBuffer, concatBytes, fromHex, toHex } from '../../lib/bytes.js';
-import { inPieces } from '../../lib/pieces.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { pack, unpack } from '../segments/pack.js';
+import { pack, unpackedLength, unpackInto } from '../segments/pack.js';
 import { frontLength, type SegmentBlock, transactionOffsets } from '../segments/record.js';
 import type { RecordPlace } from '../segments/segments.js';
 import { blockPlaceKey, numberKey, transactionPlaceKey } from './layout.js';
@@ -24,6 +22,8 @@ import { damaged, FEES_REPLACE } from './records.js';
 const BLOCK_LENGTH = 44;
 const TRANSACTION_LENGTH = 16;
 const SUM_LENGTH = 4;
+/** The number of transactions in a FullBlock. */
+const COUNT_LENGTH = 8;
 
 export interface BlockPlace extends RecordPlace {
   /** Bytes of the record up to the end of the Block. */
@@ -79,14 +79,21 @@ export async function segmentBlock(
 
 /** The encoded FullBlock of a record of a segment. */
 export async function encodedBlock({ block, transactions }: SegmentBlock, slices: TimeSlices): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
+  let length = unpackedLength(block) + COUNT_LENGTH;
   for (const packed of transactions) {
     if (slices.isUsedUp) await slices.turn();
-    parts.push(unpack(packed));
+    length += unpackedLength(packed);
   }
-  const mining = parts.pop();
-  if (mining === undefined) throw damaged('a block has no coinbase');
-  return inPieces(joinFullBlockPieces(unpack(block), parts, mining), () => slices.turn());
+  const bytes = new Uint8Array(length);
+  let at = unpackInto(block, bytes, 0);
+  // The coinbase behind them is not counted.
+  asBuffer(bytes).writeBigUInt64LE(BigInt(transactions.length - 1), at);
+  at += COUNT_LENGTH;
+  for (const packed of transactions) {
+    if (slices.isUsedUp) await slices.turn();
+    at = unpackInto(packed, bytes, at);
+  }
+  return bytes;
 }
 
 /** Puts the places of a block and its transactions into a batch. */

@@ -1,11 +1,14 @@
 /** Reading what the archive holds: everything is hashed again, and what an index names must be there (rule P3). */
 
-import { decodeTransaction, encodeHeader, inBlock, joinFullBlock } from '../../chain/codec.js';
+import { decodeTransaction, encodeHeader, inBlock, joinFullBlockPieces } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import { readU64 } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { nextCrc32c } from '../../db/level-files/log.js';
+import { systemClock } from '../../lib/clock.js';
 import { isTesseraError } from '../../lib/errors.js';
+import { inPieces } from '../../lib/pieces.js';
+import { TimeSlices } from '../../lib/time-slices.js';
 import { unpack } from '../segments/pack.js';
 import { readFront, readRecord, type SegmentBlock } from '../segments/record.js';
 import type { Segments } from '../segments/segments.js';
@@ -20,7 +23,13 @@ import {
   transactionPlaceKey,
 } from './layout.js';
 import { type NumberedTransaction, OldReader, present } from './old-reader.js';
-import { type BlockPlace, readBlockPlace, readTransactionPlace, type TransactionPlace } from './places.js';
+import {
+  type BlockPlace,
+  encodedBlock,
+  readBlockPlace,
+  readTransactionPlace,
+  type TransactionPlace,
+} from './places.js';
 import {
   type BlockRecord,
   checked,
@@ -56,8 +65,12 @@ export class ArchiveReader {
   /** The names that configuration, not hashing, gave to the transactions of block 0. */
   #genesisNames: readonly string[] | undefined;
 
-  constructor(kv: Kv, segments?: Segments) {
+  /** Blocks are unpacked and decoded in these turns. */
+  readonly #slices: TimeSlices;
+
+  constructor(kv: Kv, segments?: Segments, slices = new TimeSlices(systemClock)) {
     this.#kv = kv;
+    this.#slices = slices;
     this.#segments = segments;
     this.#old = new OldReader(kv);
   }
@@ -171,7 +184,7 @@ export class ArchiveReader {
     const found = await this.#either(
       async () => {
         const place = await this.place(height);
-        return place && readWholeBlock(height, await this.#recordIn(height, place));
+        return place && readWholeBlock(height, await this.#recordIn(height, place), this.#slices);
       },
       async (old) => {
         const record = await old.blockAt(height);
@@ -192,15 +205,11 @@ export class ArchiveReader {
   /** The encoding of a FullBlock that must be there. */
   async fullBlockBytes(height: number): Promise<Uint8Array> {
     const place = await this.place(height);
-    if (place !== undefined) {
-      const { block, transactions: packed } = await this.#recordIn(height, place);
-      const mining = present(packed.at(-1), `the coinbase of block ${height}`);
-      return joinFullBlock(unpack(block), packed.slice(0, -1).map(unpack), unpack(mining));
-    }
+    if (place !== undefined) return encodedBlock(await this.#recordIn(height, place), this.#slices);
     const { record, transactions } = await this.wholeBlock(height);
     const all = transactions.map(({ bytes }) => bytes);
     const mining = present(all.pop(), `the coinbase of ${record.hash}`);
-    return joinFullBlock(record.bytes, all, mining);
+    return inPieces(joinFullBlockPieces(record.bytes, all, mining), () => this.#slices.turn());
   }
 
   /** Hashes among these that are names of stored transactions. */
@@ -344,20 +353,25 @@ function readPlaced(
 }
 
 /** The block of a record, with its transactions, all of which hash to their names. */
-export function readWholeBlock(height: number, { issued, block, transactions }: SegmentBlock): WholeBlock {
+export async function readWholeBlock(
+  height: number,
+  { issued, block, transactions: allPacked }: SegmentBlock,
+  slices: TimeSlices,
+): Promise<WholeBlock> {
   const record = readBlock(height, issued, unpack(block));
   const names = [...record.block.transactions, record.block.header.miningTxHash];
-  if (names.length !== transactions.length) throw damaged(`block ${height} has not the transactions that it lists`);
-  return {
-    record,
-    transactions: transactions.map((packed, txNum) => {
-      const hash = names[txNum] ?? '';
-      const bytes = unpack(packed);
-      return checked(`transaction ${hash}`, () => {
-        const isRight = (height === 0 && txNum < names.length - 1) || transactionHashOfBytes(bytes) === hash;
-        const transaction = inBlock(decodeTransaction(bytes), record.block.header);
-        return isRight ? { hash, height, txNum, bytes, transaction } : undefined;
-      });
-    }),
-  };
+  if (names.length !== allPacked.length) throw damaged(`block ${height} has not the transactions that it lists`);
+  const transactions: TransactionRecord[] = [];
+  for (const [txNum, packed] of allPacked.entries()) {
+    if (slices.isUsedUp) await slices.turn();
+    const hash = names[txNum] ?? '';
+    const bytes = unpack(packed);
+    const found = checked(`transaction ${hash}`, () => {
+      const isRight = (height === 0 && txNum < names.length - 1) || transactionHashOfBytes(bytes) === hash;
+      const transaction = inBlock(decodeTransaction(bytes), record.block.header);
+      return isRight ? { hash, height, txNum, bytes, transaction } : undefined;
+    });
+    transactions.push(found);
+  }
+  return { record, transactions };
 }

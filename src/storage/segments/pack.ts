@@ -51,7 +51,12 @@ export function pack(bytes: Uint8Array): Buffer {
 /** Throws a `RangeError` for what no `pack` gives. Most parts are so short that a call for each would take most of the time. */
 export function unpack(packed: Uint8Array): Buffer {
   const bytes = Buffer.from(new ArrayBuffer(unpackedLength(packed)));
-  let to = 0;
+  unpackInto(packed, bytes, 0);
+  return bytes;
+}
+
+/** Unpacks into bytes that are zeros from `to` on, and large enough; returns where the unpacked ones end. */
+export function unpackInto(packed: Uint8Array, bytes: Uint8Array, to: number): number {
   for (let at = 0; at < packed.length; ) {
     const kind = packed[at++] ?? 0;
     if (kind < HEX) {
@@ -66,10 +71,10 @@ export function unpack(packed: Uint8Array): Buffer {
       to += kind - ZEROS + MIN_ZEROS;
     }
   }
-  return bytes;
+  return to;
 }
 
-function unpackedLength(packed: Uint8Array): number {
+export function unpackedLength(packed: Uint8Array): number {
   let length = 0;
   let at = 0;
   while (at < packed.length) {
