@@ -54,6 +54,17 @@ export function closedAmong(names: readonly string[]): Closed[] {
   return [...found.values()].sort((a, b) => a.first - b.first);
 }
 
+/** The closed segment that has the block, if one of them has; they are in order. */
+export function closedWith<T extends Range>(height: number, closed: readonly T[]): T | undefined {
+  let [low, high] = [0, closed.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((closed[middle]?.first ?? 0) <= height) low = middle;
+    else high = middle - 1;
+  }
+  return closed[low];
+}
+
 /** Height of the first block that is in no segment although later ones are; undefined when none is missing. */
 export function gapIn(closed: readonly Range[]): number | undefined {
   const ends = [-1, ...closed.map(({ last }) => last)];

@@ -14,7 +14,9 @@ const MAX_ZEROS = MIN_ZEROS + 0xff - ZEROS;
 /** Value of a hex digit by its character; 0xff for others. */
 const VALUES = new Uint8Array(256).fill(0xff);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) VALUES[digit.charCodeAt(0)] = value;
-const DIGITS = Buffer.from('0123456789abcdef', 'latin1');
+/** Digits of a byte. */
+const HIGH = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0').charCodeAt(0));
+const LOW = Uint8Array.from({ length: 256 }, (_, byte) => (byte & 15).toString(16).charCodeAt(0));
 
 export function pack(bytes: Uint8Array): Buffer {
   // A literal takes a byte more for each 128; other parts take less than what they stand for.
@@ -64,8 +66,8 @@ export function unpackInto(packed: Uint8Array, bytes: Uint8Array, to: number): n
     } else if (kind < ZEROS) {
       for (const end = at + kind - HEX + MIN_PAIRS; at < end; at++) {
         const pair = packed[at] ?? 0;
-        bytes[to++] = DIGITS[pair >> 4] ?? 0;
-        bytes[to++] = DIGITS[pair & 15] ?? 0;
+        bytes[to++] = HIGH[pair] ?? 0;
+        bytes[to++] = LOW[pair] ?? 0;
       }
     } else {
       to += kind - ZEROS + MIN_ZEROS;

@@ -21,7 +21,8 @@ import { failpoint } from '../../lib/failpoints.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { FarSegments, Fetched } from './far-segments.js';
-import { type Closed, closedAmong, closedName, gapIn, markName, openName } from './names.js';
+import { type Closed, closedAmong, closedName, closedWith, gapIn, markName, openName } from './names.js';
+import { Pages } from './pages.js';
 import { recordLength, recordPieces, type SegmentBlock } from './record.js';
 import {
   encodeFooter,
@@ -77,6 +78,7 @@ export class Segments {
   #isCertified = true;
   #problem: string | null = null;
   readonly #handles: SegmentHandles;
+  readonly #pages = new Pages();
 
   private constructor(
     path: string,
@@ -223,6 +225,7 @@ export class Segments {
 
   /** Takes back the block that was appended last, whose batch failed. */
   takeBack(): void {
+    this.#pages.drop();
     this.#end -= this.#lastLength;
     this.#next -= 1;
     this.#lastLength = 0;
@@ -230,7 +233,9 @@ export class Segments {
 
   /** Bytes of the segment that has the block of this height. Throws `data_corrupt` when they are not there. */
   async read(height: number, { offset, length }: RecordPlace): Promise<Buffer> {
-    const bytes = await this.#reader(this.#fileOf(height).first)(offset, length);
+    const { first } = this.#fileOf(height);
+    const end = first === this.#first ? this.#end : Number.POSITIVE_INFINITY;
+    const bytes = await this.#pages.read(this.#reader(first), first, offset, length, end);
     if (bytes.length < length) throw this.damaged(height);
     return bytes;
   }
@@ -298,6 +303,7 @@ export class Segments {
         at += piece.length;
       }
       await file.datasync();
+      this.#pages.drop();
       failpoint('segment.replaced', BLOCKS);
       if (last !== undefined && to === height) await this.#seal(file, { first, last, name });
       return { offset, length: at - offset };
@@ -327,6 +333,7 @@ export class Segments {
   /** The error that names a damaged segment; what an object store has given is asked for again. */
   damaged(height: number, cause?: unknown): TesseraError {
     const { name, isHere } = this.#fileOf(height);
+    this.#pages.drop();
     if (!isHere) return this.#farOf(name).damaged(name, height);
     return new TesseraError(
       'data_corrupt',
@@ -348,13 +355,7 @@ export class Segments {
 
   #fileOf(height: number): Pick<Closed, 'first' | 'name' | 'isHere'> & { readonly last: number | undefined } {
     if (height >= this.#first) return { first: this.#first, last: undefined, name: this.#openName(), isHere: true };
-    let [low, high] = [0, this.#closed.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((this.#closed[middle]?.first ?? 0) <= height) low = middle;
-      else high = middle - 1;
-    }
-    return this.#closed[low] as Closed;
+    return closedWith(height, this.#closed) as Closed;
   }
 
   async #footer(range: Range, fetched?: Fetched): Promise<Footer | undefined> {
