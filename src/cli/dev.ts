@@ -1,6 +1,7 @@
 /** `tessera dev`: runs a whole network in this process, with funded accounts, for trying things out. */
 
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -27,6 +28,7 @@ import {
 import { flagValues, LOG_LEVEL_FLAG, SET_FLAG } from './config-flags.js';
 import { printFailure, runUntilStopped } from './lifecycle.js';
 import { parseAmount } from './wallet/amounts.js';
+import { WatchedScript, type WatchedScriptOptions } from './watched-script.js';
 
 const HOST_ENV = 'TESSERA_DEV_HOST';
 const MAX_INTERVAL_MS = 86_400_000;
@@ -82,6 +84,12 @@ const spec: OwnSpec = {
         'the same commands, one after the other, make blocks with the same hashes.',
     ),
     flag(
+      '--watch FILE',
+      'Runs this JavaScript file with Node.js after each start, and again on a clean chain whenever the file changes. It gets the ' +
+        'addresses as TESSERA_URL, TESSERA_MEMPOOL_URL, TESSERA_STORAGE_URL, TESSERA_MINER_URL and TESSERA_USER_URL.',
+      { completes: 'files' },
+    ),
+    flag(
       '--state FILE',
       'Loads the chain from this file, if it exists, and saves the chain there at the end. A kill loses what happened since ' +
         'the start; with --data nothing is lost.',
@@ -118,6 +126,7 @@ const spec: OwnSpec = {
     'tessera dev --port-offset 100': 'The same on ports 3100 to 3104, with the shared address at 8180.',
     'tessera dev --accounts 3 --balance 50.5 --mnemonic "$(cat words)"':
       'Makes three accounts from the recovery words in a file.',
+    'tessera dev --watch scenario.mjs': 'Runs scenario.mjs on a new chain, each time that it is saved.',
     'tessera dev --block-time 5 --quiet --json': 'Makes a block every 5 seconds, and prints one line for a script.',
   },
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
@@ -126,7 +135,7 @@ const spec: OwnSpec = {
 /** What the command uses of a network. */
 type StartedNetwork = Service &
   Pick<DevNetwork, 'urls' | 'accounts' | 'mnemonic' | 'isUnsaved'> &
-  Partial<Pick<DevNetwork, 'url'>>;
+  Partial<Pick<DevNetwork, 'url'>> & { readonly control: WatchedScriptOptions['control'] };
 
 type CreateDevNetwork = (options: DevNetworkOptions, modules: { readonly logger: NodeLogger }) => StartedNetwork;
 
@@ -139,6 +148,8 @@ export async function runDev(
   const state = args.value('state');
   if (kept !== undefined && state !== undefined)
     throw new UsageError('--data and --state both keep the chain: give one');
+  const watched = args.value('watch');
+  if (watched !== undefined && !existsSync(watched)) throw new UsageError(`--watch: there is no file ${watched}`);
   const intervalMs = intervalFlag(args);
   const port: number | 'off' | undefined =
     args.value('port') === 'off' ? 'off' : integerFlag(args, 'port', 0, MAX_PORT);
@@ -166,6 +177,7 @@ export async function runDev(
   // The program of the nodes takes a second to load, and nobody shall wonder.
   if (!args.has('json') && !args.has('quiet')) context.stderr.write('Starting four nodes: a few seconds\n');
   let network: StartedNetwork | undefined;
+  let script: WatchedScript | undefined;
   try {
     const { createDevNetwork } = await load();
     const made = createDevNetwork({ ...common, dataDir }, { logger });
@@ -173,8 +185,22 @@ export async function runDev(
     const onReady = () => {
       const places = { dataDir: kept === undefined ? null : dataDir, stateFile: common.stateFile };
       tell(args, context, { network: made, ...places, intervalMs, automine: common.automine });
+      if (watched === undefined) return;
+      const say = (line: string) => args.has('quiet') || context.stderr.write(`${line}\n`);
+      const { url, urls, control } = made;
+      const output = args.has('json') ? 2 : 1;
+      script = new WatchedScript({ file: resolve(watched), env: context.env, url, urls, control, output, say });
+      script.start();
     };
-    return await runUntilStopped(made, { logger, context, onReady });
+    const running: Service = {
+      failed: made.failed,
+      start: () => made.start(),
+      stop: async () => {
+        await script?.stop();
+        await made.stop();
+      },
+    };
+    return await runUntilStopped(running, { logger, context, onReady });
   } catch (error) {
     printFailure(error, context);
     return 1;

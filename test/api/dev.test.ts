@@ -100,6 +100,44 @@ describe('a dev network', () => {
     ]);
   });
 
+  it('traces scripts: each entry, the stack after it, and why one is not true', async () => {
+    const ask = await devApp();
+    const trace = async (...stack: object[]) => {
+      const previous_out = { t_hash: TX_HASH, n: 0 };
+      const output = { value: { Token: 1 }, locktime: 0, script_public_key: ADDRESS };
+      const inputs = [{ previous_out, script_signature: { stack } }];
+      const transaction = { inputs, outputs: [output], version: 6, fees: [], druid_info: null };
+      const { body } = await ask(post('/v1/dev/trace', { transaction }));
+      return body.inputs[0];
+    };
+    const op = (name: string) => ({ Op: `OP_${name}` });
+    const step = (entry: string, stack: string[], is_taken = true) => ({ entry, is_taken, stack });
+    expect(
+      await trace({ Num: 1 }, { Bytes: '6869' }, op('DUP'), op('EQUAL'), op('IF'), op('ELSE'), { Num: 0 }, op('ENDIF')),
+    ).toEqual({
+      fault: null,
+      steps: [
+        step('1', ['1']),
+        step('"6869"', ['1', '"6869"']),
+        step('OP_DUP', ['1', '"6869"', '"6869"']),
+        step('OP_EQUAL', ['1', '1']),
+        step('OP_IF', ['1']),
+        step('OP_ELSE', ['1']),
+        step('0', ['1'], false),
+        step('OP_ENDIF', ['1']),
+      ],
+    });
+    expect(await trace({ Num: 1 }, op('ADD'))).toEqual({
+      fault: 'entry 1 fails',
+      steps: [step('1', ['1']), step('OP_ADD', expect.any(Array))],
+    });
+    expect((await trace({ Num: 1 }, op('IF'))).fault).toBe('1 conditions are not closed by OP_ENDIF');
+    expect((await trace({ Num: 0 })).fault).toBe('the number 0 is left on the stack');
+    expect((await trace({ Num: 1 }, ...Array.from({ length: 202 }, () => op('NOP')))).fault).toMatch(/201 opcodes/);
+    const deep = await trace(...Array.from({ length: 1_001 }, () => ({ Num: 1 })));
+    expect([deep.fault, deep.steps.at(-1).stack.length]).toEqual(['more than 1000 entries are on its stacks', 20]);
+  });
+
   it.each([
     [post('/v1/dev/faucet', {}), 400],
     [post('/v1/dev/faucet', { address: ADDRESS, amount: -1 }), 400],
@@ -118,7 +156,7 @@ describe('a dev network', () => {
     const ask = await devApp();
     for (const { method, path } of devOperations) {
       const { status } = await ask({ method, url: path.replace('{id}', '2'), headers: {} });
-      expect([path, status]).toEqual([path, method === 'GET' ? 200 : 401]);
+      expect([path, status]).toEqual([path, method === 'GET' ? 200 : path.endsWith('/trace') ? 400 : 401]);
     }
   });
 

@@ -35,6 +35,7 @@ function fakeNode() {
     accounts: devAccounts(),
     mnemonic: null,
     isUnsaved: false,
+    control: { takeSnapshot: () => never, revert: () => never },
   };
   return { node, started: started.promise };
 }

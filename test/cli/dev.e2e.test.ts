@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,8 @@ async function startDev(...flags: string[]) {
   });
   children.push(child);
   let banner = '';
-  for await (const chunk of child.stdout) {
+  // A `break` would end the stream too.
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
     banner += String(chunk);
     if (banner.includes('Ctrl-C stops.')) break;
   }
@@ -65,6 +66,37 @@ describe('tessera dev', () => {
     expect(readdirSync(tmp)).toHaveLength(1);
     expect(await stop(child, 'SIGINT')).toBe(0);
     expect(readdirSync(tmp)).toEqual([]);
+  });
+
+  it('runs a script on the new chain, and on a clean one again when its file changes; it ends with the network', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tessera-script-'));
+    folders.push(folder);
+    const file = join(folder, 'scenario.mjs');
+    const script = (said: string) => `
+      const post = (path) => fetch(process.env.TESSERA_URL + path, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+      const { block_nums } = await (await post('/v1/dev/blocks')).json();
+      const { status } = await fetch(process.env.TESSERA_STORAGE_URL + '/v1/blocks/latest');
+      console.log('${said}', JSON.stringify({ block_nums, status, pid: process.pid }));
+      setInterval(() => {}, 1_000);
+    `;
+    writeFileSync(file, script('first'));
+    const { child } = await startDev('--no-mining', '--watch', file);
+    let said = '';
+    child.stdout.on('data', (chunk) => {
+      said += String(chunk);
+    });
+    const ran = async (name: string) => {
+      await expect.poll(() => said).toMatch(new RegExp(`^${name} .*\n`, 'm'));
+      return JSON.parse(new RegExp(`^${name} (.*)$`, 'm').exec(said)?.[1] ?? '');
+    };
+    const first = await ran('first');
+    expect(first).toMatchObject({ block_nums: [expect.any(Number)], status: 200 });
+    writeFileSync(file, script('second'));
+    const second = await ran('second');
+    expect(second).toMatchObject({ block_nums: first.block_nums, status: 200 });
+    expect(() => process.kill(first.pid, 0)).toThrow('ESRCH');
+    expect(await stop(child, 'SIGINT')).toBe(0);
+    expect(() => process.kill(second.pid, 0)).toThrow('ESRCH');
   });
 
   it('goes on with the chain of its folder', async () => {

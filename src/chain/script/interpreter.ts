@@ -11,21 +11,29 @@ import { OPERATIONS } from './operations.js';
 const OP_SIZE = 1;
 const NUM_SIZE = 8;
 
+/** Hears of each entry: whether its branch is taken, and the stack after it. */
+export type OnStep = (entry: StackEntry, isTaken: boolean, stack: readonly StackEntry[]) => void;
+
 /** True when the script is within its limits, no entry fails, every condition is closed and the top is not the number 0. */
 export function interpret(script: Script): boolean {
-  if (!isWithinLimits(script)) return false;
+  return scriptFault(script) === null;
+}
+
+/** Why the script is not true; null when it is. */
+export function scriptFault(script: Script, onStep?: OnStep): string | null {
+  if (!isWithinLimits(script)) return `it has more than ${MAX_SCRIPT_SIZE} bytes or ${MAX_OPS_PER_SCRIPT} opcodes`;
   const machine = new Machine();
-  for (const entry of script) {
-    if (entry.kind === 'op') {
-      if (!machine.active && !isConditional(entry.op)) continue;
-      if (!executeOp(machine, entry.op)) return false;
-    } else if (machine.active && !machine.push(entry)) {
-      return false;
-    }
-    if (machine.main.length + machine.alt.length > MAX_STACK_SIZE) return false;
+  for (const [i, entry] of script.entries()) {
+    const isTaken = machine.active || (entry.kind === 'op' && isConditional(entry.op));
+    const isDone = !isTaken || (entry.kind === 'op' ? executeOp(machine, entry.op) : machine.push(entry));
+    onStep?.(entry, isTaken, machine.main);
+    if (!isDone) return `entry ${i} fails`;
+    if (machine.main.length + machine.alt.length > MAX_STACK_SIZE)
+      return `more than ${MAX_STACK_SIZE} entries are on its stacks`;
   }
   const top = machine.main.at(-1);
-  return machine.conditions === 0 && (top === undefined || isTruthy(top));
+  if (machine.conditions > 0) return `${machine.conditions} conditions are not closed by OP_ENDIF`;
+  return top === undefined || isTruthy(top) ? null : 'the number 0 is left on the stack';
 }
 
 /** Executes one opcode; false when it fails. The caller skips ops in a branch that is not taken. */

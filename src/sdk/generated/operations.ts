@@ -1285,6 +1285,31 @@ export interface TokenValue {
   readonly Token: bigint;
 }
 
+/** A transaction, as POST /v1/transactions takes it. */
+export interface TraceRequest {
+  readonly transaction: CreateTransaction;
+}
+
+/** The scripts of a transaction, run. */
+export interface TraceResponse {
+  readonly inputs: readonly ({
+    /** Why the script is not true; null when it is. */
+    readonly fault: string | null;
+    /** Up to the one that fails. */
+    readonly steps: readonly TraceStep[];
+  })[];
+}
+
+/** An entry of a script, run. */
+export interface TraceStep {
+  /** An opcode, a number, a text in quotes, or the hex of a key or signature. */
+  readonly entry: string;
+  /** False in a branch that is not taken. */
+  readonly is_taken: boolean;
+  /** The last 20 entries of the stack afterwards, its top last. */
+  readonly stack: readonly string[];
+}
+
 /** An offer to accept. */
 export interface TradeAcceptRequest {
   /** The offer. */
@@ -2313,6 +2338,16 @@ export interface Operations {
    */
   setDevTime(args?: DevTimeRequest, options?: CallOptions): Promise<DevTimeResponse>;
   /**
+   * Runs the scripts of a transaction step by step.
+   *
+   * Nothing is posted. For each input: every entry of its script, the stack after it, and why the script is not true.
+   * That one is true does not mean that it may spend its output: that is the answer of POST /v1/transactions.
+   *
+   * `POST /v1/dev/trace` of mempool, storage, miner, user nodes.
+   * @throws {TesseraError} malformed_transaction
+   */
+  traceScripts(args: TraceRequest, options?: CallOptions): Promise<TraceResponse>;
+  /**
    * The snapshots that are kept.
    *
    * `GET /v1/dev/snapshots` of mempool, storage, miner, user nodes.
@@ -2421,6 +2456,7 @@ export const TABLE: { readonly [Id in keyof Operations]: OperationRow } = {
   setAutomine: { method: 'POST', path: '/v1/dev/automine', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true },
   getDevTime: { method: 'GET', path: '/v1/dev/time', roles: ['mempool', 'storage', 'miner', 'user'], reads: true },
   setDevTime: { method: 'POST', path: '/v1/dev/time', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true },
+  traceScripts: { method: 'POST', path: '/v1/dev/trace', roles: ['mempool', 'storage', 'miner', 'user'], body: true, reads: true },
   getSnapshots: { method: 'GET', path: '/v1/dev/snapshots', roles: ['mempool', 'storage', 'miner', 'user'], reads: true, exact: { snapshots: { '*': { block_num: 1 } } } },
   takeSnapshot: { method: 'POST', path: '/v1/dev/snapshots', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { block_num: 1 } },
   revertToSnapshot: { method: 'POST', path: '/v1/dev/snapshots/{id}/revert', roles: ['mempool', 'storage', 'miner', 'user'], body: true, apiKey: true, exact: { block_num: 1 } },

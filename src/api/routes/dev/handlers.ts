@@ -1,11 +1,19 @@
 /** Routes of dev networks. */
 
 import type { FastifyPluginCallback } from 'fastify';
+import { parseCreateTransaction } from '../../../chain/create-transaction.js';
+import { scriptFault } from '../../../chain/script/interpreter.js';
+import { opcodeName } from '../../../chain/script/opcodes.js';
+import type { Script, StackEntry } from '../../../chain/types.js';
+import { toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addRoutes } from '../../http/route.js';
 import { devOperations } from './operations.js';
 import { FAUCET_AMOUNT, type SnapshotResponse } from './schemas.js';
 import type { DevService, DevSnapshot } from './service.js';
+
+/** Entries of a stack that a trace shows. */
+const MOST_SHOWN = 20;
 
 export interface DevRoutes {
   /** Undefined while the network starts. */
@@ -43,6 +51,11 @@ export const devRoutes: FastifyPluginCallback<DevRoutes> = (app, options, done) 
       throw new TesseraError('invalid_request', 'Give time or advance.');
     },
 
+    traceScripts({ body }) {
+      const { inputs } = parseCreateTransaction(body.transaction, 'transaction');
+      return { inputs: inputs.map(({ script }) => traceOf(script)) };
+    },
+
     getSnapshots: () => ({ snapshots: service().snapshots().map(snapshotView) }),
 
     takeSnapshot: async () => snapshotView(await service().takeSnapshot()),
@@ -56,6 +69,20 @@ export const devRoutes: FastifyPluginCallback<DevRoutes> = (app, options, done) 
   });
   done();
 };
+
+function traceOf(script: Script) {
+  const steps: { entry: string; is_taken: boolean; stack: string[] }[] = [];
+  const fault = scriptFault(script, (entry, isTaken, stack) => {
+    steps.push({ entry: entryText(entry), is_taken: isTaken, stack: stack.slice(-MOST_SHOWN).map(entryText) });
+  });
+  return { fault, steps };
+}
+
+function entryText(entry: StackEntry): string {
+  if (entry.kind === 'op') return opcodeName(entry.op) ?? `opcode ${entry.op}`;
+  if (entry.kind === 'num') return String(entry.value);
+  return entry.kind === 'bytes' ? JSON.stringify(entry.text) : toHex(entry.bytes);
+}
 
 function snapshotView({ id, height, time }: DevSnapshot): SnapshotResponse {
   return { id, block_num: height, time };

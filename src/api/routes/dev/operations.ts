@@ -16,6 +16,8 @@ import {
   SnapshotsResponse,
   TimeRequest,
   TimeResponse,
+  TraceRequest,
+  TraceResponse,
 } from './schemas.js';
 
 /** Those that change the network are open where dev networks are, on loopback; elsewhere they ask for a key. */
@@ -81,6 +83,16 @@ export const devOperations = [
     body: { schema: TimeRequest },
     success: { 200: { description: 'Its new time.', schema: TimeResponse } },
     errors: ['shutting_down'],
+  }),
+  dev.post('traceScripts', '/v1/dev/trace', {
+    reads: true,
+    summary: 'Runs the scripts of a transaction step by step',
+    description:
+      'Nothing is posted. For each input: every entry of its script, the stack after it, and why the script is not true. That one is true ' +
+      'does not mean that it may spend its output: that is the answer of POST /v1/transactions.',
+    body: { schema: TraceRequest },
+    success: { 200: { description: 'A trace for each input.', schema: TraceResponse } },
+    errors: ['malformed_transaction'],
   }),
   dev.get('getSnapshots', '/v1/dev/snapshots', {
     summary: 'The snapshots that are kept',

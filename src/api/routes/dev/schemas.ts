@@ -13,6 +13,7 @@ import {
   named,
   TransactionHash,
 } from '../../schemas/scalars.js';
+import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
 import { MAX_BLOCKS_PER_REQUEST, MAX_TIME } from './service.js';
 
 /** Raw units that the faucet pays when no amount is given: 1,000 display units. */
@@ -185,4 +186,30 @@ export const SavedStateResponse = named('SavedStateResponse', 'The state file th
     block_num: Int64({ description: 'Number of the last block in it.' }),
   },
   { file: '/home/me/chain.state', bytes: 40_960, block_num: 7 },
+);
+
+export const TraceRequest = named('TraceRequest', 'A transaction, as POST /v1/transactions takes it.').object(
+  { transaction: CreateTransaction },
+  { transaction: EXAMPLE_TRANSACTION },
+);
+
+const TraceStep = named('TraceStep', 'An entry of a script, run.').object(
+  {
+    entry: Type.String({ description: 'An opcode, a number, a text in quotes, or the hex of a key or signature.' }),
+    is_taken: Type.Boolean({ description: 'False in a branch that is not taken.' }),
+    stack: Type.Array(Type.String(), { description: 'The last 20 entries of the stack afterwards, its top last.' }),
+  },
+  { entry: 'OP_ADD', is_taken: true, stack: ['3'] },
+);
+
+export const TraceResponse = named('TraceResponse', 'The scripts of a transaction, run.').object(
+  {
+    inputs: Type.Array(
+      Type.Object({
+        fault: Nullable(Type.String(), { description: 'Why the script is not true; null when it is.' }),
+        steps: Type.Array(TraceStep, { description: 'Up to the one that fails.' }),
+      }),
+    ),
+  },
+  { inputs: [{ fault: null, steps: [{ entry: '3', is_taken: true, stack: ['3'] }] }] },
 );
