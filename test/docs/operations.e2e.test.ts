@@ -121,6 +121,8 @@ async function writeConfig(name: NodeName, producer: string): Promise<void> {
       host: '127.0.0.1',
       port: port(`${name} peers`),
       advertise: `127.0.0.1:${port(`${name} peers`)}`,
+      // Nodes that come back are not waited for longer than they take.
+      reconnect_max_ms: 200,
       ...linksOf(name),
     },
     ...(name === 'mempool' ? { mempool: { producer_key_file: '../work/producer-key' }, mining: FAST } : {}),

@@ -21,7 +21,8 @@ import { temporaryFolder } from '../support/wallet-fixtures.js';
 import { historyOf, settledHistory } from '../support/wallet-history.js';
 
 const isLong = process.env.LONG_TESTS !== undefined;
-const PAYMENTS = 200;
+/** More than the ancestors that one transaction may have. */
+const PAYMENTS = isLong ? 200 : 110;
 /** Payments at blocks of 5 seconds: each hundred of a chain takes a block. */
 const SLOW_PAYMENTS = isLong ? PAYMENTS : 10;
 /** Answers to these, in a row and then at once, after which user and mempool nodes are killed. */
@@ -33,7 +34,7 @@ const PACES = [
 ];
 const KILLS = isLong ? 6 : 1;
 /** Payments at once while nodes are killed. */
-const THROUGH_KILLS = isLong ? PAYMENTS : 80;
+const THROUGH_KILLS = isLong ? PAYMENTS : 60;
 const FUNDS = 72_072_000_000n;
 
 type Amount = number | bigint;

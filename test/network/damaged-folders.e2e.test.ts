@@ -77,13 +77,12 @@ const LOST = /tessera: data_lost: /;
 const CORRUPT = /tessera: data_corrupt: /;
 const WAYS_BACK: Readonly<Record<string, RegExp>> = {
   mempool: /restore the data directory from a backup/,
-  miner: /restore the data directory from a backup, and keep what is there/,
   user: /restore the data directory from a backup, and keep what is there/,
 };
 
 describe.each([
   ['mempool', 'journal'],
-  ['miner', 'wallet'],
+  // A miner has the same wallet.
   ['user', 'wallet'],
 ])('a %s node whose %s', (role, database) => {
   it.each<[what: string, damage: Damage, said: RegExp]>([

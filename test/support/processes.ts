@@ -122,6 +122,8 @@ export async function createNetwork(networkOptions: NetworkOptions = {}): Promis
       'node.data_dir': folder,
       'log.level': 'info',
       'log.format': 'json',
+      // Nodes that come back are not waited for longer than they take.
+      'peers.reconnect_max_ms': 200,
       ...options,
     });
     nodes.push(node);
