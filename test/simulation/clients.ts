@@ -74,6 +74,7 @@ export class Clients {
   readonly #coins = new Map<Person, Coin[]>();
   readonly #seen: string[] = [];
   #isOver = false;
+  #trades = 0;
   #atWork = 0;
   /** The two halves of each trade. */
   readonly trades: (readonly [string, string])[] = [];
@@ -97,8 +98,9 @@ export class Clients {
     return this.#isOver && this.#atWork === 0;
   }
 
-  /** Begins; `pause`: milliseconds between two acts of one person. */
-  start(pause: number): void {
+  /** Begins; `pause`: milliseconds between two acts of one person, `trades`: so many of them are trades. */
+  start(pause: number, trades: number): void {
+    this.#trades = trades;
     for (const person of this.#people) this.#loop(pause, () => this.#act(person));
     this.#loop(pause, () => this.#read());
     this.#loop(4 * pause, () => this.#strange());
@@ -128,10 +130,10 @@ export class Clients {
   async #act(person: Person): Promise<void> {
     const { luck } = this.process;
     const what = luck.next();
-    if (what < 0.62) return this.#pay(person);
-    if (what < 0.74) return this.#payTwice(person);
-    if (what < 0.84) return this.#rival(person);
-    if (what < 0.95) return this.#trade(person);
+    if (luck.chance(this.#trades)) return this.#trade(person);
+    if (what < 0.7) return this.#pay(person);
+    if (what < 0.83) return this.#payTwice(person);
+    if (what < 0.94) return this.#rival(person);
     return this.#makeItem(person);
   }
 
@@ -179,7 +181,23 @@ export class Clients {
     const coins = this.#take(person, 3);
     if (coins.length === 0) return;
     const tx = this.#payment(person, coins, this.process.luck.pick(this.#people));
-    await this.#settle(person, coins, tx, await this.#postUntilKnown(tx));
+    const answer = await this.#postUntilKnown(tx);
+    await this.#settle(person, coins, tx, answer);
+    if (answer === 'accepted' && this.process.luck.chance(0.4)) await this.#payOn(tx);
+  }
+
+  /** Spends at some node at once what another one has accepted a moment ago. */
+  async #payOn(before: Transaction): Promise<void> {
+    const tHash = transactionHash(before);
+    for (const person of this.#people) {
+      const coins = this.#coins.get(person) ?? [];
+      const at = coins.findIndex(({ outPoint }) => outPoint.tHash === tHash);
+      const [coin] = at < 0 ? [] : coins.splice(at, 1);
+      if (coin === undefined) continue;
+      const tx = this.#payment(person, [coin], this.process.luck.pick(this.#people));
+      await this.#settle(person, [coin], tx, await this.#postUntilKnown(tx));
+      return;
+    }
   }
 
   /** Posts the same transaction at several nodes, and again after it was accepted. */
@@ -228,15 +246,24 @@ export class Clients {
     const halves = [half(one, person, other, yours.amount), half(other, partner, one, mine.amount)] as const;
     const hashes = halves.map(transactionHash) as [string, string];
     this.trades.push(hashes);
+    // A copy at another node may be held up there until the trade is in a block.
+    const copy = luck.chance(0.5) ? this.#post(this.#someMempool(), halves[0], false) : undefined;
     await this.#postUntilKnown(halves[0], false);
-    if (luck.chance(0.2)) return;
-    await this.#pause(luck.between(0, 3_000));
+    if (!luck.chance(0.2)) await this.#complete(halves, hashes);
+    await copy;
+  }
+
+  async #complete(halves: readonly [Transaction, Transaction], hashes: readonly string[]): Promise<void> {
+    const { luck } = this.process;
+    await this.#pause(luck.chance(0.5) ? 0 : luck.between(0, 3_000));
     await this.#postUntilKnown(halves[1], false);
     for (let looks = 0; looks < 10 && !this.#isOver; looks++) {
       await this.#pause(5_000);
       const statuses = await Promise.all(hashes.map((hash) => this.#readStatus(this.#someMempool(), hash)));
       if (statuses.some((status) => status !== 'Confirmed')) continue;
       for (const tx of halves) this.#receive(tx);
+      // From now on it stays so, whatever comes.
+      this.#seen.push(...hashes);
       return;
     }
   }
@@ -252,8 +279,13 @@ export class Clients {
       signature: toHex(signature),
       genesis_hash_spec: this.process.luck.chance(0.5) ? 'Create' : 'Default',
     };
-    const answer = await http.send(this.process, this.#someMempool(), { method: 'POST', url: '/v1/items', body });
-    if (answer.kind === 'answer' && answer.status < 300) world.mark(answer.status);
+    // Some ask two nodes at once.
+    const machines = [this.#someMempool(), ...(this.process.luck.chance(0.5) ? [this.#someMempool()] : [])];
+    const send = async (machine: Machine): Promise<void> => {
+      const answer = await http.send(this.process, machine, { method: 'POST', url: '/v1/items', body });
+      if (answer.kind === 'answer' && answer.status < 300) world.mark(answer.status);
+    };
+    await Promise.all(machines.map(send));
   }
 
   async #settle(person: Person, coins: readonly Coin[], tx: Transaction, answer: PostAnswer): Promise<void> {
@@ -320,6 +352,8 @@ export class Clients {
     }
     const ofStorage = luck.chance(0.5);
     const machine = luck.pick(ofStorage ? storages : mempools);
+    // The number of blocks of a storage node with an older disk goes back.
+    const { alias } = machine;
     const url = ofStorage ? '/v1/blocks/latest' : '/v1/supply';
     const got = await http.send(this.process, machine, { method: 'GET', url });
     if (got.kind !== 'answer' || got.status >= 300) return;
@@ -327,7 +361,7 @@ export class Clients {
       ? BigInt((got.body as { block: { block: { header: { b_num: number } } } }).block.block.header.b_num)
       : BigInt((got.body as { issued: number }).issued);
     const counted = { what: ofStorage ? ('height' as const) : ('issued' as const), value };
-    history.note({ kind: 'count', ...note, node: machine.name, ended: world.now, ...counted });
+    history.note({ kind: 'count', ...note, node: ofStorage ? alias : machine.name, ended: world.now, ...counted });
   }
 
   /** Moves of a stranger: each must be refused, by name, and change nothing. */

@@ -11,6 +11,9 @@ const SUPERVISOR_MS = 1_000;
 /** Changes of a disk after which one of them may be the last. */
 const MOST_CHANGES = 60;
 
+/** Milliseconds between the clocks that are most wrong. */
+const MOST_WRONG_MS = 240_000;
+
 type Undo = () => void;
 
 export class Faults {
@@ -72,7 +75,10 @@ export class Faults {
       case 'blackout':
         return this.#blackOut();
       case 'lose disk':
+      case 'lose disk alone':
         return this.#loseDisk(fault);
+      case 'older copy':
+        return this.#olderCopy(machine);
       case 'kill at a write':
       case 'lose power at a write':
       case 'blackout at a write':
@@ -150,7 +156,7 @@ export class Faults {
   }
 
   /** A mempool node comes back with an empty disk. What it had is in the journal, at the other nodes, and in storage. */
-  #loseDisk({ where }: Fault): Undo | undefined {
+  #loseDisk({ kind, where }: Fault): Undo | undefined {
     const { mempools, world } = this.#stage;
     const machine = mempools[where % mempools.length];
     const others = mempools.filter((one) => one !== machine);
@@ -158,7 +164,29 @@ export class Faults {
     if (machine === undefined || !others.some(({ isReady }) => isReady)) return undefined;
     world.note(`${machine.name} loses its disk`);
     machine.loseDisk();
-    return this.#hold(machine);
+    if (kind === 'lose disk') return this.#hold(machine);
+    // It starts at once, and nobody gives it a state.
+    const ends = others.map((one) => {
+      one.stop();
+      return this.#hold(one);
+    });
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** At the end of the fault the disk is as it was at its beginning. What it had since is in the journal, or at another node of its role. */
+  #olderCopy(machine: Machine): Undo | undefined {
+    const { mempools, storages, world } = this.#stage;
+    const others = [mempools, storages].find((all) => all.includes(machine))?.filter((one) => one !== machine) ?? [];
+    if (others.length === 0) return undefined;
+    const putBack = machine.copyDisk();
+    return () => {
+      const next = (one: Machine): number => one.services?.storage?.nextHeight ?? 0;
+      if (!others.some((one) => one.isReady && next(one) >= next(machine))) return;
+      world.note(`${machine.name} gets an older copy of its disk`);
+      putBack();
+    };
   }
 
   /** One machine after the other is stopped, and starts again. */
@@ -179,7 +207,7 @@ export class Faults {
         machine.rate = 1;
       };
     }
-    const offset = Math.round((much - 0.5) * 30_000);
+    const offset = Math.round((much - 0.5) * MOST_WRONG_MS);
     const set = (by: number): void => {
       machine.offset += by;
       if (machine.process !== undefined) machine.process.offset += by;
@@ -261,7 +289,7 @@ export class Faults {
   }
 
   #etcd({ kind, where, much }: Fault): Undo | undefined {
-    const { etcd, wires } = this.#stage;
+    const { etcd, wires, mempools } = this.#stage;
     if (etcd === undefined) return undefined;
     const index = where % etcd.members.length;
     const member = etcd.members[index];
@@ -280,6 +308,16 @@ export class Faults {
         return () => {
           member.slowness = 0;
         };
+      case 'far from etcd': {
+        // One mempool node alone: the others are as near as ever.
+        const { host } = mempools[where % mempools.length] ?? member;
+        const pairs = etcd.members.flatMap((one) => [wires.weather(host, one.host), wires.weather(one.host, host)]);
+        for (const weather of pairs) weather.delay = much * 2_000;
+        return () => {
+          for (const weather of pairs) weather.delay = 0;
+          wires.changed();
+        };
+      }
       case 'compact etcd':
         etcd.compact(Math.floor(much * 10));
         return undefined;

@@ -16,7 +16,12 @@ export interface Guard {
 /** The themes of guards that are about something else than kills and power. */
 const THEMES_OF: Readonly<Record<string, ThemeName>> = {
   'an output is claimed twice': 'calm',
-  'a known transaction is taken again': 'links',
+  'a known transaction is taken again': 'behind',
+  'more is paid than there is': 'calm',
+  'a coin is spent by another key': 'calm',
+  'a late copy of a trade has the last word': 'late',
+  'states that are ahead of the journal are a majority': 'stale',
+  'a state from blocks takes from the journal what its blocks have': 'stale',
   'a node that is behind refuses by what it has': 'behind',
   'signatures are not checked': 'calm',
   'a leader does not look at its lease': 'lease',
@@ -25,9 +30,9 @@ const THEMES_OF: Readonly<Record<string, ThemeName>> = {
   'a lease is not renewed': 'calm',
   'a write is repeated without a look whether it was done': 'behind',
   'a failed write to the journal in etcd is not repeated': 'behind',
-  'a reader takes entries twice': 'behind',
-  'a reader does not list what was compacted': 'joins',
-  'the journal forgets what another node wants': 'joins',
+  'a reader takes entries twice': 'watches',
+  'a reader does not list what was compacted': 'watches',
+  'the journal forgets what another node wants': 'behind',
   'a closed block is sent once only': 'links',
   'a block is cut before storage has the last': 'calm',
   'a trade waits for ever': 'calm',
@@ -35,8 +40,10 @@ const THEMES_OF: Readonly<Record<string, ThemeName>> = {
   'a record is not held against its checksum': 'disks',
   'a silent link is kept': 'links',
   'a link is not opened again': 'links',
-  'storage does not catch up': 'links',
+  'storage does not catch up': 'copies',
   'a block may have any time': 'clocks',
+  'an image is finished in the middle of a command': 'images',
+  'what changes after an image is not noted': 'images',
 };
 
 const guard = (name: string, file: string, find: string, put: string, ...behind: readonly Edit[]): Guard => ({
@@ -105,6 +112,42 @@ export const GUARDS: readonly Guard[] = [
     'ledger/verifier/verifier.ts',
     'this.#decide(task, runCheck(task.check));',
     'this.#decide(task, runCheck(task.check) || true);',
+  ),
+  guard(
+    'more is paid than there is',
+    'chain/validation.ts',
+    'return paid.equals(spent) ? null : AMOUNTS_DIFFER;',
+    'return paid.equals(spent) ? null : null;',
+  ),
+  // The address of the key itself is looked at behind it.
+  guard(
+    'a coin is spent by another key',
+    'chain/validation.ts',
+    'if (parts === undefined || parts.address !== address || parts.data !== signable) return undefined;',
+    'if (parts === undefined || parts.data !== signable) return undefined;',
+    {
+      file: 'chain/validation.ts',
+      find: 'if (addressOf(parts.publicKey, parts.version) !== address) return undefined;',
+      put: '',
+    },
+  ),
+  guard(
+    'a late copy of a trade has the last word',
+    'mempool/state/applier.ts',
+    'await keepConfirmed(this.#modules.state.statuses, this.#modules.store, batch);',
+    'if (batch === undefined) await keepConfirmed(this.#modules.state.statuses, this.#modules.store, batch);',
+  ),
+  guard(
+    'states that are ahead of the journal are a majority',
+    'mempool/replicas/shared-digests.ts',
+    'if (own === undefined || own.height > told.height) return;',
+    'if (own === undefined) return;',
+  ),
+  guard(
+    'a state from blocks takes from the journal what its blocks have',
+    'mempool/replicas/ahead-of-journal.ts',
+    'const rest = group.filter((candidate) => heightOf(candidate) <= at);',
+    'const rest = group.filter((candidate) => heightOf(candidate) <= at || true);',
   ),
   guard(
     'a leader does not look at its lease',
@@ -228,9 +271,9 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'storage does not catch up',
-    'storage/storage-service.ts',
-    'const onBehind = (): void => this.#catchUp.lookAround();',
-    'const onBehind = (): void => undefined;',
+    'storage/blocks/catch-up.ts',
+    'if (this.#running !== undefined || this.#isStopping || this.#sources().length === 0) return;',
+    'if (this.#sources().length >= 0) return;',
   ),
   guard(
     'the state does not note how far it is',

@@ -1,15 +1,19 @@
 /** The judge of a world at rest: what clients were told, against what is there. The rules of histories are those of the cluster runs. */
 
+import { fromUtf8 } from '../../src/lib/bytes.js';
 import { isTesseraError } from '../../src/lib/errors.js';
+import { keys } from '../../src/mempool/state/layout.js';
 import { violationsOf } from '../cluster/check-history.js';
 import type { End, EndBlock, EndState } from '../cluster/history.js';
 import { personOf } from './clients.js';
 import { restOf, type Stage, type Violation, within } from './play.js';
 import type { Machine } from './world/node.js';
-import type { World } from './world/world.js';
+import { EPOCH, type Process, type World } from './world/world.js';
 
 /** Milliseconds in which a damaged archive is whole again. */
 const HEAL_MS = 120_000;
+/** Milliseconds between the time of a block and when it is stored: what clocks may differ by, and some rounds. */
+const MOST_GAP_MS = 25_000;
 /** Milliseconds between two reads of the end. */
 const LOOK_MS = 100;
 
@@ -25,7 +29,57 @@ export async function judge(stage: Stage): Promise<Violation[]> {
   const torn = clients.trades.filter(([one, other]) => inBlocks.has(one) !== inBlocks.has(other));
   for (const [one] of torn)
     found.push({ rule: 'tradesAreWhole', detail: `one half of the trade of ${one} is in no block` });
+  return [...found, ...(await wrongTimesOf(stage)), ...(await deniedOf(stage, inBlocks))];
+}
+
+/** Halves of trades in blocks that a node calls rejected. */
+async function deniedOf({ world, mempools, clients }: Stage, inBlocks: ReadonlySet<string>): Promise<Violation[]> {
+  const hashes = clients.trades.flat().filter((hash) => inBlocks.has(hash));
+  const found: Violation[] = [];
+  for (const { name, process, services } of mempools) {
+    const mempool = services?.mempool;
+    if (process === undefined || mempool === undefined) throw new Error(`${name} is not there at the end`);
+    const statuses = await within(world, process, () => mempool.statuses(hashes));
+    const denied = hashes.filter((hash) => statuses.get(hash)?.status === 'Rejected');
+    if (denied.length > 0) {
+      const detail = `${name} calls rejected what is in blocks: ${denied.join(', ')}`;
+      found.push({ rule: 'confirmedStays', detail });
+    }
+  }
   return found;
+}
+
+/** Blocks whose time is not that of their making, in a story in which one clock was wrong at a time, if any. */
+async function wrongTimesOf({ story, storages, watch, world }: Stage): Promise<Violation[]> {
+  const [storage] = storages;
+  const { faults } = story;
+  if (storage === undefined || faults.length > 1 || faults.some(({ kind }) => kind !== 'wrong clock')) return [];
+  const times = await timesOf(world, storage);
+  const gaps = times.map((time, height) => time - EPOCH - (watch.stored[height] ?? world.now));
+  return gaps.flatMap((gap, height) =>
+    height === 0 || Math.abs(gap) < MOST_GAP_MS
+      ? []
+      : [
+          {
+            rule: 'timesAreTrue',
+            detail: `block ${height} has a time that is ${gap.toFixed()} ms from when it was there`,
+          },
+        ],
+  );
+}
+
+/** Times of all blocks, in milliseconds. */
+async function timesOf(world: World, { process, services, name }: Machine): Promise<number[]> {
+  const storage = services?.storage;
+  if (process === undefined || storage === undefined) throw new Error(`${name} is not there at the end`);
+  return within(world, process, async () => {
+    const times: number[] = [];
+    for (let height = 0; height < storage.nextHeight; height++) {
+      const stored = await storage.blockAt(height);
+      times.push(Number(stored?.block().header.timestamp ?? 0) * 1_000);
+    }
+    return times;
+  });
 }
 
 /** Everything that is there between two blocks. */
@@ -37,7 +91,7 @@ async function endOf(stage: Stage): Promise<End> {
     const chains = new Map<string, readonly EndBlock[]>();
     for (const storage of storages) chains.set(storage.name, await healedChainOf(stage, storage));
     const states: EndState[] = [];
-    for (const mempool of mempools) states.push(await stateOf(world, mempool, addresses));
+    for (const mempool of mempools) states.push(await stateOf(stage, mempool, addresses));
     if (before !== undefined && before === placeOf(stage)) return { chains, states };
     await world.run(world.now + LOOK_MS);
   }
@@ -79,14 +133,24 @@ async function chainOf(world: World, { process, services, name }: Machine): Prom
   });
 }
 
-async function stateOf(world: World, machine: Machine, addresses: readonly string[]): Promise<EndState> {
+async function stateOf({ world, story }: Stage, machine: Machine, addresses: readonly string[]): Promise<EndState> {
   const { process, services, name } = machine;
   const mempool = services?.mempool;
   if (process === undefined || mempool === undefined) throw new Error(`${name} is not there at the end`);
+  // A state that was made from blocks counts what came before them otherwise (docs/adr/0048-a-state-from-storage.md).
+  const isShared = story.mempools > 1 && story.faults.some(({ kind }) => kind.startsWith('lose disk'));
   return within(world, process, async () => ({
     node: name,
-    digest: mempool.digest(),
+    digest: isShared ? await sharedDigestOf(machine, process) : mempool.digest(),
     held: mempool.balances(addresses).tokens,
     issued: mempool.supply().issued,
   }));
+}
+
+/** The digest of the state after the last block that nodes at one journal compare, from the database. */
+async function sharedDigestOf({ disk, name }: Machine, process: Process): Promise<string> {
+  const record = await disk.open('mempool', process).get(keys.digests);
+  const { own }: { readonly own: readonly object[] } = JSON.parse(fromUtf8(record ?? new Uint8Array()) || '{"own":[]}');
+  if (own.length === 0) throw new Error(`${name} has no digest of a block`);
+  return JSON.stringify(own.at(-1));
 }

@@ -30,6 +30,8 @@ export const LIMITS: readonly Edit[] = [
   limit('mempool/state/current-round.ts', 'PIECE_TRANSACTIONS', '1_024', '2'),
   limit('mempool/state/accept-in-turns.ts', 'PIECE_TRANSACTIONS', '64', '2'),
   limit('mempool/state/coins.ts', 'PIECE_OUTPUTS', '512', '4'),
+  // A node that gets no state from another one makes it from blocks.
+  limit('node/roles/mempool/joining.ts', 'PATIENCE_MS', '60_000', '3_000'),
   // Nodes that are away for long are forgotten by the others.
   limit('journal/etcd/etcd-journal.ts', 'BEAT_MS', '60_000', '3_000'),
   limit('journal/etcd/etcd-journal.ts', 'DEFAULT_LIFETIME', '3_600', '25'),

@@ -1,6 +1,8 @@
 /** Plays a story: builds its world, lets its faults happen, and holds what came of it against the rules. */
 
 import { parseGenesis } from '../../src/chain/genesis.js';
+import { isDiskFull } from '../../src/db/database-error.js';
+import { isForgotten } from '../../src/journal/journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { errorMessage, isTesseraError } from '../../src/lib/errors.js';
 import { History } from '../cluster/history.js';
@@ -9,6 +11,7 @@ import { Clients, type Person, personOf } from './clients.js';
 import { Faults } from './faults.js';
 import { judge } from './judge.js';
 import type { Story } from './story.js';
+import { Watch } from './watch.js';
 import { connectTo, Etcd } from './world/etcd.js';
 import { mount } from './world/files.js';
 import { Http } from './world/http.js';
@@ -60,6 +63,8 @@ export interface Stage {
   /** Machines that were damaged, of which nothing but a name of the damage is expected. */
   readonly damaged: Map<string, string>;
   readonly diskTrouble: Set<string>;
+  readonly story: Story;
+  readonly watch: Watch;
 }
 
 export async function play(story: Story): Promise<Outcome> {
@@ -75,7 +80,8 @@ export async function play(story: Story): Promise<Outcome> {
     const faults = new Faults(stage, story.faults);
     for (const machine of stage.machines) machine.start();
     faults.schedule();
-    startClients(stage, story.pauseMs);
+    stage.watch.start(stage);
+    startClients(stage);
     const end = Math.max(story.ms, ...story.faults.map(({ at, ms }) => at + ms)) + 1;
     await guarded(world, end, found);
     faults.heal();
@@ -111,9 +117,10 @@ export async function play(story: Story): Promise<Outcome> {
 }
 
 /** Clients begin when there is something to spend. */
-function startClients({ world, mempools, clients }: Stage, pauseMs: number): void {
+function startClients({ world, mempools, clients, story }: Stage): void {
   const look = (): void => {
-    if (mempools.some(({ services }) => (services?.mempool?.figures().height ?? -1) >= 0)) clients.start(pauseMs);
+    if (mempools.some(({ services }) => (services?.mempool?.figures().height ?? -1) >= 0))
+      clients.start(story.pauseMs, story.trades);
     else world.later(clients.process, LOOK_MS, look);
   };
   look();
@@ -166,20 +173,37 @@ async function build(world: World, story: Story, violations: Violation[]): Promi
   const people = Array.from({ length: story.people }, (_, i) => personOf(`person ${i}`));
   const damaged = new Map<string, string>();
   const diskTrouble = new Set<string>();
+  const watch = new Watch(story, violations);
   const onFailed = (machine: Machine, error: unknown): void => {
+    watch.onEnded(machine, error);
+    // As a node does that opens anew.
+    if (isForgotten(error) || isDiskFull(error)) return;
     const isDamage = isTesseraError(error, 'data_corrupt') && damaged.has(machine.name);
     const ofDisk = isTesseraError(error, 'database_failed') || isTesseraError(error, 'write_failed');
     if (isDamage || (ofDisk && diskTrouble.has(machine.name))) return;
     violations.push({ rule: 'nodesGoOn', detail: `${machine.name} ended: ${errorMessage(error)} ${stackOf(error)}` });
   };
-  const machines = machinesOf(story, people, etcd).map((options) => new Machine(options, { world, wires, onFailed }));
+  const heard = { onFailed, onSaid: watch.onSaid.bind(watch) };
+  const machines = machinesOf(story, people, etcd).map((options) => new Machine(options, { world, wires, ...heard }));
   const mempools = machines.filter(({ role }) => role === 'mempool');
   const storages = machines.filter(({ role }) => role === 'storage');
   const http = await Http.create(world, wires, machines);
   const history = new History();
   const modules = { world, http, history, mempools, storages };
   const clients = new Clients(people, COINS_EACH, COIN, modules);
-  const parts = { machines, mempools, storages, people, history, clients, violations, damaged, diskTrouble };
+  const parts = {
+    machines,
+    mempools,
+    storages,
+    people,
+    history,
+    clients,
+    violations,
+    damaged,
+    diskTrouble,
+    story,
+    watch,
+  };
   return { world, wires, etcd, http, ...parts };
 }
 

@@ -9,8 +9,8 @@ import { GUARDS } from './guards.js';
 
 const FIRST_NEW = 1_000_000;
 const NEW = 1_000_000_000;
-/** A storage node that starts on a disk that refuses `ftruncate` ends by `database_failed`. */
-const ONCE_FAILED = ['147268083'];
+/** A storage node that starts on a disk that refuses `mkdir` ends by `database_failed`, as the program names it. */
+const ONCE_FAILED = ['2921'];
 
 let program = '';
 

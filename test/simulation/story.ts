@@ -24,6 +24,8 @@ export const FAULT_KINDS = [
   'blackout',
   'blackout at a write',
   'lose disk',
+  'lose disk alone',
+  'older copy',
   'stop',
   'suspend',
   'cut',
@@ -40,6 +42,7 @@ export const FAULT_KINDS = [
   'kill etcd',
   'lose answers of etcd',
   'slow etcd',
+  'far from etcd',
   'compact etcd',
   'isolate etcd',
   'lose answers',
@@ -103,12 +106,40 @@ export const THEMES = {
   },
   joins: {
     ...SHORT,
-    kinds: ['lose disk', 'kill', 'compact etcd', 'stop', 'upgrade', 'suspend'],
+    kinds: ['lose disk', 'older copy', 'kill', 'compact etcd', 'stop', 'upgrade', 'suspend'],
     mempools: [2, 3],
     storages: [1, 2],
     ms: 60_000,
     faultMs: 40_000,
   },
+  // Readers of the journal lose their watch, and what they would read is compacted meanwhile.
+  watches: {
+    ...SHORT,
+    kinds: ['kill etcd', 'kill etcd', 'cut', 'isolate', 'compact etcd', 'compact etcd', 'slow etcd'],
+    mempools: [2, 3],
+    ms: 30_000,
+    faultMs: 15_000,
+    faults: 18,
+  },
+  // Writes at one node take so long that what they are about is over.
+  late: { ...SHORT, kinds: ['far from etcd'], mempools: [2, 3], ms: 30_000, faultMs: 30_000, faults: 4 },
+  // States that are made from blocks, while the nodes that would give theirs are away.
+  stale: {
+    ...SHORT,
+    kinds: ['lose disk alone'],
+    mempools: [2, 3],
+    ms: 40_000,
+    faultMs: 30_000,
+  },
+  copies: {
+    ...SHORT,
+    kinds: ['older copy', 'older copy', 'kill'],
+    mempools: [2, 3],
+    storages: [2],
+    ms: 40_000,
+    faultMs: 15_000,
+  },
+  images: { ...SHORT, kinds: ['kill at a write', 'lose power at a write'], faultMs: 500, faults: 24 },
   clocks: { ...SHORT, kinds: ['wrong clock'], mempools: [1, 3], storages: [2], faultMs: 15_000, faults: 2 },
   calm: { ...SHORT, kinds: [], mempools: [1, 2, 3], ms: 30_000, faults: 0 },
 } as const satisfies Readonly<Record<string, Theme>>;
@@ -127,6 +158,8 @@ export interface Story {
   readonly people: number;
   /** Unspent outputs from which on a mempool node has an image of them: some days have none. */
   readonly imageOutputs: number;
+  /** So many of the acts of clients are trades. */
+  readonly trades: number;
   /** Milliseconds between two acts of one client. */
   readonly pauseMs: number;
   /** Milliseconds of the load. */
@@ -166,6 +199,7 @@ export function storyOf(seed: string): Story {
     people: 2 + luck.below(3),
     imageOutputs: luck.pick([20, 20, 1_000_000]),
     pauseMs: luck.pick([800, 1_500, 3_000]),
+    trades: name === 'late' ? 0.7 : 0.1,
     ms: Math.floor(ms),
     faults: faults.sort((a, b) => a.at - b.at),
   };

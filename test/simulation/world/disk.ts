@@ -47,6 +47,12 @@ class Store {
     return this.#entries.size;
   }
 
+  copy(): Store {
+    const copy = new Store();
+    for (const [name, entry] of this.#entries) copy.#entries.set(name, entry);
+    return copy;
+  }
+
   apply(batch: Batch, sync: boolean): void {
     const undo = batch.map(({ name }) => ({ name, entry: this.#entries.get(name) }));
     for (const change of batch) this.#set(change);
@@ -171,6 +177,16 @@ export class Disk implements DiskOfFiles {
 
   remove(name: string): void {
     this.#stores.delete(name);
+  }
+
+  /** Its databases as they are now. */
+  copy(): ReadonlyMap<string, Store> {
+    return new Map([...this.#stores].map(([name, store]) => [name, store.copy()]));
+  }
+
+  putBack(copies: ReadonlyMap<string, Store>): void {
+    this.#stores.clear();
+    for (const [name, store] of copies) this.#stores.set(name, store.copy());
   }
 
   /** Everything on it is gone. */

@@ -73,6 +73,15 @@ export function wipe(folder: string): void {
   for (const path of [...files.keys()]) if (path.startsWith(`${folder}/`)) files.delete(path);
 }
 
+/** Copies of all files below a folder, whole and synced. */
+export function copyBelow(folder: string): ReadonlyMap<string, Buffer> {
+  return new Map([...files].flatMap(([path, { bytes }]) => (path.startsWith(`${folder}/`) ? [[path, bytes]] : [])));
+}
+
+export function putBack(copies: ReadonlyMap<string, Buffer>): void {
+  for (const [path, bytes] of copies) files.set(path, { bytes, synced: bytes });
+}
+
 /** One bit of one of the files whose paths end so turns over; gives the path. */
 export function flipIn(folder: string, ending: string, luck: Luck): string | undefined {
   const found = [...files].filter(([path, { synced }]) => {

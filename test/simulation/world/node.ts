@@ -7,10 +7,9 @@ import type { Genesis } from '../../../src/chain/genesis.js';
 import { createConfig } from '../../../src/config/load.js';
 import type { Config } from '../../../src/config/schema.js';
 import type { KeyPair } from '../../../src/crypto/ed25519.js';
-import { fileError, isDiskFull } from '../../../src/db/database-error.js';
+import { fileError } from '../../../src/db/database-error.js';
 import { endlessRoom } from '../../../src/db/disk-room.js';
 import { LogKv } from '../../../src/db/log-kv.js';
-import { isForgotten } from '../../../src/journal/journal.js';
 import { errorMessage } from '../../../src/lib/errors.js';
 import type { Logger } from '../../../src/lib/logger.js';
 import type { NodeRole } from '../../../src/lib/roles.js';
@@ -18,12 +17,12 @@ import { networkRules } from '../../../src/node/network-rules.js';
 import { producersOf } from '../../../src/node/producers.js';
 import type { Role, RoleContext, RoleServices } from '../../../src/node/roles/role.js';
 import { DEFINITIONS } from '../../../src/node/roles/roles.js';
-import { noMetrics } from '../../../src/observability/metrics.js';
 import { Progress } from '../../../src/observability/progress.js';
 import { LinkNetwork } from '../../../src/peers/link-network.js';
 import { keyOf } from '../../support/peers.js';
 import { Disk } from './disk.js';
-import { losePowerBelow, putOn, wipe } from './files.js';
+import { copyBelow, losePowerBelow, putBack, putOn, wipe } from './files.js';
+import { Gauges } from './gauges.js';
 import { Luck } from './luck.js';
 import type { Wires } from './wires.js';
 import type { Process, World } from './world.js';
@@ -46,6 +45,8 @@ export interface MachineModules {
   readonly wires: Wires;
   /** Told why a node has ended by itself. */
   readonly onFailed: (machine: Machine, error: unknown) => void;
+  /** Hears its warnings and errors. */
+  readonly onSaid: (machine: Machine, line: string) => void;
 }
 
 export class Machine {
@@ -64,6 +65,10 @@ export class Machine {
   #isUp = false;
   #journal: { readonly owner: Process; readonly kv: LogKv } | undefined;
   #hasJournal = false;
+  #gauges = new Gauges();
+  /** Name of the node in histories of reads: another one when it has an older disk. */
+  alias: string;
+  #copies = 0;
   /** Number of starts so far. */
   starts = 0;
   /** What its clock is wrong by, over restarts. */
@@ -73,6 +78,7 @@ export class Machine {
   constructor(options: MachineOptions, modules: MachineModules) {
     const { name, role, host, settings } = options;
     this.name = name;
+    this.alias = name;
     this.role = role;
     this.host = host;
     this.#options = options;
@@ -127,6 +133,11 @@ export class Machine {
     return this.services !== undefined && this.problems.length === 0;
   }
 
+  /** Whether it would make blocks now, by its own clock. */
+  get leads(): boolean {
+    return this.services !== undefined && this.#gauges.read('tessera_mempool_leads') === 1;
+  }
+
   /** Starts the node, if it does not run. */
   start(): void {
     if (this.process !== undefined) return;
@@ -140,6 +151,7 @@ export class Machine {
     this.#process = process;
     this.#isUp = false;
     this.#running = undefined;
+    this.#gauges = new Gauges();
     process.onDeath(() => {
       this.#isUp = false;
       this.disk.processEnded();
@@ -172,6 +184,19 @@ export class Machine {
     this.disk.wipe();
     wipe(this.folder);
     this.#hasJournal = false;
+  }
+
+  /** Copies its disk, as it is in this moment; gives what puts the copy in the place of the disk. */
+  copyDisk(): () => void {
+    const [databases, files, hasJournal] = [this.disk.copy(), copyBelow(this.folder), this.#hasJournal];
+    return () => {
+      this.losePower();
+      this.alias = `${this.name} with older copy ${++this.#copies}`;
+      this.disk.putBack(databases);
+      wipe(this.folder);
+      putBack(files);
+      this.#hasJournal = hasJournal;
+    };
   }
 
   /** Ends it as an operator does, or its supervisor. */
@@ -211,8 +236,7 @@ export class Machine {
     if (!process.isAlive || this.#stopping.signal.aborted) return;
     const { world, onFailed } = this.#modules;
     world.note(`${this.name} ends: ${errorMessage(error)}`);
-    // As a node does that opens anew.
-    if (!isForgotten(error) && !isDiskFull(error)) onFailed(this, error);
+    onFailed(this, error);
     // As the program does: it stops what it can, and ends.
     this.stop();
   }
@@ -222,6 +246,7 @@ export class Machine {
     const { config } = this;
     const { genesis, host } = this.#options;
     const logger = this.#logger(process);
+    const { metrics } = this.#gauges;
     const network = new LinkNetwork(
       {
         network: config.network.name,
@@ -245,7 +270,7 @@ export class Machine {
         clock: process.clock,
         random: process.luck,
         logger,
-        metrics: noMetrics,
+        metrics,
       },
     );
     this.#network = network;
@@ -276,7 +301,7 @@ export class Machine {
       stopping: this.#stopping.signal,
       keepsPassphrase: true,
       logger: () => logger,
-      metrics: noMetrics,
+      metrics,
       progress: (_name, options) => new Progress(options, { clock: process.clock }),
     };
   }
@@ -291,11 +316,13 @@ export class Machine {
 
   /** Warnings and errors are in the trace. */
   #logger(process: Process): Logger {
-    const { world } = this.#modules;
+    const { world, onSaid } = this.#modules;
     const line = (fields: object, message: string): void => {
       const { err } = fields as { readonly err?: unknown };
       const why = err === undefined || message.includes(errorMessage(err)) ? '' : ` (${errorMessage(err)})`;
-      if (process.isAlive) world.note(`${this.name}: ${message}${why}`);
+      if (!process.isAlive) return;
+      world.note(`${this.name}: ${message}${why}`);
+      onSaid(this, message);
     };
     return { debug: () => undefined, info: verbose ? line : () => undefined, warn: line, error: line };
   }

@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../../../src/lib/clock.js';
 import { Luck } from './luck.js';
 
 /** Start of the calendar of a world. */
-const EPOCH = Date.UTC(2026, 0, 1);
+export const EPOCH = Date.UTC(2026, 0, 1);
 /** Milliseconds of a step that waits for nothing: at least, and at most. */
 const LEAST_STEP_MS = 0.004;
 const MOST_STEP_MS = 0.03;
