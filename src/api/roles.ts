@@ -5,7 +5,8 @@ import type { ApiKeysOptions } from './http/api-key.js';
 import type { Operation } from './operation.js';
 import type { ApiOptions, ApiPlugin } from './options.js';
 import { SITES, type Site } from './pages/page-paths.js';
-import { chainOperations, holdingOperations } from './routes/chain/operations.js';
+import { holdingOperations } from './routes/chain/holding-operations.js';
+import { chainOperations } from './routes/chain/operations.js';
 import {
   type EnvelopeOperation,
   mempoolEnvelopes,

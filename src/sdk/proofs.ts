@@ -24,7 +24,7 @@ const WAIT_MS = 10_000;
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 250;
 /** Form of a transaction's hash; those of the genesis file have other names. */
-const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
+export const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
 
 /** Methods that a client must have. The storage node that it asks need not be trusted. */
 export type ProvingClient = Pick<Operations, 'queryBlockchainEntries'>;
@@ -47,7 +47,11 @@ export async function proveOutputs(
   const makers = new Map([...known].map((transaction) => [transactionHash(transaction), transaction]));
   const atGenesis = genesis === undefined ? [] : parseGenesis(genesis).transactions;
   for (const [name, transaction] of atGenesis) makers.set(name, transaction);
-  await fetchMakers(client, outputs, makers, { ...options, waitMs });
+  const names = new Set(outputs.map(({ outPoint }) => outPoint.tHash).filter((name) => HASH.test(name)));
+  await fetchMakers((keys) => client.queryBlockchainEntries({ keys }, options), [...names], makers, {
+    waitMs,
+    signal: options.signal,
+  });
   for (const output of outputs) {
     const maker = makers.get(output.outPoint.tHash);
     if (maker === undefined) {
@@ -57,26 +61,26 @@ export async function proveOutputs(
   }
 }
 
-/** Adds those that the node has, by the hashes of what it has sent. */
-async function fetchMakers(
-  client: ProvingClient,
-  outputs: readonly UnspentOutput[],
+/** Adds those of the names that the node has, by the hashes of what it has sent; true when these are all. */
+export async function fetchMakers(
+  ask: (keys: string[]) => Promise<unknown>,
+  names: readonly string[],
   makers: Map<string, Transaction>,
-  { waitMs, ...options }: Pick<CallOptions, 'signal' | 'timeoutMs'> & { readonly waitMs: number },
-): Promise<void> {
+  { waitMs = WAIT_MS, signal }: Pick<ProofOptions, 'waitMs' | 'signal'> = {},
+): Promise<boolean> {
   const until = systemClock.monotonic() + waitMs;
-  const names = [...new Set(outputs.map(({ outPoint }) => outPoint.tHash))].filter((name) => HASH.test(name));
   for (;;) {
     const missing = names.filter((name) => !makers.has(name));
     for (let at = 0; at < missing.length; at += PER_ANSWER) {
       const keys = missing.slice(at, at + PER_ANSWER);
-      const entries: unknown = await client.queryBlockchainEntries({ keys }, options);
-      for (const transaction of readTransactions(entries)) makers.set(transactionHash(transaction), transaction);
+      for (const transaction of readTransactions(await ask(keys)))
+        makers.set(transactionHash(transaction), transaction);
       // The other proofs are useless without these, so they are asked for afterwards.
       if (!keys.some((name) => makers.has(name))) break;
     }
-    if (names.every((name) => makers.has(name)) || systemClock.monotonic() >= until) return;
-    await pause(LOOK_EVERY, options.signal);
+    const isAll = names.every((name) => makers.has(name));
+    if (isAll || systemClock.monotonic() >= until) return isAll;
+    await pause(LOOK_EVERY, signal);
   }
 }
 

@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { BodyBudget } from '../../src/api/http/refused-bodies.js';
+import { BodyBudget } from '../../src/api/http/shared.js';
 
 const MIB = 1024 * 1024;
 const FLOOD = '198.51.100.7';

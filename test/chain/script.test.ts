@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as builders from '../../src/chain/script/builders.js';
-import { executeOp, interpret } from '../../src/chain/script/interpreter.js';
+import { executeOp, interpret, OPERATIONS } from '../../src/chain/script/interpreter.js';
 import { Machine } from '../../src/chain/script/machine.js';
 import { OPCODES, opcodeIndex } from '../../src/chain/script/opcodes.js';
-import { OPERATIONS } from '../../src/chain/script/operations.js';
 import type { Script, StackEntry } from '../../src/chain/types.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import * as arb from '../support/arbitraries.js';

@@ -1,7 +1,7 @@
 /** How trades look on the command line. */
 
 import { expect, it } from 'vitest';
-import { showTrade, type Trade } from '../../src/cli/trade-files.js';
+import { showTrade, type Trade } from '../../src/cli/trade.js';
 
 it('shows a trade whatever time its maker has written into it', () => {
   const asset = { kind: 'token' as const, amount: '1', genesis_hash: null };

@@ -6,7 +6,7 @@ import { parseJsonFile, prettyExact } from '../../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
 import { flag, type OwnCommand, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
-import { checkGenesisText, factsJson, factsText } from './show.js';
+import { checkGenesisText, printFacts } from './show.js';
 
 const MODE = 0o644;
 const SOCKET_ADDRESS = /^(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}$/;
@@ -40,8 +40,7 @@ export const command: OwnCommand = {
     const text = `${prettyExact(contentOf(members))}\n`;
     const genesis = checkGenesisText(text);
     await writeNewFile(file, text, MODE);
-    context.stdout.write(args.has('json') ? factsJson(file, genesis) : factsText(file, genesis));
-    return 0;
+    return printFacts(args, context, file, genesis);
   },
 };
 

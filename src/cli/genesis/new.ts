@@ -13,7 +13,7 @@ import { systemRandom } from '../../lib/random.js';
 import { flag, type OwnCommand, type ParsedArgs, UsageError } from '../command.js';
 import { writeNewFile } from '../named-file.js';
 import { parseAmount } from '../wallet/amounts.js';
-import { checkGenesisText, factsJson, factsText } from './show.js';
+import { checkGenesisText, printFacts } from './show.js';
 
 const GENESIS_MODE = 0o644;
 const KEYS_MODE = 0o600;
@@ -81,7 +81,7 @@ export const command: OwnCommand = {
     const producer = producerFile === undefined ? undefined : await makeProducer(producerFile);
     await writeNewFile(file, text, GENESIS_MODE);
     const more = { keys: keysFile ?? null, producer_key: producer ?? null };
-    context.stdout.write(args.has('json') ? factsJson(file, genesis, more) : factsText(file, genesis));
+    printFacts(args, context, file, genesis, more);
     if (producer !== undefined && !args.has('json')) context.stdout.write(`producer_keys = ["${producer}"]\n`);
     if (keysFile !== undefined) {
       context.stderr.write(`${keysFile} holds private keys, unencrypted: tessera wallet import takes them.\n`);

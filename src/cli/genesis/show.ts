@@ -4,10 +4,10 @@ import type { BlockRules } from '../../chain/block-rules.js';
 import { type Era, eraView } from '../../chain/eras.js';
 import { type Genesis, parseGenesis } from '../../chain/genesis.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { parseExactJson, parseJsonFile, stringifyExact } from '../../lib/json.js';
+import { parseExactJson, parseJsonFile } from '../../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
 import { genesisFingerprint } from '../../node/network-rules.js';
-import type { OwnCommand } from '../command.js';
+import { type CliContext, type OwnCommand, type ParsedArgs, printed } from '../command.js';
 import { showAmount } from '../wallet/amounts.js';
 
 export const command: OwnCommand = {
@@ -25,8 +25,7 @@ export const command: OwnCommand = {
   async run(args, context) {
     const [file = ''] = args.positionals;
     const genesis = readGenesisFile(file);
-    context.stdout.write(args.has('json') ? factsJson(file, genesis) : factsText(file, genesis));
-    return 0;
+    return printFacts(args, context, file, genesis);
   },
 };
 
@@ -85,11 +84,14 @@ function rulesText({ transactions, bytes, signatureOperations, intervalMs, start
   return `at most ${transactions} single transactions, ${bytes} bytes, ${signatureOperations} signature operations; ${pace}${early}`;
 }
 
-export function factsJson(file: string, genesis: Genesis, more: Readonly<Record<string, unknown>> = {}): string {
-  return `${stringifyExact({ ...factsOf(file, genesis), ...more })}\n`;
-}
-
-export function factsText(file: string, genesis: Genesis): string {
+/** Prints what is in the file; `more` are members for programs. Returns the exit status, 0. */
+export function printFacts(
+  args: ParsedArgs,
+  context: CliContext,
+  file: string,
+  genesis: Genesis,
+  more: Readonly<Record<string, unknown>> = {},
+): number {
   const facts = factsOf(file, genesis);
   const lines = [
     `file         ${file}`,
@@ -104,5 +106,5 @@ export function factsText(file: string, genesis: Genesis): string {
     ...genesis.eras.map((era) => `rules        ${eraText(era)}`),
     ...(facts.has_wallet_keys ? ['warning      the file holds private keys: for test networks only'] : []),
   ];
-  return `${lines.join('\n')}\n`;
+  return printed(args, context, { ...facts, ...more }, lines.join('\n'));
 }

@@ -1,33 +1,21 @@
 /** Proofs of inputs: the transactions that made them. A storage node is not trusted: their hashes are in the names of the outputs. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { queryBlockchainEntries } from '../../api/routes/storage/operations.js';
-import { TX_HASH_LENGTH } from '../../chain/constants.js';
 import type { Genesis } from '../../chain/genesis.js';
-import { transactionHash } from '../../chain/hash.js';
-import { parseTransaction } from '../../chain/json-read.js';
 import type { Transaction } from '../../chain/types.js';
 import type { NodeClient } from '../../client/client.js';
 import { devAccounts } from '../../config/dev-accounts.js';
 import { loadConfig } from '../../config/load.js';
-import { systemClock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { assertSound } from '../../lib/fault.js';
 import { readGenesis } from '../../node/genesis-file.js';
+import { fetchMakers, HASH } from '../../sdk/proofs.js';
 import { unspentFault } from '../../wallet/coins/unspent.js';
 import { type CliContext, type FlagSpec, flag, type ParsedArgs, UsageError } from '../command.js';
 import { configInput } from '../config-flags.js';
 import { checkUrl, connect, publicClient } from '../node-access.js';
 import { type Draft, type DraftInput, draftFault, outPointName } from './draft.js';
 import { connectToMempool } from './mempool-node.js';
-
-/** Transactions of one answer: eight of the largest size fit. */
-const PER_ANSWER = 8;
-/** Milliseconds in which a block that was just made comes to the storage node, and between two looks. */
-const STORED_WITHIN = 10_000;
-const LOOK_EVERY = 250;
-/** Form of a transaction's hash; outputs of block 0 have other names. */
-const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
 
 export const STORAGE_FLAG: FlagSpec = flag(
   '--storage URL',
@@ -88,33 +76,11 @@ function storageNodes(args: ParsedArgs, context: CliContext): readonly NodeClien
   }
 }
 
-/** Throws the error of the node. */
+/** Throws the error of the node, and `entry_not_found` when it lacks one. */
 async function takeFrom(client: NodeClient, hashes: readonly string[], to: Map<string, Transaction>): Promise<void> {
-  const until = systemClock.monotonic() + STORED_WITHIN;
-  for (;;) {
-    const missing = hashes.filter((hash) => !to.has(hash));
-    for (let at = 0; at < missing.length; at += PER_ANSWER) {
-      const answer: unknown = await client.call(queryBlockchainEntries, {
-        body: { keys: missing.slice(at, at + PER_ANSWER) },
-      });
-      for (const transaction of transactionsIn(answer)) to.set(transactionHash(transaction), transaction);
-    }
-    if (hashes.every((hash) => to.has(hash))) return;
-    if (systemClock.monotonic() > until) throw new TesseraError('entry_not_found', 'it does not have the transaction');
-    await sleep(LOOK_EVERY);
-  }
-}
-
-/** Transactions in an answer. Everything else is left out: the hash decides. */
-function transactionsIn(answer: unknown): readonly Transaction[] {
-  if (!Array.isArray(answer)) return [];
-  return answer.flatMap((entry: unknown) => {
-    try {
-      return [parseTransaction(Reflect.get(Object(entry), 'data'))];
-    } catch {
-      return [];
-    }
-  });
+  const ask = (keys: string[]) => client.call(queryBlockchainEntries, { body: { keys } });
+  if (await fetchMakers(ask, hashes, to)) return;
+  throw new TesseraError('entry_not_found', 'it does not have the transaction');
 }
 
 export const GENESIS_FLAG: FlagSpec = flag(

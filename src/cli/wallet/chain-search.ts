@@ -1,9 +1,8 @@
 /** Looks for the addresses of words in the chain: block by block at a storage node, and in what is unspent at a mempool node. */
 
+import type { BalancesResponse } from '../../api/routes/mempool/operations.js';
 import { queryBalances } from '../../api/routes/mempool/operations.js';
-import type { BalancesResponse } from '../../api/routes/mempool/schemas.js';
 import { getBlocks, getLatestBlock, queryBlockchainEntries } from '../../api/routes/storage/operations.js';
-import type { BlockchainEntryResponse } from '../../api/routes/storage/schemas.js';
 import { blockHash } from '../../chain/hash.js';
 import { parseBlock, parseTransaction } from '../../chain/json-read.js';
 import type { Block, FullBlock, Transaction } from '../../chain/types.js';
@@ -49,8 +48,7 @@ export function searchChain(search: AddressSearch, modules: ChainSearchModules):
 class ChainSearch {
   readonly #search: AddressSearch;
   readonly #modules: ChainSearchModules;
-  readonly #blocks: PatientReader;
-  readonly #transactions: PatientReader;
+  readonly #blocks: BlockReader;
   readonly #addresses: PatientReader;
   readonly #single: PatientReader;
   #passes = 0;
@@ -59,8 +57,7 @@ class ChainSearch {
   constructor(search: AddressSearch, modules: ChainSearchModules) {
     this.#search = search;
     this.#modules = modules;
-    this.#blocks = new PatientReader(BLOCKS, modules);
-    this.#transactions = new PatientReader(TRANSACTIONS, modules);
+    this.#blocks = new BlockReader(modules);
     this.#addresses = new PatientReader(ADDRESSES, modules);
     this.#single = new PatientReader(1, modules);
   }
@@ -86,10 +83,10 @@ class ChainSearch {
       if (this.#passes > MAX_PASSES) throw this.#endless(this.#modules.storage, 'blocks');
       let last = -1;
       for (let at = 0; at <= end; at += BLOCKS) {
-        const to = Math.min(at + BLOCKS - 1, end);
-        const numbers = Array.from({ length: to - at + 1 }, (_, i) => at + i);
-        if (await this.#readSome(numbers)) last = to;
-        done += numbers.length;
+        const blocks = await this.#blocks.read(at, end);
+        const to = at + blocks.length - 1;
+        for (const address of blocks.flatMap(addressesOf)) if (this.#search.note(address)) last = to;
+        done += blocks.length;
         this.#modules.onProgress(done, total);
       }
       end = last;
@@ -113,31 +110,6 @@ class ChainSearch {
       height = found;
     });
     return height;
-  }
-
-  async #readSome(numbers: readonly number[]): Promise<boolean> {
-    const { storage, signal } = this.#modules;
-    const among = `of the blocks ${numbers[0]} to ${numbers.at(-1)}`;
-    const blocks: BlockchainEntryResponse[] = [];
-    await this.#blocks.read(
-      numbers,
-      (num) => storage.call(getBlocks, { query: { num: [...num] } }, { signal }),
-      (some) => blocks.push(...some),
-    );
-    if (blocks.length !== numbers.length) throw new TesseraError('data_lost', `${storage.url} has not all ${among}`);
-    const hashes = blocks.flatMap(transactionsOf);
-    let isNews = false;
-    let read = 0;
-    await this.#transactions.read(
-      hashes,
-      (keys) => storage.call(queryBlockchainEntries, { body: { keys: [...keys] } }, { signal }),
-      (entries) => {
-        read += entries.length;
-        for (const address of entries.flatMap(addressesOf)) isNews = this.#search.note(address) || isNews;
-      },
-    );
-    if (read === hashes.length) return isNews;
-    throw new TesseraError('data_lost', `${storage.url} has not all transactions ${among}`);
   }
 
   async #readUnspent(): Promise<{ readonly isNews: boolean; readonly balance: FoundBalance }> {
@@ -181,67 +153,62 @@ class ChainSearch {
   }
 }
 
-/** Hashes of the transactions of a block, the mining transaction included. */
-function transactionsOf({ data }: BlockchainEntryResponse): readonly string[] {
-  const { header, transactions } = data.block as {
-    readonly header: { readonly nonce_and_mining_tx_hash: readonly [unknown, string] };
-    readonly transactions: readonly string[];
-  };
-  return [...transactions, header.nonce_and_mining_tx_hash[1]];
+function addressesOf({ transactions, miningTransaction }: FullBlock): readonly string[] {
+  return [...transactions, miningTransaction].flatMap(({ outputs, fees }) =>
+    [...outputs, ...fees].flatMap(({ scriptPublicKey }) => scriptPublicKey ?? []),
+  );
 }
 
-function addressesOf({ data }: BlockchainEntryResponse): readonly string[] {
-  const { outputs, fees } = data as Record<
-    'outputs' | 'fees',
-    readonly { readonly script_public_key: string | null }[]
-  >;
-  return [...outputs, ...fees].flatMap(({ script_public_key: address }) => address ?? []);
-}
-
-interface ChainBlocksModules extends Patience {
-  readonly storage: NodeClient;
-  /** Told how many of the blocks have been taken in. */
-  readonly onProgress: (done: number, total: number) => void;
-  readonly signal: AbortSignal;
-}
+type ChainBlocksModules = Omit<ChainSearchModules, 'mempool'>;
 
 /** Reads the blocks that the wallet has not seen, up to `end`. Throws what the node answers, `protocol_violation` for no chain. */
 export async function takeBlocks(wallet: Wallet, end: number, modules: ChainBlocksModules): Promise<void> {
   const first = wallet.chain.height + 1;
-  const reader = { blocks: new PatientReader(BLOCKS, modules), transactions: new PatientReader(TRANSACTIONS, modules) };
-  for (let at = first; at <= end; at += BLOCKS) {
-    const count = Math.min(BLOCKS, end - at + 1);
-    const numbers = Array.from({ length: count }, (_, i) => at + i);
-    for (const full of await readBlocks(numbers, reader, modules)) {
+  const reader = new BlockReader(modules);
+  for (let at = first; at <= end; ) {
+    const blocks = await reader.read(at, end);
+    for (const full of blocks) {
       await wallet.chain.apply({ full, hash: blockHash(full.block.header), isPast: true });
     }
     await wallet.chain.sync();
-    modules.onProgress(at + count - first, end - first + 1);
+    at += blocks.length;
+    modules.onProgress(at - first, end - first + 1);
   }
 }
 
-async function readBlocks(
-  numbers: readonly number[],
-  readers: { readonly blocks: PatientReader; readonly transactions: PatientReader },
-  { storage, signal }: ChainBlocksModules,
-): Promise<readonly FullBlock[]> {
-  const blocks: Block[] = [];
-  await readers.blocks.read(
-    numbers,
-    (num) => storage.call(getBlocks, { query: { num: [...num] } }, { signal }),
-    (entries) => blocks.push(...entries.map(({ data }) => parseBlock(data.block))),
-  );
-  const found = new Map<string, Transaction>();
-  await readers.transactions.read(
-    blocks.flatMap(({ header, transactions }) => [...transactions, header.miningTxHash]),
-    (keys) => storage.call(queryBlockchainEntries, { body: { keys: [...keys] } }, { signal }),
-    (entries) => {
-      for (const { key, data } of entries) found.set(key, parseTransaction(data));
-    },
-  );
-  const whole = blocks.flatMap((block) => fullBlock(block, found) ?? []);
-  if (whole.length === numbers.length) return whole;
-  throw new TesseraError('data_lost', `${storage.url} has not all of the blocks ${numbers[0]} to ${numbers.at(-1)}`);
+class BlockReader {
+  readonly #modules: Pick<ChainSearchModules, 'storage' | 'signal'>;
+  readonly #blocks: PatientReader;
+  readonly #transactions: PatientReader;
+
+  constructor(modules: ChainBlocksModules) {
+    this.#modules = modules;
+    this.#blocks = new PatientReader(BLOCKS, modules);
+    this.#transactions = new PatientReader(TRANSACTIONS, modules);
+  }
+
+  /** The blocks from `from` to `to`, or the first of them. Throws `data_lost` when the node has not all of it. */
+  async read(from: number, to: number): Promise<readonly FullBlock[]> {
+    const { storage, signal } = this.#modules;
+    const numbers = Array.from({ length: Math.min(BLOCKS, to - from + 1) }, (_, i) => from + i);
+    const blocks: Block[] = [];
+    await this.#blocks.read(
+      numbers,
+      (num) => storage.call(getBlocks, { query: { num: [...num] } }, { signal }),
+      (entries) => blocks.push(...entries.map(({ data }) => parseBlock(data.block))),
+    );
+    const found = new Map<string, Transaction>();
+    await this.#transactions.read(
+      blocks.flatMap(({ header, transactions }) => [...transactions, header.miningTxHash]),
+      (keys) => storage.call(queryBlockchainEntries, { body: { keys: [...keys] } }, { signal }),
+      (entries) => {
+        for (const { key, data } of entries) found.set(key, parseTransaction(data));
+      },
+    );
+    const whole = blocks.flatMap((block) => fullBlock(block, found) ?? []);
+    if (whole.length === numbers.length) return whole;
+    throw new TesseraError('data_lost', `${storage.url} has not all of the blocks ${from} to ${numbers.at(-1)}`);
+  }
 }
 
 function fullBlock(block: Block, found: ReadonlyMap<string, Transaction>): FullBlock | undefined {

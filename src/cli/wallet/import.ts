@@ -1,20 +1,25 @@
-/** `tessera wallet import`: adds the key pairs of a file to the wallet, after all of them have been checked here. */
+/**
+ * `tessera wallet import`: adds the key pairs of a file to the wallet, after all of them have been checked here; or those of the wallet of
+ * the original node, in its RocksDB (docs/wallet.md#from-the-original-node), whose files are only read.
+ */
 
+import { createDecipheriv, pbkdf2Sync } from 'node:crypto';
 import { importKeypairs } from '../../api/routes/wallet/operations.js';
 import type { Keypair } from '../../api/routes/wallet/schemas.js';
 import { DEFAULT_BATCH } from '../../api/schemas/scalars.js';
 import { addressVersionOf } from '../../chain/address.js';
+import { BincodeReader } from '../../chain/bincode.js';
 import type { NodeClient } from '../../client/client.js';
-import { fromHex, isHex } from '../../lib/bytes.js';
+import { type RocksValues, rocksValues } from '../../db/level-files/rocks-values.js';
+import { fromHex, isHex, toHex } from '../../lib/bytes.js';
 import { systemClock } from '../../lib/clock.js';
-import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { parseExactJson } from '../../lib/json.js';
 import { checkPair } from '../../wallet/keys/key-ring.js';
 import { type CliContext, flag, type OwnCommand, type ParsedArgs, printed, UsageError } from '../command.js';
 import { readNamedOrInput } from '../named-file.js';
 import { startProgress, warnOfTemporaryPairs } from '../output.js';
 import { connect, NODE_FLAGS } from './connection.js';
-import { originalPairs } from './original-wallet.js';
 import { askSecret } from './prompt.js';
 import { givenSecret, type SecretSource, secretFlag } from './secrets.js';
 
@@ -128,4 +133,56 @@ async function send(pairs: Pairs, client: NodeClient, context: CliContext): Prom
     `${imported.length} key pairs are imported, but their funds are not known yet (${failedRefresh.message}); the node ` +
       'asks for them when it is linked to a mempool node',
   );
+}
+
+const TAG_LENGTH = 16;
+const NONCE_LENGTH = 12;
+const KEY_LENGTH = 32;
+const ROUNDS = 100_000;
+const MASTER_KEY = 'MasterKeyStore';
+/** Where it lists the addresses that it has keys for. */
+const ADDRESSES = 'a';
+
+/** The key pairs in a folder, in the form of an export. Throws `wrong_passphrase` and `wallet_unreadable`. */
+function originalPairs(folder: string, passphrase: string): unknown {
+  try {
+    return pairsIn(rocksValues(folder), passphrase);
+  } catch (cause) {
+    if (isTesseraError(cause, 'wrong_passphrase')) throw cause;
+    throw new TesseraError('wallet_unreadable', `${folder} cannot be read: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+function pairsIn(values: RocksValues, passphrase: string): unknown {
+  const stored = (key: string): Uint8Array => {
+    const { value } = values.get(key) ?? {};
+    if (value === undefined) throw new RangeError(`it holds no ${key} of a wallet of the original node`);
+    return value;
+  };
+  const store = new BincodeReader(stored(MASTER_KEY));
+  const [salt, nonce, sealed] = [store.bytes(), store.bytes(), store.bytes()];
+  const master = opened(pbkdf2Sync(passphrase, salt, ROUNDS, KEY_LENGTH, 'sha256'), nonce, sealed);
+  if (master === undefined) throw new TesseraError('wrong_passphrase', 'the passphrase does not open this wallet');
+  const list = new BincodeReader(stored(ADDRESSES));
+  const addresses = Array.from({ length: list.length64(1) }, () => list.string());
+  const pairs = addresses.map((address) => {
+    const box = stored(address);
+    const pair = opened(master, box.subarray(0, NONCE_LENGTH), box.subarray(NONCE_LENGTH));
+    if (pair === undefined) throw new RangeError(`the key pair of ${address} is damaged`);
+    const from = new BincodeReader(pair);
+    const keys = { public_key: toHex(from.bytes()), secret_key: toHex(from.bytes()) };
+    return [address, { ...keys, address_version: from.option() ? from.number64() : null }];
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** ChaCha20-Poly1305; undefined when the key is another one, or the bytes are. */
+function opened(key: Uint8Array, nonce: Uint8Array, box: Uint8Array): Buffer | undefined {
+  try {
+    const decipher = createDecipheriv('chacha20-poly1305', key, nonce, { authTagLength: TAG_LENGTH });
+    decipher.setAuthTag(box.subarray(-TAG_LENGTH));
+    return Buffer.concat([decipher.update(box.subarray(0, -TAG_LENGTH)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
 }

@@ -7,25 +7,27 @@
 
 import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { decodeTxOut } from '../../chain/codec.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { syncFolder } from '../../db/write-file-durable.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { toHex } from '../../lib/bytes.js';
 import type { Clock } from '../../lib/clock.js';
-import { errorMessage, isTesseraError } from '../../lib/errors.js';
+import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
 import type { Logger } from '../../lib/logger.js';
+import { pause } from '../../lib/pause.js';
 import type { Pieces } from '../../lib/pieces.js';
 import type { Random } from '../../lib/random.js';
 import { Failure } from '../../lib/service.js';
+import { type SetDigest, setDigestText } from '../../lib/set-digest.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { Applier } from '../state/applier.js';
-import { keys, ranges } from '../state/layout.js';
+import { keys, outPointOfKey, ranges } from '../state/layout.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 import { ChangedOutputs, noteChanged } from './changed-outputs.js';
 import { decodeImageName, encodeImageName, type ImageName, ImageWriter, readImage } from './image-file.js';
-import { checkRecords } from './records-check.js';
 
 /** A new image is due when more outputs have changed than this share of all, and than this share of `minOutputs`. */
 const DUE_SHARE = 1 / 16;
@@ -49,7 +51,7 @@ export interface OutputImageOptions {
   readonly dueChanges?: number;
 }
 
-export interface OutputImageModules {
+interface OutputImageModules {
   readonly kv: Kv;
   readonly random: Random;
   readonly clock: Clock;
@@ -57,7 +59,7 @@ export interface OutputImageModules {
 }
 
 /** Parts that exist once the state is loaded. */
-export interface ImagedState {
+interface ImagedState {
   readonly state: Pick<MempoolState, 'seq' | 'utxos'>;
   readonly store: StateStore;
   readonly applier: Pick<Applier, 'applied' | 'betweenCommands'>;
@@ -303,4 +305,79 @@ export class OutputImage {
   #pathOf(id: string): string {
     return join(this.#options.folder, `${id}.utxos`);
   }
+}
+
+/** Records that are read in one go, in two milliseconds, and the pause after them. */
+const PIECE = 500;
+const PAUSE_MS = 15;
+
+interface RecordsCheckModules {
+  readonly kv: Kv;
+  readonly store: Pick<StateStore, 'problem' | 'refusals'>;
+  readonly utxos: UtxoTable;
+  readonly logger: Logger;
+  /** Runs while no command is applied. */
+  readonly betweenCommands: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** Throws `data_corrupt` when the records are not those of the state. Ends early when the disk refuses a write. */
+async function checkRecords(modules: RecordsCheckModules, signal: AbortSignal): Promise<void> {
+  const { kv, store, utxos, logger, betweenCommands } = modules;
+  const { refusals } = store;
+  const records = kv.entries(ranges.utxos)[Symbol.asyncIterator]();
+  try {
+    const { first, expected } = await betweenCommands(async () => {
+      // The iterator reads a snapshot, taken at its first record.
+      return { first: await records.next(), expected: utxos.digest };
+    });
+    if (store.problem !== null) return;
+    const sum = new Digests(utxos);
+    for (let record = first; !record.done; record = await records.next()) {
+      const [key, value] = record.value;
+      if (sum.add(key, value) % PIECE !== 0) continue;
+      await pause(PAUSE_MS, signal);
+      if (store.refusals !== refusals) return;
+    }
+    if (store.refusals !== refusals) return;
+    if (setDigestText(sum.digest) !== setDigestText(expected)) throw damaged('they are not the outputs of the state');
+    logger.info({ outputs: expected.count }, 'the records of the unspent outputs are those of the state');
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error instanceof RangeError ? damaged(errorMessage(error)) : error;
+  } finally {
+    await records.return?.();
+  }
+}
+
+class Digests {
+  readonly #utxos: UtxoTable;
+  #piece: UtxoTable;
+  #sum: SetDigest = { count: 0, low: 0, high: 0 };
+
+  constructor(utxos: UtxoTable) {
+    this.#utxos = utxos;
+    this.#piece = utxos.another();
+  }
+
+  get digest(): SetDigest {
+    const { count, low, high } = this.#sum;
+    const { digest } = this.#piece;
+    return { count: count + digest.count, low: (low + digest.low) >>> 0, high: (high + digest.high) >>> 0 };
+  }
+
+  add(key: Uint8Array, value: Uint8Array): number {
+    this.#piece.insert(outPointOfKey(key), decodeTxOut(value));
+    if (this.#piece.size === PIECE) {
+      this.#sum = this.digest;
+      this.#piece = this.#utxos.another();
+    }
+    return this.#sum.count + this.#piece.size;
+  }
+}
+
+function damaged(why: string): TesseraError {
+  return new TesseraError(
+    'data_corrupt',
+    `the mempool's database is damaged: the records of the unspent outputs cannot be trusted: ${why}; run tessera rebuild, or restore the data directory from a backup`,
+  );
 }

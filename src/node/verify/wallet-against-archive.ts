@@ -1,6 +1,6 @@
 /** Compares the coins of a wallet, without its passphrase, with an archive or a running mempool node, which may be ahead. */
 
-import type { BalancesResponse } from '../../api/routes/mempool/schemas.js';
+import type { BalancesResponse } from '../../api/routes/mempool/operations.js';
 import { withFixedHash } from '../../chain/assets.js';
 import { outPointKey } from '../../chain/transaction.js';
 import type { NodeClient } from '../../client/client.js';

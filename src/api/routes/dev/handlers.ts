@@ -8,8 +8,7 @@ import type { Script, StackEntry } from '../../../chain/types.js';
 import { toHex } from '../../../lib/bytes.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { addRoutes } from '../../http/route.js';
-import { devOperations } from './operations.js';
-import { FAUCET_AMOUNT, type SnapshotResponse } from './schemas.js';
+import { devOperations, FAUCET_AMOUNT, type SnapshotResponse } from './operations.js';
 import type { DevService, DevSnapshot } from './service.js';
 
 /** Entries of a stack that a trace shows. */

@@ -15,8 +15,8 @@ import {
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
-import { CreateItemRequest, GENESIS_HASH_SPEC } from '../mempool/schemas.js';
-import { BlockHeader } from '../storage/schemas.js';
+import { CreateItemRequest, GENESIS_HASH_SPEC } from '../mempool/operations.js';
+import { BlockHeader } from '../storage/operations.js';
 
 const older = section('Envelope', 'envelope');
 

@@ -5,7 +5,7 @@ import type { GenesisHashSpec } from '../../../chain/types.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { stringifyExact } from '../../../lib/json.js';
 import { INT64_MAX } from '../../schemas/scalars.js';
-import type { CreateItemRequest } from '../mempool/schemas.js';
+import type { CreateItemRequest } from '../mempool/operations.js';
 
 type JsonObject = { readonly [key: string]: unknown };
 

@@ -8,8 +8,8 @@ import { idempotencyKeyOf } from '../../http/idempotency-key.js';
 import { addRoutes, type Handler } from '../../http/route.js';
 import type { Operation } from '../../operation.js';
 import { genesisHashSpecOf, itemCreationOf } from '../mempool/handlers.js';
+import type { CreateItemRequest } from '../mempool/operations.js';
 import { createItem, createTransactions } from '../mempool/operations.js';
-import type { CreateItemRequest } from '../mempool/schemas.js';
 import { apiAssetView } from '../views.js';
 import { getWallet } from '../wallet/operations.js';
 

@@ -20,8 +20,8 @@ import { clientAddress } from '../../http/client-address.js';
 import { PlannedAnswer } from '../../http/long-answers.js';
 import { addRoutes } from '../../http/route.js';
 import { apiAssetView, balanceView } from '../views.js';
+import type { CreateItemRequest } from './operations.js';
 import { EncodedBody, poolOperations } from './operations.js';
-import type { CreateItemRequest } from './schemas.js';
 
 const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;

@@ -2,7 +2,7 @@
 
 import { section } from '../../operation.js';
 import { Int64, Nullable, named } from '../../schemas/scalars.js';
-import { BlockHeader, EXAMPLE_HEADER } from '../storage/schemas.js';
+import { BlockHeader, EXAMPLE_HEADER } from '../storage/operations.js';
 
 const mining = section('Mining');
 

@@ -20,8 +20,7 @@ import { addressListView, temporaryAddressesView } from '../views.js';
 import { DEFAULT_MOVEMENTS } from './history-schemas.js';
 import { walletBackupOperations, walletHistoryOperations, walletOperations } from './operations.js';
 import type { Keypair, PaymentRequest } from './schemas.js';
-import { walletTradeOperations } from './trade-operations.js';
-import { DEFAULT_VALID_FOR } from './trade-schemas.js';
+import { DEFAULT_VALID_FOR, walletTradeOperations } from './trade-operations.js';
 
 const PUBLIC_KEY_BYTES = 32;
 const MS_PER_SECOND = 1_000;

@@ -18,7 +18,7 @@ import {
   named,
   TransactionHash,
 } from '../../schemas/scalars.js';
-import { StoredTransactionData } from '../storage/schemas.js';
+import { StoredTransactionData } from '../storage/operations.js';
 
 /** Maximum length of a passphrase, in characters. */
 const MAX_PASSPHRASE = 1_024;

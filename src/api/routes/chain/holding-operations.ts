@@ -4,6 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { MAX_ITEM_MOVEMENTS, MAX_PARTIES } from '../../../storage/chain-index/service.js';
 import { OutPoint } from '../../schemas/asset.js';
 import { Address, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Nullable, named } from '../../schemas/scalars.js';
+import { AS_OF, explorer, OFF, READS } from './operations.js';
 import {
   ASSET,
   AsOfBlock,
@@ -15,12 +16,13 @@ import {
   LOCKED,
   MAX_NAME,
   Next,
+  PageQuery,
   PLACE,
   Place,
   Raw,
 } from './parts.js';
 
-export const AddressParams = Type.Object({ address: Address() });
+const AddressParams = Type.Object({ address: Address() });
 const ITEM_AMOUNT = { genesis_hash: GenesisHash(), amount: Raw('Number of items, at most 2^63-1.') };
 export const ChainAddress = named('ChainAddress', 'What an address has, and how much has happened to it.').object(
   {
@@ -103,7 +105,7 @@ export const AddressTransactionsResponse = named(
   },
 );
 
-export const ChainItemParams = Type.Object({
+const ChainItemParams = Type.Object({
   genesis_hash: Type.String({
     minLength: 1,
     maxLength: MAX_NAME,
@@ -179,3 +181,68 @@ export const ItemTransfersResponse = named(
     as_of_block: 12,
   },
 );
+
+/** Of addresses and items. */
+export const holdingOperations = [
+  explorer.get('getChainAddress', '/v1/chain/addresses/{address}', {
+    summary: 'What an address has',
+    description: `${AS_OF} An address that the chain has not seen has nothing.`,
+    params: AddressParams,
+    success: { 200: { description: 'The address.', schema: ChainAddress, cacheable: true } },
+    errors: READS,
+  }),
+  explorer.get('getAddressItems', '/v1/chain/addresses/{address}/items', {
+    summary: 'The items of an address',
+    description: AS_OF,
+    params: AddressParams,
+    query: PageQuery,
+    success: { 200: { description: 'A page of items.', schema: AddressItemsResponse, cacheable: true } },
+    errors: OFF,
+  }),
+  explorer.get('getAddressOutputs', '/v1/chain/addresses/{address}/outputs', {
+    summary: 'The unspent outputs of an address, newest first',
+    description: AS_OF,
+    params: AddressParams,
+    query: PageQuery,
+    success: { 200: { description: 'A page of outputs.', schema: AddressOutputsResponse, cacheable: true } },
+    errors: READS,
+  }),
+  explorer.get('getAddressTransactions', '/v1/chain/addresses/{address}/transactions', {
+    summary: 'The history of an address, newest first',
+    description: AS_OF,
+    params: AddressParams,
+    query: PageQuery,
+    success: { 200: { description: 'A page of transactions.', schema: AddressTransactionsResponse, cacheable: true } },
+    errors: READS,
+  }),
+  explorer.get('getTokenHolders', '/v1/chain/holders', {
+    summary: 'Addresses by their tokens, the largest amount first',
+    description: `${AS_OF} Who gets more or less between two pages may be on both or on neither.`,
+    query: PageQuery,
+    success: { 200: { description: 'A page of addresses.', schema: TokenHoldersResponse, cacheable: true } },
+    errors: OFF,
+  }),
+  explorer.get('getChainItem', '/v1/chain/items/{genesis_hash}', {
+    summary: 'An item, and how many have it',
+    description: AS_OF,
+    params: ChainItemParams,
+    success: { 200: { description: 'The item.', schema: ChainItem, cacheable: true } },
+    errors: [...READS, 'item_not_found'],
+  }),
+  explorer.get('getItemHolders', '/v1/chain/items/{genesis_hash}/holders', {
+    summary: 'The holders of an item, the largest amount first',
+    description: `${AS_OF} Who gets more or less between two pages may be on both or on neither.`,
+    params: ChainItemParams,
+    query: PageQuery,
+    success: { 200: { description: 'A page of holders.', schema: ItemHoldersResponse, cacheable: true } },
+    errors: [...READS, 'item_not_found'],
+  }),
+  explorer.get('getItemTransfers', '/v1/chain/items/{genesis_hash}/transfers', {
+    summary: 'The transfers of an item, newest first',
+    description: AS_OF,
+    params: ChainItemParams,
+    query: PageQuery,
+    success: { 200: { description: 'A page of transfers.', schema: ItemTransfersResponse, cacheable: true } },
+    errors: [...READS, 'item_not_found'],
+  }),
+] as const;
