@@ -24,12 +24,15 @@ export interface OptionMarks {
   readonly live?: boolean;
 }
 
-interface NumberMarks extends OptionMarks {
+/** What is said of an option besides its meaning. */
+type Marks = Omit<OptionMarks, 'description'>;
+
+interface NumberMarks extends Marks {
   readonly minimum: number;
   readonly maximum: number;
 }
 
-interface TextMarks extends OptionMarks {
+interface TextMarks extends Marks {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
@@ -38,17 +41,18 @@ interface TextMarks extends OptionMarks {
 
 const MAX_TEXT = 4_096;
 
-export const integer = (marks: NumberMarks) => Type.Integer({ ...marks });
+export const integer = (marks: NumberMarks, description: string) => Type.Integer({ ...marks, description });
 /** An optional number: unset unless some source names it. */
-export const maybeInteger = (marks: NumberMarks) => Type.Optional(integer(marks));
-export const flag = (marks: OptionMarks) => Type.Boolean({ ...marks });
-export const text = (marks: TextMarks) => Type.String({ maxLength: MAX_TEXT, ...marks });
+export const maybeInteger = (marks: NumberMarks, description: string) => Type.Optional(integer(marks, description));
+export const flag = (byDefault: boolean, description: string) => Type.Boolean({ default: byDefault, description });
+export const text = (marks: TextMarks, description: string) =>
+  Type.String({ maxLength: MAX_TEXT, ...marks, description });
 /** An optional text: unset unless some source names it. */
-export const maybeText = (marks: TextMarks) => Type.Optional(text(marks));
-export const choice = <const V extends readonly [string, ...string[]]>(values: V, marks: OptionMarks) =>
-  Type.Unsafe<V[number]>(Type.String({ enum: [...values], ...marks }));
-export const list = <S extends TSchema>(item: S, marks: OptionMarks & { readonly maxItems: number }) =>
-  Type.Array(item, { ...marks });
+export const maybeText = (marks: TextMarks, description: string) => Type.Optional(text(marks, description));
+export const choice = <const V extends readonly [string, ...string[]]>(values: V, marks: Marks, description: string) =>
+  Type.Unsafe<V[number]>(Type.String({ enum: [...values], ...marks, description }));
+export const list = <S extends TSchema>(item: S, marks: Marks & { readonly maxItems: number }, description: string) =>
+  Type.Array(item, { ...marks, description });
 /** A named group of options; a table in the config file. */
 export const group = <P extends Record<string, TSchema>>(description: string, properties: P): TObject<P> =>
   Type.Object(properties, { description, additionalProperties: false });
