@@ -327,7 +327,7 @@ export function balancesOf(utxos: UtxoTable, addresses: readonly string[]): Bala
 }
 
 /** The number of unspent outputs of the addresses together, or `limit` when they have more. */
-export function countOutputs(utxos: UtxoTable, addresses: readonly string[], limit: number): number {
+function countOutputs(utxos: UtxoTable, addresses: readonly string[], limit: number): number {
   let count = 0;
   for (const address of new Set(addresses)) {
     for (const _slot of utxos.slotsOf(address)) {

@@ -155,7 +155,7 @@ class RefusedBodies {
   }
 }
 
-export const refusedBodies = fp<{ clock: Clock }>((app, { clock }, done) => {
+const refusedBodies = fp<{ clock: Clock }>((app, { clock }, done) => {
   app.decorate('refusedBodies', new RefusedBodies(clock));
   app.decorateRequest('bodyBytes', 0);
   done();
@@ -194,7 +194,7 @@ export class BodyBudget {
   }
 }
 
-export const bodyBudget = fp((app, _options, done) => {
+const bodyBudget = fp((app, _options, done) => {
   app.decorate('bodyBudget', new BodyBudget());
   done();
 });

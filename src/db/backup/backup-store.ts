@@ -38,7 +38,7 @@ const HASH = 'sha256';
 const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 });
 
 /** Facts about the key of a folder of sealed backups. */
-export const SealedKey = Type.Object({
+const SealedKey = Type.Object({
   kdf: ScryptParameters,
   key: Hex,
 });

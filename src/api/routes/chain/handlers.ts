@@ -208,7 +208,7 @@ async function itemNamed(chain: ChainView, genesisHash: string) {
 
 const NO_TOKENS = { genesis_hash: null, metadata: null };
 
-export function blockView(block: BlockSummary) {
+function blockView(block: BlockSummary) {
   return {
     block_num: block.height,
     hash: block.hash,
@@ -235,7 +235,7 @@ function assetView(asset: Asset) {
   return { asset: kind, amount, genesis_hash: asset.genesisHash, metadata: asset.metadata };
 }
 
-export function summaryView(transaction: TransactionSummary) {
+function summaryView(transaction: TransactionSummary) {
   const { kind, bytes, inputs, outputs, tokens, paid } = transaction;
   return { ...placeView(transaction), kind, bytes, input_count: inputs, output_count: outputs, tokens, paid };
 }
@@ -280,7 +280,7 @@ function tradeView({ druid, participants, expectations }: DruidInfo, partners: r
   };
 }
 
-export function transactionView(indexed: IndexedTransaction) {
+function transactionView(indexed: IndexedTransaction) {
   const { druidInfo, version } = indexed.transaction;
   return {
     ...summaryView(indexed),
@@ -328,7 +328,7 @@ function heldItemView({ genesisHash, amount }: HeldItem) {
   return { genesis_hash: genesisHash, amount: shownTotal(amount) };
 }
 
-export function movementView(movement: AddressMovement) {
+function movementView(movement: AddressMovement) {
   const { kind, received, sent, items, itemKinds } = movement;
   return {
     ...placeView(movement),

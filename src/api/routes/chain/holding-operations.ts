@@ -24,7 +24,7 @@ import {
 
 const AddressParams = Type.Object({ address: Address() });
 const ITEM_AMOUNT = { genesis_hash: GenesisHash(), amount: Raw('Number of items, at most 2^63-1.') };
-export const ChainAddress = named('ChainAddress', 'What an address has, and how much has happened to it.').object(
+const ChainAddress = named('ChainAddress', 'What an address has, and how much has happened to it.').object(
   {
     address: Address(),
     tokens: Raw('Raw units in its unspent outputs, locked ones included.'),
@@ -54,7 +54,7 @@ export const ChainAddress = named('ChainAddress', 'What an address has, and how 
   },
 );
 
-export const AddressItemsResponse = named(
+const AddressItemsResponse = named(
   'AddressItemsResponse',
   'Items of an address, the kinds in the order in which the chain learned of them.',
 ).object(
@@ -62,10 +62,7 @@ export const AddressItemsResponse = named(
   { items: [{ genesis_hash: EXAMPLE_TX_HASH, amount: 1 }], next: null, as_of_block: 12 },
 );
 
-export const AddressOutputsResponse = named(
-  'AddressOutputsResponse',
-  'Unspent outputs of an address, newest first.',
-).object(
+const AddressOutputsResponse = named('AddressOutputsResponse', 'Unspent outputs of an address, newest first.').object(
   {
     outputs: Type.Array(Type.Object({ out_point: OutPoint, ...ASSET, locktime: LOCKED, ...PLACE })),
     next: Next,
@@ -93,7 +90,7 @@ const Movement = Type.Object({
   ),
   item_count: Count('Kinds of items in all.'),
 });
-export const AddressTransactionsResponse = named(
+const AddressTransactionsResponse = named(
   'AddressTransactionsResponse',
   'Transactions of an address, newest first. A page behind a cursor has the same entries for ever.',
 ).object(
@@ -113,7 +110,7 @@ const ChainItemParams = Type.Object({
     examples: [EXAMPLE_TX_HASH],
   }),
 });
-export const ChainItem = named('ChainItem', 'An item, and how many have it.').object(
+const ChainItem = named('ChainItem', 'An item, and how many have it.').object(
   {
     genesis_hash: GenesisHash(),
     metadata: Nullable(Type.String(), { description: 'Free text from its creator: show it as text and nothing else.' }),
@@ -138,12 +135,12 @@ export const ChainItem = named('ChainItem', 'An item, and how many have it.').ob
 
 const HOLDING = { address: Type.String(), amount: Raw('Number of items, at most 2^63-1.') };
 const EXAMPLE_HOLDING = { address: EXAMPLE_ADDRESS, amount: 1 };
-export const ItemHoldersResponse = named('ItemHoldersResponse', 'Holders of an item, the largest amount first.').object(
+const ItemHoldersResponse = named('ItemHoldersResponse', 'Holders of an item, the largest amount first.').object(
   { holders: Type.Array(Type.Object(HOLDING)), next: Next, as_of_block: AsOfBlock },
   { holders: [EXAMPLE_HOLDING], next: null, as_of_block: 12 },
 );
 
-export const TokenHoldersResponse = named(
+const TokenHoldersResponse = named(
   'TokenHoldersResponse',
   'Addresses by their tokens, in raw units; the largest amount first.',
 ).object(
@@ -160,7 +157,7 @@ const Transfer = Type.Object({
   to: Type.Array(Type.Object(HOLDING), { description: `Whose they are then; at most ${MAX_PARTIES}.` }),
   to_count: Count('Addresses that they go to, in all.'),
 });
-export const ItemTransfersResponse = named(
+const ItemTransfersResponse = named(
   'ItemTransfersResponse',
   'Transactions with items of one kind, newest first.',
 ).object(

@@ -19,7 +19,7 @@ const Document = (description: string) =>
     additionalProperties: true,
   });
 
-export const TradeResponse = named('TradeResponse', 'A trade as this wallet sees it.').object(
+const TradeResponse = named('TradeResponse', 'A trade as this wallet sees it.').object(
   {
     trade_id: Type.String({ description: 'The name of the trade, the same for both parties.', examples: [EXAMPLE_ID] }),
     side: Enum(['maker', 'taker'], { description: 'The maker has made the offer, the taker accepts it.' }),
@@ -65,7 +65,7 @@ export const TradeResponse = named('TradeResponse', 'A trade as this wallet sees
   },
 );
 
-export const TradesResponse = named('TradesResponse', 'Trades of the wallet.').object(
+const TradesResponse = named('TradesResponse', 'Trades of the wallet.').object(
   {
     trades: Type.Array(TradeResponse, {
       description: 'Newest first: all that have not ended, and the last 1,000 others.',
@@ -74,10 +74,7 @@ export const TradesResponse = named('TradesResponse', 'Trades of the wallet.').o
   { trades: [] },
 );
 
-export const TradeOfferRequest = named(
-  'TradeOfferRequest',
-  'What the wallet gives, and what it wants for that.',
-).object(
+const TradeOfferRequest = named('TradeOfferRequest', 'What the wallet gives, and what it wants for that.').object(
   {
     give: ApiAsset,
     want: ApiAsset,
@@ -107,12 +104,12 @@ export const TradeOfferRequest = named(
 );
 export type TradeOfferRequest = Static<typeof TradeOfferRequest>;
 
-export const TradeAcceptRequest = named('TradeAcceptRequest', 'An offer to accept.').object(
+const TradeAcceptRequest = named('TradeAcceptRequest', 'An offer to accept.').object(
   { offer: Document('The offer.'), passphrase: Passphrase('The passphrase of the wallet.') },
   { offer: { kind: 'tessera-trade-offer' }, passphrase: '' },
 );
 
-export const TradeCompleteRequest = named('TradeCompleteRequest', 'What the other party has answered.').object(
+const TradeCompleteRequest = named('TradeCompleteRequest', 'What the other party has answered.').object(
   { document: Document('The acceptance of an own offer, or the confirmation of an own acceptance.') },
   { document: { kind: 'tessera-trade-acceptance' } },
 );
