@@ -82,7 +82,7 @@ type Built = <T>(path: string) => Promise<T>;
 
 async function heavyMempool(built: Built): Promise<MempoolService> {
   const { UtxoTable } = await built<typeof import('../src/ledger/utxo/utxo-table.js')>('ledger/utxo/utxo-table.js');
-  const { balancesOf, countOutputs } = await built<typeof import('../src/mempool/mempool.js')>('mempool/balances.js');
+  const { balancesOf, countOutputs } = await built<typeof import('../src/mempool/balances.js')>('mempool/balances.js');
   const utxos = new UtxoTable();
   for (let i = 0; i < OUTPUTS; i++) {
     const value = { kind: 'token', amount: BigInt(i) * 10n ** 9n } as const;

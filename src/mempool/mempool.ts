@@ -1,31 +1,27 @@
 /** The mempool of a node: opens and starts its parts (`parts.ts`), and offers `MempoolService`. */
 
-import { shownTotal } from '../chain/assets.js';
 import { createItemFromSignature } from '../chain/builders.js';
 import { TOTAL_TOKENS } from '../chain/constants.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import { soleLeader } from '../journal/journal.js';
-import type { UtxoTable } from '../ledger/utxo/utxo-table.js';
-import { compareUtf8 } from '../lib/bytes.js';
 import type { Clock } from '../lib/clock.js';
 import { createDeferred } from '../lib/deferred.js';
 import { TesseraError } from '../lib/errors.js';
 import { Failure, type Service } from '../lib/service.js';
 import { SignalSource } from '../lib/signal.js';
 import { followTotal, type Metrics } from '../observability/metrics.js';
+import { balancesOf, countOutputs } from './balances.js';
 import type { MempoolModules, MempoolOptions } from './options.js';
 import { type EarlyParts, openParts, type Parts } from './parts.js';
-import {
-  type Balances,
-  type CreatedItem,
-  type Holdings,
-  type ItemCreation,
-  MAX_LISTED_OUTPUTS,
-  type MempoolService,
-  type SubmittedTransaction,
-  type TxStatus,
-  type WaitingPlace,
+import type {
+  Balances,
+  CreatedItem,
+  ItemCreation,
+  MempoolService,
+  SubmittedTransaction,
+  TxStatus,
+  WaitingPlace,
 } from './service.js';
 import type { AdoptedBlock } from './state/adoption.js';
 import type { Applier } from './state/applier.js';
@@ -305,42 +301,4 @@ export class JournalLag {
     if (head > applied && this.#looks.length < MAX_LOOKS) this.#looks.push({ head, at });
     return (at - (this.#looks[0]?.at ?? at)) / 1_000;
   }
-}
-
-/** Throws `too_many_outputs` when the addresses have more than `MAX_LISTED_OUTPUTS` unspent outputs together. */
-export function balancesOf(utxos: UtxoTable, addresses: readonly string[]): Balances {
-  let tokens = 0n;
-  let left = MAX_LISTED_OUTPUTS;
-  const items = new Map<string, bigint>();
-  const byAddress = new Map<string, Holdings>();
-  for (const address of new Set(addresses)) {
-    const holdings = utxos.copyOf(address, left);
-    if (!holdings.isWhole) throw tooManyOutputs();
-    if (holdings.count === 0) continue;
-    left -= holdings.count;
-    byAddress.set(address, holdings);
-    tokens += holdings.tokens;
-    for (const [hash, amount] of holdings.items) items.set(hash, (items.get(hash) ?? 0n) + amount);
-  }
-  const sorted = [...items].sort(([a], [b]) => compareUtf8(a, b));
-  return { tokens, items: new Map(sorted.map(([hash, sum]) => [hash, shownTotal(sum)])), addresses: byAddress };
-}
-
-/** The number of unspent outputs of the addresses together, or `limit` when they have more. */
-function countOutputs(utxos: UtxoTable, addresses: readonly string[], limit: number): number {
-  let count = 0;
-  for (const address of new Set(addresses)) {
-    for (const _slot of utxos.slotsOf(address)) {
-      count++;
-      if (count >= limit) return count;
-    }
-  }
-  return count;
-}
-
-function tooManyOutputs(): TesseraError {
-  return new TesseraError(
-    'too_many_outputs',
-    `These addresses have more than ${MAX_LISTED_OUTPUTS} unspent outputs together, which no answer lists. Ask for fewer addresses at once.`,
-  );
 }

@@ -3,7 +3,7 @@ import { withFixedHash } from '../../src/chain/assets.js';
 import type { OutPoint, TxOut } from '../../src/chain/types.js';
 import { KeyedHash } from '../../src/ledger/utxo/keyed-hash.js';
 import { UtxoTable } from '../../src/ledger/utxo/utxo-table.js';
-import { balancesOf } from '../../src/mempool/mempool.js';
+import { balancesOf } from '../../src/mempool/balances.js';
 import { MAX_LISTED_OUTPUTS } from '../../src/mempool/service.js';
 import { fc, test } from '../support/property.js';
 

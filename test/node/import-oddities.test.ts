@@ -21,7 +21,7 @@ import { createConfig } from '../../src/config/load.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { stringifyExact } from '../../src/lib/json.js';
-import { balancesOf } from '../../src/mempool/mempool.js';
+import { balancesOf } from '../../src/mempool/balances.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';

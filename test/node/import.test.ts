@@ -14,7 +14,7 @@ import { runCli } from '../../src/cli/run.js';
 import { createConfig } from '../../src/config/load.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { stringifyExact } from '../../src/lib/json.js';
-import { balancesOf } from '../../src/mempool/mempool.js';
+import { balancesOf } from '../../src/mempool/balances.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { folderAnswers } from '../../src/node/import/folder-answers.js';

@@ -130,7 +130,7 @@ export const AutomineResponse = named('AutomineResponse', 'What holds now.').obj
   { automine: false },
 );
 
-export const TimeRequest = Type.Object(
+const TimeRequest = Type.Object(
   {
     time: Type.Optional(UnixTime('Sets the clock to this time.')),
     advance: Type.Optional(
@@ -147,7 +147,7 @@ export const TimeRequest = Type.Object(
   },
 );
 
-export const TimeResponse = named('DevTimeResponse', 'The clock of the chain.').object(
+const TimeResponse = named('DevTimeResponse', 'The clock of the chain.').object(
   { time: UnixTime('Unix seconds on the clock of the chain.') },
   { time: 1_800_000_000 },
 );
@@ -160,7 +160,7 @@ export const EmptyRequest = Type.Object(
 const SnapshotId = () =>
   Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description: 'Number of the snapshot.', examples: [1] });
 
-export const SnapshotParams = Type.Object({ id: SnapshotId() });
+const SnapshotParams = Type.Object({ id: SnapshotId() });
 
 export const SnapshotResponse = named(
   'SnapshotResponse',
