@@ -93,6 +93,33 @@ describe('a sound node', () => {
     });
   });
 
+  it('has all its files of blocks, here or in a store that is configured', async () => {
+    const file = (first: number, last: number, end: string): string =>
+      `${String(first).padStart(10, '0')}-${String(last).padStart(10, '0')}-${'a'.repeat(64)}.${end}`;
+    const put = (name: string): void => writeFileSync(join(data, 'segments', name), '');
+    await makeStore();
+    mkdirSync(join(data, 'segments'));
+    put(file(0, 3, 'blocks'));
+    put(file(7, 8, 'blocks'));
+    expect((await storage()).of('segments')).toMatchObject({
+      verdict: 'fail',
+      found: expect.stringContaining('from 4'),
+    });
+    put(file(4, 6, 'stored'));
+    const lacking = (await storage()).of('segments');
+    expect(lacking).toMatchObject({ verdict: 'fail', found: expect.stringContaining('1 of 3 closed files') });
+    const set = (name: string, value: string): string[] => ['--set', `storage.segments.${name}=${value}`];
+    writeFileSync(join(root, 'secret'), 'hidden');
+    const port = await listen();
+    const { of, findings } = await storage(
+      ...[...set('store', 's3'), ...set('endpoint', `http://127.0.0.1:${port}`), ...set('bucket', 'blocks')],
+      ...[...set('access_key', 'key'), ...set('secret_key_file', join(root, 'secret')), ...set('timeout_ms', '500')],
+    );
+    expect(of('segments')).toMatchObject({ verdict: 'ok', found: expect.stringContaining('1 of them only in') });
+    expect(of('object store')).toMatchObject({ verdict: 'fail', found: expect.stringContaining('silent for 500 ms') });
+    expect(JSON.stringify(findings)).not.toContain('hidden');
+  });
+
   it('is left as it is, and may run meanwhile', async () => {
     await makeStore();
     const directory = await DataDir.open(data, { role: 'storage', networkName: 'tessera-local' });

@@ -4,6 +4,7 @@ import type { LoadedConfig } from '../../config/load.js';
 import { type Examination, type Finding, reasonOf, warn } from './finding.js';
 import { folderExamination } from './folder.js';
 import { peerExaminations, readinessExamination } from './network.js';
+import { segmentExaminations } from './segments.js';
 import { configExamination, descriptors, portExamination, versions } from './system.js';
 
 /** The findings that need no configuration. */
@@ -18,6 +19,7 @@ export async function* examineNode(loaded: LoadedConfig, timeoutMs: number): Asy
   const oneByOne = [
     configExamination(loaded),
     folderExamination(config),
+    ...segmentExaminations(config),
     portExamination(config),
     readinessExamination(config),
   ];

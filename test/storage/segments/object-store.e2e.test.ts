@@ -6,8 +6,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { BackupStore } from '../../../src/db/backup/backup-store.js';
+import { restoreBackup } from '../../../src/db/backup/restore-backup.js';
+import { takeBackup } from '../../../src/db/backup/take-backup.js';
 import { DataDir } from '../../../src/db/data-dir.js';
 import { type Clock, systemClock } from '../../../src/lib/clock.js';
+import { systemRandom } from '../../../src/lib/random.js';
 import { openArchiveFiles } from '../../../src/node/archive-files.js';
 import { Archive } from '../../../src/storage/archive/archive.js';
 import { takeFromStore } from '../../../src/storage/blocks/from-store.js';
@@ -194,6 +198,32 @@ describe.runIf(hasObjectStore)('segments in an object store', () => {
     await third.uploads.start();
     await settled(third);
     expect(store.requests.filter((request) => request.startsWith('PUT'))).toEqual([]);
+  });
+
+  it('are in a backup by their names alone, and a node that is restored from it reads them there', async () => {
+    const one = await open();
+    await fill(one.archive);
+    await one.uploads.start();
+    await settled(one);
+    const before = await blocksOf(one.archive);
+    const owner = { role: 'storage', networkName: 'test' };
+    const options = { ...owner, isSealed: false, passphrase: async () => 'none' };
+    const what = { lastDatabase: undefined, program: '0', now: 1_000_000, signal: never, onProgress: () => undefined };
+    const modules = { random: systemRandom };
+    const backups = await BackupStore.openToWrite(join(folder, 'backups'), options, modules);
+    const { name } = await takeBackup({ ...owner, ...what, dataDir: one.path }, backups);
+    const { files } = await backups.listing(name);
+    await backups.close();
+    const copied = files.map(({ path }) => path).filter((path) => /\.blocks$|fetched/.test(path));
+    expect(copied).toEqual(
+      one.segments.closed.flatMap(({ isHere, name: segment }) => (isHere ? `segments/${segment}` : [])),
+    );
+    const copies = await BackupStore.openToRead(join(folder, 'backups'), options, modules);
+    await restoreBackup({ ...what, backup: name, dataDir: join(folder, 'restored') }, copies);
+    const restored = await open('restored');
+    expect(onlyFar(restored)).toEqual(onlyFar(one));
+    expect(await blocksOf(restored.archive)).toEqual(before);
+    expect(await restored.archive.verify()).toMatchObject({ blocks: BLOCKS });
   });
 
   it('are uploaded by two nodes at the same time without harm', async () => {
