@@ -24,6 +24,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'src/lib',
     'src/crypto',
     'src/chain',
+    'src/client/payment-uri.ts',
     'src/client/repeat.ts',
     'src/sdk',
     'src/api/pages/page-paths.ts',

@@ -148,6 +148,21 @@ describe('a payment at a terminal', () => {
     ]);
   });
 
+  it('takes a request with its amount and text, and no amount beside it', async () => {
+    const node = await fakeNode();
+    const request = `tessera:${ADDRESS}?amount=5&label=Rent%0A%26%20water`;
+    const { context } = terminal('yes\nsecret words\r');
+    expect(await runCli(['wallet', 'pay', request, '--url', node.url], context)).toBe(0);
+    expect(context.err()).toContain('for        Rent\\u{a}& water');
+    expect(node.payments).toEqual([
+      { kind: 'address', address: ADDRESS, amount: 5, locktime: null, passphrase: 'secret words' },
+    ]);
+    for (const wrong of [[request, '5'], [request, '--item', 'g1'], [`tessera:${ADDRESS}`], ['tessera:x?amount=5']]) {
+      expect(await runCli(['wallet', 'pay', ...wrong, '--yes', '--url', node.url], terminal('').context)).toBe(2);
+    }
+    expect(node.payments).toHaveLength(1);
+  });
+
   it('is not made when the answer is no', async () => {
     const node = await fakeNode();
     const { context } = terminal('no\n');

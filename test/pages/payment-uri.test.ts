@@ -1,9 +1,9 @@
 /** What leaves and enters the wallet page as text: requests for payments, and the history as a file. */
 
 import { describe, expect, it } from 'vitest';
+import { paymentUri, readPaymentUri } from '../../src/client/payment-uri.js';
 import { historyCsv } from '../../web/wallet/history-csv.js';
 import type { Movement } from '../../web/wallet/movement-log.js';
-import { paymentUri, readPaymentUri } from '../../web/wallet/payment-uri.js';
 import { PAYEE } from '../support/wallet-page.js';
 
 describe('a request for a payment', () => {

@@ -10,6 +10,7 @@ import {
 } from '../../api/routes/wallet/operations.js';
 import { hasValidAddressLength } from '../../chain/address.js';
 import type { NodeClient } from '../../client/client.js';
+import { type PaymentRequest, readPaymentUri, SCHEME } from '../../client/payment-uri.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
 import { printable } from '../../lib/printable.js';
@@ -42,6 +43,8 @@ interface Order {
   readonly amount: bigint;
   readonly locktime: number | null;
   readonly item: string | undefined;
+  /** What the request is for. */
+  readonly label: string;
 }
 
 export const command: OwnCommand = {
@@ -60,9 +63,14 @@ export const command: OwnCommand = {
       {
         name: 'TO',
         required: true,
-        description: 'Address, or HOST:PORT of a user or miner node; dev:1 is account 1 of `tessera dev`.',
+        description:
+          'Address, request for a payment (tessera:ADDRESS?amount=…), or HOST:PORT of a user or miner node; dev:1 is account 1 of ' +
+          '`tessera dev`.',
       },
-      { name: 'AMOUNT', required: true, description: 'Display units, such as 1.5; raw units with --raw.' },
+      {
+        name: 'AMOUNT',
+        description: 'Display units, such as 1.5; raw units with --raw. A request may name it instead.',
+      },
     ],
     flags: [
       ...NODE_FLAGS,
@@ -76,6 +84,8 @@ export const command: OwnCommand = {
       YES_FLAG,
     ],
     examples: {
+      'tessera wallet pay "tessera:ADDRESS?amount=72072000"':
+        'Pays what a request asks for, such as that of a QR code.',
       'tessera wallet pay ADDRESS 1.5': 'Asks, then pays one and a half display units.',
       'tessera wallet pay 10.0.0.7:12360 1000 --raw': 'Pays the node there 1000 raw units.',
       'tessera wallet pay ADDRESS 3 --item GENESIS_HASH': 'Pays three items of that class.',
@@ -127,17 +137,30 @@ export const command: OwnCommand = {
 };
 
 function readOrder(args: ParsedArgs): Order {
-  const [named = '', amount = ''] = args.positionals;
-  const to = addressOrDev(named);
+  const [named = '', given] = args.positionals;
+  const request = requestIn(named);
+  const to = addressOrDev(request?.address ?? named);
   const locktime = integerFlag(args, 'locktime', 0, Number.MAX_SAFE_INTEGER) ?? null;
   const item = args.value('item');
   if (item !== undefined && args.has('raw')) throw new UsageError('--raw is for tokens only: items are counted');
-  const count = item === undefined ? parseAmount(amount, args.has('raw')) : parseCount(amount);
-  return { kind: kindOf(to), address: to, amount: count, locktime, item };
+  const order = { kind: kindOf(to), address: to, locktime, item, label: request?.label ?? '' };
+  if (request?.amount !== undefined) {
+    if (given === undefined && item === undefined) return { ...order, amount: request.amount };
+    throw new UsageError('the request names its amount of tokens: leave AMOUNT and --item out');
+  }
+  if (given === undefined) throw new UsageError('AMOUNT is missing');
+  return { ...order, amount: item === undefined ? parseAmount(given, args.has('raw')) : parseCount(given) };
+}
+
+function requestIn(text: string): PaymentRequest | undefined {
+  if (!text.startsWith(SCHEME)) return undefined;
+  const request = readPaymentUri(text);
+  if (request !== undefined) return request;
+  throw new UsageError(`"${text}" is no request for a payment: ${SCHEME}ADDRESS?amount=RAW_UNITS&label=TEXT`);
 }
 
 function send(
-  { item, ...order }: Order,
+  { item, label: _, ...order }: Order,
   passphrase: string,
   client: CommandClient,
   caller: { readonly args: ParsedArgs; readonly context: CliContext },
@@ -161,7 +184,7 @@ function kindOf(to: string): Order['kind'] {
 }
 
 async function question(order: Order, client: CommandClient, context: CliContext): Promise<string> {
-  const { address, kind, locktime } = order;
+  const { address, kind, locktime, label } = order;
   const info = await client.call(getWallet, { query: { page: 0 } });
   warnOfTemporary(
     info.temporary_addresses?.filter((one) => one === address),
@@ -173,6 +196,7 @@ async function question(order: Order, client: CommandClient, context: CliContext
     `  available  ${await available(order, info, client)}`,
     `  payment    ${shown(order)}${later}`,
     `  to ${kind === 'ip' ? 'the node ' : ''}${address}`,
+    ...(label === '' ? [] : [`  for        ${printable(label)}`]),
     'Pay?',
   ].join('\n');
 }

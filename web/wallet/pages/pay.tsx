@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { readPaymentUri } from '../../../src/client/payment-uri.js';
 import type { PaymentAcceptedResponse } from '../../../src/sdk/client.js';
 import { readAmount } from '../../shared/amounts.js';
 import { Notice } from '../../shared/components/notice.js';
@@ -14,7 +15,6 @@ import { parsePayee } from '../payee.js';
 import { PayeeField } from '../payee-field.js';
 import { KeepNames, NameFields, type Names, NO_NAMES } from '../payment-names.js';
 import { PaymentProgress } from '../payment-progress.js';
-import { readPaymentUri } from '../payment-uri.js';
 import { useOrders } from '../use-orders.js';
 import { useTotals } from '../use-wallet.js';
 

@@ -1,6 +1,7 @@
 /** Being paid: a new address with its QR code, the labels of addresses, and what is unspent where. */
 
 import { useCallback, useState } from 'preact/hooks';
+import { paymentUri } from '../../../src/client/payment-uri.js';
 import type { LabelsResponse, OutpointEntry } from '../../../src/sdk/client.js';
 import { readAmount } from '../../shared/amounts.js';
 import { Amount } from '../../shared/components/amount.js';
@@ -15,7 +16,6 @@ import { type PageOf, usePages } from '../../shared/use-pages.js';
 import { isPayee } from '../address-book.js';
 import { AmountField, type AmountInput, NO_AMOUNT } from '../amount-field.js';
 import { AddressName, Field, ItemCount, TemporaryAddresses } from '../parts.js';
-import { paymentUri } from '../payment-uri.js';
 import { QrCode } from '../qr-code.js';
 import { useSession } from '../session.js';
 import { useChanges, useTotals, useWallet } from '../use-wallet.js';

@@ -1,8 +1,8 @@
-/** A request for a payment as one text, which a QR code holds and the form of payments takes: `tessera:ADDRESS?amount=RAW&label=TEXT`. */
+/** A request for a payment as one text, which a QR code holds; the wallet page and `tessera wallet pay` take it: `tessera:ADDRESS?amount=RAW&label=TEXT`. */
 
-import { parsePayee } from './payee.js';
+import { hasValidAddressLength } from '../chain/address.js';
 
-const SCHEME = 'tessera:';
+export const SCHEME = 'tessera:';
 const MAX_LABEL = 200;
 
 export interface PaymentRequest {
@@ -27,7 +27,8 @@ export function readPaymentUri(text: string): PaymentRequest | undefined {
   const [address = '', query = ''] = trimmed.slice(SCHEME.length).split('?');
   const params = new URLSearchParams(query);
   const amount = params.get('amount');
-  if (parsePayee(address)?.kind !== 'address' || (amount !== null && !/^[1-9]\d{0,19}$/.test(amount))) return undefined;
+  const isAddress = hasValidAddressLength(address) && /^[0-9a-zA-Z]+$/.test(address);
+  if (!isAddress || (amount !== null && !/^[1-9]\d{0,19}$/.test(amount))) return undefined;
   return {
     address,
     amount: amount === null ? undefined : BigInt(amount),
