@@ -141,12 +141,7 @@ export async function noteApi(path: string, url: string): Promise<() => Promise<
 }
 
 /** `isThere`: a process has the folder. Its `url` is missing while it starts, and when it is no node. */
-export interface RunningNode {
-  readonly isThere: boolean;
-  readonly url: string | undefined;
-}
-
-export function runningNode(path: string): RunningNode {
+export function runningNode(path: string) {
   const holder = existsSync(path) ? holderOf(path) : undefined;
   return {
     isThere: holder !== undefined,

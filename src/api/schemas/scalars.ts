@@ -62,26 +62,16 @@ export function Enum<const T extends readonly string[]>(values: T, options: Sche
 
 /** A list in a request body. Its limit, `api.limits.batch`, is set when an app is made. */
 export function Batch<S extends TSchema>(items: S, options: SchemaOptions = {}): TUnsafe<Static<S>[]> {
-  return Type.Unsafe<Static<S>[]>({
-    type: 'array',
-    items,
-    minItems: 1,
-    maxItems: DEFAULT_BATCH,
-    'x-limit': 'batch',
-    ...options,
-  });
+  return Listed(items, { maxItems: DEFAULT_BATCH, 'x-limit': 'batch', ...options });
 }
 
 /** A list in a query string. Its limit, `api.limits.queryValues`, is set when an app is made. */
 export function QueryList<S extends TSchema>(items: S, options: SchemaOptions = {}): TUnsafe<Static<S>[]> {
-  return Type.Unsafe<Static<S>[]>({
-    type: 'array',
-    items,
-    minItems: 1,
-    maxItems: DEFAULT_QUERY_VALUES,
-    'x-limit': 'query',
-    ...options,
-  });
+  return Listed(items, { maxItems: DEFAULT_QUERY_VALUES, 'x-limit': 'query', ...options });
+}
+
+function Listed<S extends TSchema>(items: S, options: SchemaOptions): TUnsafe<Static<S>[]> {
+  return Type.Unsafe<Static<S>[]>({ type: 'array', items, minItems: 1, ...options });
 }
 
 /** Default limit for a list in a body (decision H4). */
@@ -97,25 +87,17 @@ export const EXAMPLE_TX_HASH = 'g17ba5b7ca9f1d1b4a0e0a4a7f5e4c1d';
 export const EXAMPLE_BLOCK_HASH = `b${'00bb82500d9239f5f628eebd7cd647aadf1944435f7530ae1ffce4a715ab244d'}`;
 
 export function Address(options: SchemaOptions = {}): TUnsafe<string> {
-  return Type.Unsafe<string>({
-    type: 'string',
-    minLength: 1,
-    maxLength: MAX_NAME,
-    description: 'A payment address: 64 hex digits (32 for addresses of version 0).',
-    examples: [EXAMPLE_ADDRESS],
-    ...options,
-  });
+  const description = 'A payment address: 64 hex digits (32 for addresses of version 0).';
+  return Named({ description, examples: [EXAMPLE_ADDRESS], ...options });
 }
 
 export function TransactionHash(options: SchemaOptions = {}): TUnsafe<string> {
-  return Type.Unsafe<string>({
-    type: 'string',
-    minLength: 1,
-    maxLength: MAX_NAME,
-    description: 'A transaction hash: g and 31 hex digits; transactions of the first block may have other names.',
-    examples: [EXAMPLE_TX_HASH],
-    ...options,
-  });
+  const description = 'A transaction hash: g and 31 hex digits; transactions of the first block may have other names.';
+  return Named({ description, examples: [EXAMPLE_TX_HASH], ...options });
+}
+
+function Named(options: SchemaOptions): TUnsafe<string> {
+  return Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength: MAX_NAME, ...options });
 }
 
 /** An amount in raw units, like every amount that is not labelled otherwise. */

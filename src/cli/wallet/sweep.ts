@@ -11,12 +11,6 @@ import { checkHasKeystore, folderConfig, withFolder } from './own-folder.js';
 import { checkMayAsk, confirm } from './prompt.js';
 import { needsPassphrase, PASSPHRASE, passphraseOf, secretFlag } from './secrets.js';
 
-interface Swept {
-  readonly made: readonly string[];
-  readonly before: bigint;
-  readonly left: bigint;
-}
-
 export const command: OwnCommand = {
   spec: {
     description: [
@@ -48,7 +42,7 @@ export const command: OwnCommand = {
     checkHasKeystore(config);
     const isConfigured = args.value(PASSPHRASE.flag) === undefined && !needsPassphrase(loaded);
     const passphrase = isConfigured ? config.wallet.passphrase : await passphraseOf(args, context);
-    const sweep = async (wallet: Wallet): Promise<Swept> => {
+    const sweep = async (wallet: Wallet) => {
       const before = wallet.coverage.uncovered();
       const question = `${showAmount(before)} and the items beside them cannot be restored by the words. Move them?`;
       if (!args.has('yes')) await confirm(question, context);

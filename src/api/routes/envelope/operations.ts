@@ -15,7 +15,7 @@ import {
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
-import { CreateItemRequest, GENESIS_HASH_SPEC } from '../mempool/operations.js';
+import { CreateItemRequest, createTransactions, GENESIS_HASH_SPEC } from '../mempool/operations.js';
 import { BlockHeader } from '../storage/operations.js';
 
 const older = section('Envelope', 'envelope');
@@ -63,19 +63,7 @@ export const postCreateTransactions = older.post('envelopeCreateTransactions', '
       schema: envelope(Type.Object({ transaction: CreatedTransaction }, { additionalProperties: true })),
     },
   },
-  errors: [
-    'malformed_transaction',
-    'transaction_rejected',
-    'double_spend',
-    'unknown_input',
-    'invalid_signature',
-    'too_many_ancestors',
-    'mempool_full',
-    'write_failed',
-    'outcome_unknown',
-    'mempool_unreachable',
-    'idempotency_conflict',
-  ],
+  errors: [...createTransactions.errors, 'idempotency_conflict'],
 });
 
 export const postBlockchainEntry = older.post('envelopeBlockchainEntry', '/blockchain_entry', {

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { section } from '../../operation.js';
-import { Amount, Enum, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, Nullable, named } from '../../schemas/scalars.js';
+import { Amount, EXAMPLE_ADDRESS, EXAMPLE_TX_HASH, Int64, Nullable, named } from '../../schemas/scalars.js';
 import { LabelsRequest, LabelsResponse, MovementsQuery, MovementsResponse } from './history-schemas.js';
 import {
   ChangePassphraseRequest,
@@ -12,13 +12,14 @@ import {
   NewAddressResponse,
   OutgoingQuery,
   OutgoingTxsResponse,
-  Passphrase,
+  PAYEE,
   PaymentAcceptedResponse,
   PaymentHistoryQuery,
   PaymentHistoryResponse,
   PaymentParams,
   PaymentRequest,
   RefreshRequest,
+  TERMS,
   WalletInfoQuery,
   WalletInfoResponse,
 } from './schemas.js';
@@ -192,22 +193,14 @@ const WalletItemsResponse = named('WalletItemsResponse', 'Items that the wallet 
 
 const ItemPaymentRequest = named('ItemPaymentRequest', 'A payment with items from the wallet of this node.').object(
   {
-    kind: Enum(['address', 'ip'], { description: 'What address names.' }),
-    address: Type.String({
-      maxLength: 256,
-      description: 'A payment address (kind address) or the ip:port of a node (kind ip).',
-      examples: [EXAMPLE_ADDRESS],
-    }),
+    ...PAYEE,
     genesis_hash: GenesisHash,
     amount: Int64({
       'x-range': 'uint64',
       description: 'How many; 0 and more than 2^63 - 1 cannot be paid (422).',
       examples: [1],
     }),
-    locktime: Type.Optional(
-      Nullable(Int64(), { description: 'Number of the first block in which the payee can spend it; null means 0.' }),
-    ),
-    passphrase: Passphrase('The passphrase of the wallet.'),
+    ...TERMS,
   },
   { kind: 'address', address: EXAMPLE_ADDRESS, genesis_hash: EXAMPLE_TX_HASH, amount: 1, passphrase: '' },
 );

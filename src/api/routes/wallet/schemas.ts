@@ -226,22 +226,30 @@ export const PaymentParams = Type.Object({
   }),
 });
 
+/** Whom a payment of tokens or items is for. */
+export const PAYEE = {
+  kind: Enum(['address', 'ip'], { description: 'What address names.' }),
+  address: Type.String({
+    maxLength: 256,
+    description: 'A payment address (kind address) or the ip:port of a node (kind ip).',
+    examples: [EXAMPLE_ADDRESS],
+  }),
+};
+export const TERMS = {
+  locktime: Type.Optional(
+    Nullable(Int64(), { description: 'Number of the first block in which the payee can spend it; null means 0.' }),
+  ),
+  passphrase: Passphrase('The passphrase of the wallet.'),
+};
+
 export const PaymentRequest = named('PaymentRequest', 'A payment from the wallet of this node.').object(
   {
-    kind: Enum(['address', 'ip'], { description: 'What address names.' }),
-    address: Type.String({
-      maxLength: 256,
-      description: 'A payment address (kind address) or the ip:port of a node (kind ip).',
-      examples: [EXAMPLE_ADDRESS],
-    }),
+    ...PAYEE,
     amount: Amount({
       'x-range': 'uint64',
       description: 'Raw token units; 0 and more than 2^63 - 1 cannot be paid (422).',
     }),
-    locktime: Type.Optional(
-      Nullable(Int64(), { description: 'Number of the first block in which the payee can spend it; null means 0.' }),
-    ),
-    passphrase: Passphrase('The passphrase of the wallet.'),
+    ...TERMS,
   },
   { kind: 'address', address: EXAMPLE_ADDRESS, amount: 1000, locktime: null, passphrase: '' },
 );
