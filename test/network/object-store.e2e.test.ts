@@ -173,7 +173,8 @@ describe.runIf(hasObjectStore)('a new node', () => {
 });
 
 describe.runIf(hasObjectStore)('while the object store cannot be reached', () => {
-  const old = ['/v1/blocks/2', '/v1/chain/blocks/2/transactions'];
+  /** No part of them has been read before. */
+  const old = ['/v1/blocks/4', '/v1/chain/blocks/5/transactions'];
   let first = '';
 
   beforeAll(async () => {

@@ -52,6 +52,7 @@ export class StorageRole implements Role {
   readonly #takingIn: Progress;
   readonly #bringingOver: Progress;
   #broughtOver: Promise<void> | undefined;
+  #takeAgain: Timer | undefined;
   #taken: Promise<void> | undefined;
   /** Work that could not be done now, with the reason. */
   readonly #refused = new Map<unknown, string>();
@@ -145,7 +146,7 @@ export class StorageRole implements Role {
   }
 
   /** Blocks that this node lacks come from the object store; what it does not give, other storage nodes may. */
-  async #takeFromStore(far: FarSegments): Promise<void> {
+  async #takeFromStore(far: FarSegments, isAgain = false): Promise<void> {
     const { producers, stopping: signal, clock, logger } = this.#context;
     const from = this.#archive.nextHeight;
     this.#refused.delete(far);
@@ -153,14 +154,17 @@ export class StorageRole implements Role {
     try {
       await takeFromStore(this.#archive, far, { producers, signal, onProgress, clock });
     } catch (error) {
+      const isOver = isTesseraError(error, 'shutting_down');
       const isOurs = isTesseraError(error, 'archive_incomplete') || isTesseraError(error, 'block_refused');
-      if (!isOurs && !isTesseraError(error, 'shutting_down')) throw error;
+      if (!isOurs && !isOver && !isAgain) throw error;
       const problem = `the object store gives no more blocks: ${errorMessage(error)}`;
-      logger('storage').error({ err: error }, problem);
+      logger('storage')[isAgain ? 'debug' : 'error']({ err: error }, problem);
       if (from === 0) this.#refused.set(far, problem);
       // One that was away may have them later.
-      if (far.store.problem !== null)
-        this.#retry = clock.after(RETRY_MS, () => (this.#taken = this.#takeFromStore(far)));
+      if (!isOver && !signal.aborted && (far.store.problem !== null || !isOurs))
+        this.#takeAgain = clock.after(RETRY_MS, () => {
+          this.#taken = this.#takeFromStore(far, true);
+        });
     } finally {
       this.#catchingUp.end();
     }
@@ -221,6 +225,7 @@ export class StorageRole implements Role {
 
   async stop(): Promise<void> {
     this.#retry?.cancel();
+    this.#takeAgain?.cancel();
     await this.#follower?.stop();
     await this.#uploads?.stop();
     await this.#index?.stop();
