@@ -13,6 +13,7 @@ import { LogKv } from '../../../src/db/log-kv.js';
 import { errorMessage } from '../../../src/lib/errors.js';
 import type { Logger } from '../../../src/lib/logger.js';
 import type { NodeRole } from '../../../src/lib/roles.js';
+import { SignalSource } from '../../../src/lib/signal.js';
 import { networkRules } from '../../../src/node/network-rules.js';
 import { producersOf } from '../../../src/node/producers.js';
 import type { Role, RoleContext, RoleServices } from '../../../src/node/roles/role.js';
@@ -295,7 +296,8 @@ export class Machine {
       nodeKey: this.key,
       producers: producersOf(config, genesis),
       network,
-      room: endlessRoom,
+      // What listens to it ends with the world.
+      room: { ...endlessRoom, ranLow: new SignalSource(), isBack: new SignalSource() },
       clock: process.clock,
       random: process.luck,
       stopping: this.#stopping.signal,
