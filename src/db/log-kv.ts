@@ -151,8 +151,7 @@ export class LogKv implements Kv {
         throw new TesseraError('internal_error', `the keys of ${this.#name} must rise`);
       }
       if (kept.length > 0) await this.#writes.watched(() => this.#write(kept, sync));
-      const deleted = writes.filter(({ key, record }) => record === undefined && !isNote(key));
-      const to = deleted.at(-1)?.key;
+      const to = writes.findLast(({ key, record }) => record === undefined && !isNote(key))?.key;
       if (to === undefined || compareBytes(to, this.#deletedTo) <= 0) return;
       this.#deletedTo = Uint8Array.from(to);
       await this.#removeParts().catch((error: unknown) => {
@@ -183,6 +182,8 @@ export class LogKv implements Kv {
     if (this.#parts.length === 0) await this.#create();
     this.#file ??= await open(join(this.#path, logName(this.#parts.at(-1)?.number ?? 0)), 'r+');
     this.#size = (await this.#file.stat()).size;
+    // The seal names what a killed process has not synced, too.
+    await syncData(this.#file.fd);
     failpoint('db.open.after', this.#name);
     this.#seal = await Seal.open(sealPath(this.#path), this.#last);
   }
@@ -199,9 +200,8 @@ export class LogKv implements Kv {
       sealed: this.#sealed,
       wayBack: this.#wayBack,
       onBatch: (log, writes, { begins = false } = this.#last) => {
-        const isKnown = parts.has(log);
         const part = parts.get(log) ?? { number: Number.parseInt(log, 10) };
-        if (!isKnown && !begins) isOurs = false;
+        if (!parts.has(log) && !begins) isOurs = false;
         parts.set(log, part);
         this.#take(
           part,

@@ -255,6 +255,28 @@ describe('a log on a disk that fails', () => {
     expect(await afterStart()).toEqual(acknowledged);
   });
 
+  it.runIf(canMakeFaultyDisks)(
+    'does not start on an end that cannot be synced: its seal would be ahead after a power loss',
+    async () => {
+      await run('1', '3');
+      const seal = await readFile(`${path}.seal`);
+      // As by a process that was killed before it could sync what it had written.
+      const [name = ''] = await logs();
+      const before = (await stat(join(path, name))).size;
+      await run('4', '1');
+      const end = (await readFile(join(path, name))).subarray(before);
+      await truncate(join(path, name), before);
+      await appendFile(join(path, name), end);
+      await writeFile(`${path}.seal`, seal);
+      await disk.set('sync .log EIO times=1');
+      expect(await run('5', '1')).toEqual(['']);
+      expect(await readFile(`${path}.seal`)).toEqual(seal);
+      await disk.set();
+      expect(await run('5', '1')).toEqual(['5']);
+      expect(await afterStart()).toEqual([1, 2, 3, 4, 5]);
+    },
+  );
+
   it.runIf(canMakeFaultyDisks)('has what was acknowledged after a power loss at a sync', async () => {
     await run('1', '3');
     for (const [i, action] of ['cut', 'torn'].entries()) {
