@@ -32,7 +32,7 @@ beforeAll(async () => {
   const all = [storage, mempool, miner, user];
   await payOnce(user, storage);
   for (const node of [...all].reverse()) await node.stop();
-  for (const node of all) await node.start();
+  await Promise.all(all.map((node) => node.start()));
   await payOnce(user, storage);
   for (const node of [...all].reverse()) await node.stop();
 });

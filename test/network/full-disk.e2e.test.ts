@@ -268,7 +268,7 @@ describe.runIf(canMakeFaultyDisks)('after all of that, and kill -9 of every node
   it('everything that was acknowledged is there once, and no payment that was refused', async () => {
     const all = Object.values(nodes) as NodeProcess[];
     await Promise.all(all.map((node) => node.kill()));
-    for (const node of all) await node.start();
+    await Promise.all(all.map((node) => node.start()));
     await expectKept();
     const { transactions } = await clientOf(nodes.user).api.getWalletHistory({ query: {} });
     const own = transactions.filter(({ kind }) => kind === 'payment');

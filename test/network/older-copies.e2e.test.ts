@@ -142,13 +142,11 @@ const node = (side: Side): NodeProcess => (side === 'mempool' ? mempool : storag
 const copyOf = (side: Side, name: string): string => `${node(side).folder}-${name}`;
 
 async function stopBoth(): Promise<void> {
-  await mempool.stop();
-  await storage.stop();
+  await Promise.all([mempool.stop(), storage.stop()]);
 }
 
 async function startBoth(): Promise<void> {
-  await storage.start();
-  await mempool.start();
+  await Promise.all([storage.start(), mempool.start()]);
 }
 
 /** Copies of both folders as they are now. */
@@ -298,12 +296,12 @@ describe('a network of four processes', () => {
       await restore('mempool', ofMempool);
       await restore('storage', ofStorage);
       // The wallets have seen blocks that nobody has any more.
-      for (const wallet of [miner, user]) {
+      const startOver = async (wallet: NodeProcess): Promise<void> => {
         await wallet.stop();
         expect(await rebuild(wallet)).toContain('starts over');
-      }
-      await startBoth();
-      await Promise.all([miner.start(), user.start()]);
+        await wallet.start();
+      };
+      await Promise.all([startBoth(), startOver(miner), startOver(user)]);
       const kept = Math.max(...[ofMempool, ofStorage].map((name) => heights.get(name) ?? Number.NaN));
       await goesOn(known.slice(0, kept + 1));
     });
