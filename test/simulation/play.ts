@@ -68,7 +68,7 @@ export interface Stage {
 }
 
 export async function play(story: Story): Promise<Outcome> {
-  const world = new World(story.seed);
+  const world = new World(story.seed, story.stepMs);
   const violations: Violation[] = [];
   const found = (rule: string, detail: string): void => void violations.push({ rule, detail });
   world.onUncaught = (process, error) => found('uncaught', `${process.name}: ${errorMessage(error)} ${stackOf(error)}`);

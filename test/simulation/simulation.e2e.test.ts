@@ -9,8 +9,11 @@ import { GUARDS } from './guards.js';
 
 const FIRST_NEW = 1_000_000;
 const NEW = 1_000_000_000;
-/** A storage node that starts on a disk that refuses `mkdir` ends by `database_failed`, as the program names it. */
-const ONCE_FAILED = ['2921'];
+/**
+ * A storage node starts on a disk that refuses `mkdir`, and ends by `database_failed`, as the program names it (2921); a journal, of whose end
+ * a killed process had not synced all, is started, and loses its power (887).
+ */
+const ONCE_FAILED = ['2921', '887'];
 
 let program = '';
 

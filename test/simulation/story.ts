@@ -1,6 +1,7 @@
 /** Stories: what a world is made of and what goes wrong in it, all drawn from a seed. A story can be told again, whole or with parts left out. */
 
 import { Luck } from './world/luck.js';
+import { MOST_STEP_MS } from './world/world.js';
 
 /** Something that goes wrong for a while. */
 export interface Fault {
@@ -145,6 +146,8 @@ export const THEMES = {
 } as const satisfies Readonly<Record<string, Theme>>;
 export type ThemeName = keyof typeof THEMES;
 const NAMES = Object.keys(THEMES) as readonly ThemeName[];
+/** Milliseconds of a long step. */
+const SLOW_STEP_MS = 2;
 /** Milliseconds in which everything is up, and there is something to lose. */
 const QUIET_MS = 2_000;
 
@@ -160,6 +163,8 @@ export interface Story {
   readonly imageOutputs: number;
   /** So many of the acts of clients are trades. */
   readonly trades: number;
+  /** Milliseconds of a step that waits for nothing, at most: long ones show what happens in the middle of a command. */
+  readonly stepMs: number;
   /** Milliseconds between two acts of one client. */
   readonly pauseMs: number;
   /** Milliseconds of the load. */
@@ -198,7 +203,8 @@ export function storyOf(seed: string): Story {
     intervalMs: luck.pick(name === 'mixed' ? [1_500, 3_000, 6_000] : [1_000, 1_500]),
     people: 2 + luck.below(3),
     imageOutputs: luck.pick([20, 20, 1_000_000]),
-    pauseMs: luck.pick([800, 1_500, 3_000]),
+    pauseMs: luck.pick(name === 'images' ? [250] : [800, 1_500, 3_000]),
+    stepMs: name === 'images' ? SLOW_STEP_MS : MOST_STEP_MS,
     trades: name === 'late' ? 0.7 : 0.1,
     ms: Math.floor(ms),
     faults: faults.sort((a, b) => a.at - b.at),

@@ -9,9 +9,9 @@ import { Luck } from './luck.js';
 
 /** Start of the calendar of a world. */
 export const EPOCH = Date.UTC(2026, 0, 1);
-/** Milliseconds of a step that waits for nothing: at least, and at most. */
+/** Milliseconds of a step that waits for nothing: at least, and at most where nodes are not busy. */
 const LEAST_STEP_MS = 0.004;
-const MOST_STEP_MS = 0.03;
+export const MOST_STEP_MS = 0.03;
 /** Milliseconds by which a timer may be late. */
 const LATE_MS = 0.5;
 /** Steps without which a second of a world cannot be: more are a loop that does not end. */
@@ -90,8 +90,12 @@ export class World {
   #trace = 0;
   #traceHigh = 0;
 
-  constructor(seed: string) {
+  readonly #mostStepMs: number;
+
+  /** `mostStepMs`: milliseconds of a step that waits for nothing, at most. */
+  constructor(seed: string, mostStepMs = MOST_STEP_MS) {
     this.seed = seed;
+    this.#mostStepMs = mostStepMs;
     this.luck = new Luck(`${seed}/world`);
   }
 
@@ -136,7 +140,7 @@ export class World {
 
   /** `setImmediate` of a process. */
   immediate(owner: Process, run: () => void): Timer {
-    const soon = this.now + this.luck.between(LEAST_STEP_MS, MOST_STEP_MS);
+    const soon = this.now + this.luck.between(LEAST_STEP_MS, this.#mostStepMs);
     owner.lastImmediate = Math.max(owner.lastImmediate + LEAST_STEP_MS, soon);
     return this.#add(owner, owner.lastImmediate, run);
   }
