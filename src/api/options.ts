@@ -1,13 +1,10 @@
 /** Parts of an app: options, plain data in the shape of the configuration, and modules, which do the work. */
 
 import type { FastifyPluginCallback } from 'fastify';
-import type { Clock } from '../lib/clock.js';
-import type { Logger } from '../lib/logger.js';
-import type { Random } from '../lib/random.js';
 import type { NodeRole, OperatorType } from '../lib/roles.js';
 import type { MempoolService } from '../mempool/service.js';
 import type { MinerService } from '../miner/service.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics, HasRandom } from '../observability/modules.js';
 import type { ChainIndexService } from '../storage/chain-index/service.js';
 import type { StorageService } from '../storage/service.js';
 import type { UserService } from '../user/service.js';
@@ -95,8 +92,7 @@ export interface NodeServices {
   readonly user?: UserService | undefined;
 }
 
-export interface ApiModules extends NodeServices {
-  readonly logger: Logger;
+export interface ApiModules extends NodeServices, HasClock, HasLogger, HasMetrics, HasRandom {
   /** Takes the log lines of requests as JSON text, many at once. Without it each goes to `logger`, which is much slower. */
   readonly requestLines?: LineSink | undefined;
   /** Decides who may use protected routes; by default made from the options. Who passes it can replace its keys. */
@@ -110,9 +106,6 @@ export interface ApiModules extends NodeServices {
   readonly pages?: PageFiles | undefined;
   /** The built pages, of which the page of the API is served on every node; without them it says that they are missing. */
   readonly docs?: PageFiles | undefined;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly node: NodeInfo;
   /** Why the node is not ready; empty when it is. */
   readonly readiness: () => readonly string[];

@@ -7,9 +7,9 @@ import { fileError } from '../db/database-error.js';
 import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { stringifyExact } from '../lib/json.js';
-import type { Logger } from '../lib/logger.js';
 import { printable, printableJson } from '../lib/printable.js';
 import type { Service } from '../lib/service.js';
+import type { HasLogger } from '../observability/modules.js';
 import { type CliContext, onStopSignal } from './command.js';
 
 const STOP_TIMEOUT_MS = 5_000;
@@ -20,8 +20,7 @@ const SIGNAL_EXITS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 type Ending = { readonly kind: 'signal' } | { readonly kind: 'failure'; readonly error: unknown };
 
-export interface LifecycleModules {
-  readonly logger: Logger;
+export interface LifecycleModules extends HasLogger {
   readonly context: CliContext;
   readonly onReady?: () => void;
   readonly stopTimeoutMs?: number;

@@ -10,7 +10,7 @@ import { spentOutPoints } from '../chain/transaction.js';
 import type { Transaction } from '../chain/types.js';
 import type { Room } from '../db/disk-room.js';
 import { isTesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
+import type { HasLogger } from '../observability/modules.js';
 import type { Admission } from './admission/admission.js';
 import type { ChainSync } from './blocks/chain-sync.js';
 import type { Applier } from './state/applier.js';
@@ -34,14 +34,13 @@ type Outcome = (typeof OUTCOMES)[number];
 /** Verdicts on what the transactions are; other errors of the same kind pass with time. */
 const LATER: ReadonlySet<string> = new Set(['too_many_ancestors', 'mempool_full', 'overloaded', 'invalid_request']);
 
-export interface CarriedOverModules {
+export interface CarriedOverModules extends HasLogger {
   readonly state: Pick<MempoolState, 'coins' | 'head'>;
   readonly applier: Pick<Applier, 'confirmed'>;
   readonly store: StateStore;
   readonly admission: Admission;
   readonly sync: Pick<ChainSync, 'mayCut' | 'changed'>;
   readonly room: Pick<Room, 'isBack'>;
-  readonly logger: Logger;
 }
 
 export class CarriedOver {

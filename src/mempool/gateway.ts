@@ -3,13 +3,12 @@
 import type { Certificate } from '../chain/certificate.js';
 import { countTransactions, decodeTransactionsInPieces, encodeUtxos } from '../chain/decode-in-pieces.js';
 import type { Transaction, Utxo } from '../chain/types.js';
-import type { Clock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { FewLines } from '../lib/few-lines.js';
-import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { hasWallet } from '../lib/roles.js';
 import { TimeSlices } from '../lib/time-slices.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
 import type { Admission } from './admission/admission.js';
@@ -23,15 +22,13 @@ import type { Statuses } from './state/statuses.js';
 /** Characters of a reason in a message. */
 const MAX_DETAIL = 1_000;
 
-export interface GatewayModules {
+export interface GatewayModules extends HasClock, HasLogger {
   readonly state: MempoolState;
   readonly applier: Applier;
   readonly sync: Pick<ChainSync, 'caughtUp'>;
   readonly admission: Admission;
   readonly statuses: Statuses;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Why no transactions are taken now; null when they are. */
   readonly unready: () => string | null;
   /** Undefined in a network that names no producers. */

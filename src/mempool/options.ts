@@ -5,10 +5,7 @@ import type { Unicorn } from '../chain/unicorn.js';
 import type { Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
 import type { Journal, Leadership } from '../journal/journal.js';
-import type { Clock } from '../lib/clock.js';
-import type { Logger } from '../lib/logger.js';
-import type { Random } from '../lib/random.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics, HasRandom } from '../observability/modules.js';
 import type { PeerNetwork } from '../peers/network.js';
 import type { AdmissionOptions } from './admission/admission.js';
 import type { BlockMakerOptions } from './blocks/block-maker.js';
@@ -29,7 +26,7 @@ export interface MempoolOptions {
   readonly verifyThreads: number;
 }
 
-export interface MempoolModules {
+export interface MempoolModules extends HasClock, HasLogger, HasMetrics, HasRandom {
   readonly kv: Kv;
   readonly journal: Journal;
   /** Leadership; without it this node makes the blocks. */
@@ -37,10 +34,6 @@ export interface MempoolModules {
   /** The name of this node among those that share the journal; undefined when nobody else does. */
   readonly replica?: string | undefined;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly unicorn: (seed: bigint) => Promise<Unicorn> | Unicorn;
   readonly progress?: MempoolProgress | undefined;
   /** Signs the blocks; undefined in a network that names no producers. */

@@ -12,13 +12,13 @@ import { transactionHash } from '../chain/hash.js';
 import { proofOfWorkFault, targetBytes } from '../chain/pow.js';
 import type { BlockHeader, Transaction } from '../chain/types.js';
 import { equalBytes, toHex } from '../lib/bytes.js';
-import type { Clock, Timer } from '../lib/clock.js';
+import type { Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
-import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import { DoubleSigning } from '../observability/double-signing.js';
-import { type CounterHandle, followTotal, type Metrics } from '../observability/metrics.js';
+import { type CounterHandle, followTotal } from '../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../observability/modules.js';
 import type { Link, Message, PeerNetwork } from '../peers/network.js';
 import { PowPool } from './pow-pool.js';
 import type { CurrentBlock, MinerService, RewardAddresses } from './service.js';
@@ -32,14 +32,11 @@ export interface MinerOptions {
   readonly nonceLength?: number | undefined;
 }
 
-export interface MinerModules {
+export interface MinerModules extends HasClock, HasLogger, HasMetrics {
   readonly network: PeerNetwork;
   readonly rewards: RewardAddresses;
   /** The last block that this node has checked, if it checks blocks. */
   readonly tip?: (() => KnownTip) | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 /** Milliseconds until a failed step is tried again: joining, asking for an address, submitting a proof. */

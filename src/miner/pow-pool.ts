@@ -3,11 +3,11 @@
 import { Worker } from 'node:worker_threads';
 import type { BlockHeader } from '../chain/types.js';
 import { fileError } from '../db/database-error.js';
-import type { Clock, Timer } from '../lib/clock.js';
+import type { Timer } from '../lib/clock.js';
 import { createDeferred, type Deferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
 import { workerUrl } from '../lib/worker-url.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import { MAX_RANGES, searchJobOf } from './nonce-search.js';
 import type { PowReport, PowTask, PowWorkerData } from './pow-worker.js';
 
@@ -15,10 +15,7 @@ const REPLACE_AFTER_MS = 1_000;
 /** The flag's value when there is nothing to search. */
 const NO_JOB = 0;
 
-export interface PowPoolModules {
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+export type PowPoolModules = HasClock & HasLogger;
 
 export interface PowPoolOptions {
   readonly threads: number;

@@ -8,13 +8,14 @@ import { IdempotencyCache } from '../api/routes/envelope/idempotency.js';
 import { EventHub } from '../api/routes/events/event-hub.js';
 import type { Config } from '../config/schema.js';
 import { makeFolder } from '../db/write-file-durable.js';
-import { type Clock, systemClock } from '../lib/clock.js';
+import { systemClock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
-import { type Random, systemRandom } from '../lib/random.js';
+import { systemRandom } from '../lib/random.js';
 import { factsOf, isFirstWallet, NODE_ROLES, type NodeRole, STAGES } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
-import { type Metrics, noMetrics } from '../observability/metrics.js';
+import { noMetrics } from '../observability/metrics.js';
+import type { HasClock, HasMetrics, HasRandom } from '../observability/modules.js';
 import { descriptorLimit, planDescriptors } from './descriptors.js';
 import { listening } from './listening.js';
 import { apiKeys, createNodeApi, keysOf, type NodeApiOptions } from './node-api.js';
@@ -47,11 +48,8 @@ export interface JointApiOptions {
   readonly nodes?: number;
 }
 
-export interface JointApiModules {
+export interface JointApiModules extends Partial<HasClock & HasMetrics & HasRandom> {
   readonly logger: NodeLogger;
-  readonly clock?: Clock;
-  readonly random?: Random;
-  readonly metrics?: Metrics;
   /** Service of the routes under /v1/dev in dev networks; undefined until the network is up. */
   readonly dev?: () => DevService | undefined;
 }

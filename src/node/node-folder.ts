@@ -5,11 +5,10 @@ import type { Config } from '../config/schema.js';
 import type { KeyPair } from '../crypto/ed25519.js';
 import { DataDir } from '../db/data-dir.js';
 import { DiskRoom } from '../db/disk-room.js';
-import type { Clock } from '../lib/clock.js';
-import type { Random } from '../lib/random.js';
 import type { ClosingStack } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { type Metrics, noMetrics } from '../observability/metrics.js';
+import type { HasClock, HasRandom } from '../observability/modules.js';
 import { loadOrCreateNodeKey, NODE_KEY_FILE } from '../peers/node-key.js';
 
 export interface NodeFolder {
@@ -19,10 +18,8 @@ export interface NodeFolder {
   readonly room: DiskRoom;
 }
 
-export interface NodeFolderModules {
+export interface NodeFolderModules extends HasClock, HasRandom {
   readonly logger: NodeLogger;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly metrics: Metrics | undefined;
   readonly opened: ClosingStack;
 }

@@ -4,25 +4,18 @@ import type { NodeInfo, NodePeer } from '../api/options.js';
 import type { Genesis } from '../chain/genesis.js';
 import type { Config } from '../config/schema.js';
 import type { KeyPair } from '../crypto/ed25519.js';
-import type { Clock } from '../lib/clock.js';
-import type { Logger } from '../lib/logger.js';
-import type { Random } from '../lib/random.js';
 import { factsOf, NODE_ROLES, type NodeRole, OPERATOR_TYPES } from '../lib/roles.js';
 import { programVersion } from '../lib/worker-url.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics, HasRandom } from '../observability/modules.js';
 import { LinkNetwork } from '../peers/link-network.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import { WebSocketTransport } from '../peers/transport/websocket-transport.js';
 import { networkRules } from './network-rules.js';
 import { readTlsFiles } from './tls-files.js';
 
-export interface NodeLinksModules {
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly random: Random;
+export interface NodeLinksModules extends HasClock, HasLogger, HasMetrics, HasRandom {
   readonly genesis: Genesis;
   readonly nodeKey: KeyPair;
-  readonly metrics: Metrics;
   readonly maxSockets: number;
 }
 

@@ -1,14 +1,13 @@
 /** The metrics of every node, whatever its role, and the server for all metrics. */
 
 import { folderSize } from '../db/disk-room.js';
-import type { Clock } from '../lib/clock.js';
-import type { Logger } from '../lib/logger.js';
 import type { NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
 import { programVersion } from '../lib/worker-url.js';
 import { LINE_LEVELS, type NodeLogger } from '../observability/logger.js';
-import { followTotal, type Metrics, type MetricsRegistry, watchProcess } from '../observability/metrics.js';
+import { followTotal, type MetricsRegistry, watchProcess } from '../observability/metrics.js';
 import { MetricsServer } from '../observability/metrics-server.js';
+import type { HasClock, HasLogger, HasMetrics } from '../observability/modules.js';
 import { Progress, type ProgressOptions } from '../observability/progress.js';
 import type { TaskName } from './roles/role.js';
 
@@ -23,17 +22,13 @@ export interface NodeMetricsOptions {
   readonly folder: string;
 }
 
-export interface NodeMetricsModules {
+export interface NodeMetricsModules extends HasClock {
   readonly registry: MetricsRegistry;
   readonly logger: NodeLogger;
-  readonly clock: Clock;
   readonly readiness: () => readonly string[];
 }
 
-export interface TaskProgressModules {
-  readonly metrics: Metrics;
-  readonly logger: Logger;
-  readonly clock: Clock;
+export interface TaskProgressModules extends HasClock, HasLogger, HasMetrics {
   readonly terminal: { write(text: string): unknown } | undefined;
 }
 

@@ -12,6 +12,7 @@ import { type Random, systemRandom } from '../lib/random.js';
 import { ClosingStack, Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { MetricsRegistry, noMetrics } from '../observability/metrics.js';
+import type { HasClock, HasRandom } from '../observability/modules.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors, warnOfMachine } from './descriptors.js';
 import { impersonable } from './dev/impersonation.js';
 import { readGenesis } from './genesis-file.js';
@@ -29,10 +30,8 @@ import { DEFINITIONS } from './roles/roles.js';
 /** Milliseconds between two attempts to open a node whose disk is full. */
 const ROOM_AGAIN_MS = 5_000;
 
-export interface NodeModules {
+export interface NodeModules extends Partial<HasClock & HasRandom> {
   readonly logger: NodeLogger;
-  readonly clock?: Clock;
-  readonly random?: Random;
   /** A terminal for progress bars; without one, progress goes to the log. */
   readonly terminal?: { write(text: string): unknown } | undefined;
   /** The address that the node has in common with others of its process. */

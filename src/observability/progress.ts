@@ -1,6 +1,6 @@
 /** Progress of a long task: a bar on a terminal, lines elsewhere, and words and a share for health and metrics. Updating it is cheap. */
 
-import type { Clock } from '../lib/clock.js';
+import type { HasClock } from './modules.js';
 
 /** Milliseconds between two drawings of the bar, and between two lines. */
 const TERMINAL_MS = 100;
@@ -15,8 +15,7 @@ export interface ProgressOptions {
   readonly unit: string;
 }
 
-export interface ProgressModules {
-  readonly clock: Clock;
+export interface ProgressModules extends HasClock {
   /** A terminal to draw on; without one, lines go to `line`. */
   readonly terminal?: { write(text: string): unknown } | undefined;
   readonly line?: ((text: string) => void) | undefined;

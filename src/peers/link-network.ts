@@ -2,16 +2,13 @@
 
 import { type KeyPair, PUBLIC_KEY_LENGTH } from '../crypto/ed25519.js';
 import { isHex, toHex } from '../lib/bytes.js';
-import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import { FewLines } from '../lib/few-lines.js';
 import { isLoopback } from '../lib/ip-address.js';
-import type { Logger } from '../lib/logger.js';
-import type { Random } from '../lib/random.js';
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { Failure } from '../lib/service.js';
 import { type Signal, SignalSource } from '../lib/signal.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics, HasRandom } from '../observability/modules.js';
 import { formatAddress, type HostAndPort, parseAddress } from './address.js';
 import { Dialer } from './link/dialer.js';
 import { encodeMessage, type NetworkRules } from './link/frames.js';
@@ -66,12 +63,8 @@ function checkOptions(options: PeerNetworkOptions): void {
   if (options.advertise !== undefined) parseAddress(options.advertise);
 }
 
-export interface PeerNetworkModules {
+export interface PeerNetworkModules extends HasClock, HasLogger, HasMetrics, HasRandom {
   readonly transport: Transport;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 const STOPPING = 'the node is stopping';

@@ -1,12 +1,11 @@
 /** A try of one peer: connection and handshake as for a link, which is closed as soon as both sides have agreed to it. */
 
-import type { Random } from '../lib/random.js';
+import type { HasRandom } from '../observability/modules.js';
 import { Handshake, type Identity, type PeerIdentity } from './link/handshake.js';
 import type { Transport } from './transport/transport.js';
 
-export interface ProbeModules {
+export interface ProbeModules extends HasRandom {
   readonly transport: Transport;
-  readonly random: Random;
 }
 
 export interface ProbeResult {

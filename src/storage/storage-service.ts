@@ -5,13 +5,13 @@
 
 import type { Producers } from '../chain/certificate.js';
 import { endlessRoom, type Room } from '../db/disk-room.js';
-import type { Clock } from '../lib/clock.js';
 import { TesseraError } from '../lib/errors.js';
 import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 import { DoubleSigning } from '../observability/double-signing.js';
-import { type Metrics, noMetrics } from '../observability/metrics.js';
+import { noMetrics } from '../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../observability/modules.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import type { Archive, StoredBlockName } from './archive/archive.js';
 import { parseEntryKey } from './archive/layout.js';
@@ -29,13 +29,10 @@ export interface StorageServiceOptions {
   readonly producers?: Producers | undefined;
 }
 
-export interface StorageServiceModules {
+export interface StorageServiceModules extends HasClock, HasLogger, Partial<HasMetrics> {
   readonly archive: Archive;
   /** Network that is not started yet: the service sets its handlers when it is made. */
   readonly network: Pick<PeerNetwork, 'handle' | 'links' | 'linkUp' | 'linkDown'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics?: Metrics;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
 }

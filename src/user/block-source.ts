@@ -5,11 +5,10 @@ import { decodeHeader } from '../chain/codec.js';
 import { decodeFullBlockInPieces } from '../chain/decode-in-pieces.js';
 import { blockHash, transactionHash } from '../chain/hash.js';
 import type { FullBlock } from '../chain/types.js';
-import type { Clock } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
-import type { Logger } from '../lib/logger.js';
 import { TimeSlices } from '../lib/time-slices.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import { MAX_BLOCKS_PER_ANSWER, splitBlocks } from '../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../peers/network.js';
 import { certificatesOf, ProvenHashes } from '../peers/proven-hashes.js';
@@ -203,11 +202,9 @@ interface MissedBlocksOptions {
   readonly producers?: Producers | undefined;
 }
 
-interface MissedBlocksModules {
+interface MissedBlocksModules extends HasClock, HasLogger {
   readonly wallet: Wallet;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Told how many of the missed blocks have been taken in. */
   readonly onMissed?: ((done: number, total: number) => void) | undefined;
 }

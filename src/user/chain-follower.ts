@@ -5,12 +5,12 @@
 
 import { setMaxListeners } from 'node:events';
 import { decodeFullBlockInPieces } from '../chain/decode-in-pieces.js';
-import type { Clock, Timer } from '../lib/clock.js';
+import type { Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import type { ToldBlock } from '../wallet/block-check.js';
@@ -32,11 +32,9 @@ const MAX_FOUND_ROUNDS = 50;
 /** Maximum number of blocks kept during a synchronization; the next one fetches the others. */
 const MAX_WAITING_BLOCKS = 32;
 
-export interface ChainFollowerModules {
+export interface ChainFollowerModules extends HasClock, HasLogger {
   readonly wallet: Wallet;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly missed: MissedBlocks;
   /** Proves outputs that the wallet does not know; without it they are believed. */
   readonly proofs?: OutputProofs | undefined;

@@ -6,12 +6,12 @@
 
 import { setMaxListeners } from 'node:events';
 import { nodeCertificateFault, type Producers } from '../chain/certificate.js';
-import type { Clock, Timer } from '../lib/clock.js';
+import type { Timer } from '../lib/clock.js';
 import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
-import type { Logger } from '../lib/logger.js';
 import { SignalSource } from '../lib/signal.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import { unexpected } from './evidence.js';
@@ -30,10 +30,8 @@ export interface MempoolChoiceOptions {
   readonly producers?: Producers | undefined;
 }
 
-export interface MempoolChoiceModules {
+export interface MempoolChoiceModules extends HasClock, HasLogger {
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export class MempoolChoice {

@@ -6,12 +6,12 @@ import { transactionHash } from '../chain/hash.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
 import type { Asset, FullBlock, OutPoint, TxOut, Utxo } from '../chain/types.js';
 import { toHex } from '../lib/bytes.js';
-import type { Clock, Timer } from '../lib/clock.js';
+import type { Timer } from '../lib/clock.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
 import { RecentMap } from '../lib/recent-map.js';
 import { type Signal, SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import type { Link, PeerNetwork } from '../peers/network.js';
 import type { ProvenOutput } from '../wallet/block-intake.js';
 import type { Wallet } from '../wallet/wallet.js';
@@ -38,11 +38,9 @@ interface Claim {
   isNowhere?: true;
 }
 
-export interface OutputProofsModules {
+export interface OutputProofsModules extends HasClock, HasLogger {
   readonly wallet: Wallet;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export class OutputProofs {

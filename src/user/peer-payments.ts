@@ -9,12 +9,11 @@ import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
 import { fromHex, toHex } from '../lib/bytes.js';
-import type { Clock } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { FewLines } from '../lib/few-lines.js';
-import type { Logger } from '../lib/logger.js';
 import { hasWallet } from '../lib/roles.js';
 import { SignalSource } from '../lib/signal.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
@@ -38,11 +37,9 @@ export interface PeerPaymentOptions {
   readonly donationsPerDay: number;
 }
 
-export interface PeerPaymentModules {
+export interface PeerPaymentModules extends HasClock, HasLogger {
   readonly wallet: Wallet;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export interface AnnouncedPayment {

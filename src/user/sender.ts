@@ -10,7 +10,7 @@ import { encodeTransactions } from '../chain/decode-in-pieces.js';
 import { spentOutPoints } from '../chain/transaction.js';
 import type { Clock, Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link } from '../peers/network.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
@@ -35,10 +35,8 @@ const CONTESTED: ReadonlySet<string> = new Set(['double_spend', 'unknown_input']
 /** Code of a transaction behind too many others that wait for a block. */
 const TOO_DEEP = 'too_many_ancestors';
 
-export interface SenderModules {
+export interface SenderModules extends HasClock, HasLogger {
   readonly wallet: Wallet;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** The link to send over; undefined while the wallet is not in step. */
   readonly link: () => Link | undefined;
   readonly admitted: (transaction: OwnTransaction) => void;

@@ -5,13 +5,13 @@
 
 import { setMaxListeners } from 'node:events';
 import type { Asset } from '../chain/types.js';
-import type { Clock, Timer } from '../lib/clock.js';
+import type { Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { FewLines } from '../lib/few-lines.js';
 import { requireSocketAddress } from '../lib/ip-address.js';
-import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { hasWallet } from '../lib/roles.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
 import type { KeepKey } from '../wallet/idempotency-keys.js';
@@ -41,11 +41,9 @@ const MAX_RETRY = 300_000;
 /** The maker will not go on with this acceptance, whoever asks. */
 const FINAL: ReadonlySet<string> = new Set(['trade_refused', 'trade_closed']);
 
-export interface TradeKeeperModules {
+export interface TradeKeeperModules extends HasClock, HasLogger {
   readonly wallet: Wallet;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Looks up a transaction of the wallet at the mempool node, and sends it again when that has forgotten it. */
   readonly lookUp: (hash: string) => void;
 }
@@ -210,10 +208,9 @@ function documentIn({ document }: { readonly document: string }): TradeDocument 
 
 const MS_PER_SECOND = 1_000;
 
-export interface TradeModules {
+export interface TradeModules extends HasClock {
   readonly wallet: Wallet;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
   readonly keeper: TradeKeeper;
 }
 

@@ -5,13 +5,12 @@ import { type Era, eraAt } from '../chain/eras.js';
 import { assetJson } from '../chain/json.js';
 import { spentOutPoints } from '../chain/transaction.js';
 import { sha3Hex } from '../crypto/sha3.js';
-import type { Clock } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { requireSocketAddress } from '../lib/ip-address.js';
-import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import type { PeerNetwork } from '../peers/network.js';
 import { CALLERS, type FollowUp, type KeepKey } from '../wallet/idempotency-keys.js';
 import type { DonationRequest, PassphraseCaller } from '../wallet/service.js';
@@ -50,11 +49,9 @@ export interface UserServiceOptions {
   readonly donationsPerDay?: number;
 }
 
-export interface UserServiceModules {
+export interface UserServiceModules extends HasClock, HasLogger {
   readonly wallet: Wallet;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
   readonly onMissed?: ((done: number, total: number) => void) | undefined;
 }

@@ -2,8 +2,8 @@
 
 import { decodeUtxos } from '../chain/decode-in-pieces.js';
 import type { Utxo } from '../chain/types.js';
-import type { Clock } from '../lib/clock.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
+import type { HasClock } from '../observability/modules.js';
 import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
 import type { Link, Message } from '../peers/network.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
@@ -22,9 +22,8 @@ const MAX_OUTPUTS = 2_000_000;
 
 type Page = MessageBody<'utxos'>;
 
-export interface UtxoPagesModules {
+export interface UtxoPagesModules extends HasClock {
   readonly wallet: Wallet;
-  readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Brings the wallet to the block of an answer; true when that took in blocks, so that the answer is an old one. */
   readonly reach: (point: ChainPoint) => Promise<boolean>;

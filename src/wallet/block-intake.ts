@@ -4,12 +4,11 @@ import { blockCertificateFault, type Certificate } from '../chain/certificate.js
 import type { Transaction, Utxo } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
-import type { Logger } from '../lib/logger.js';
 import { Mutex } from '../lib/mutex.js';
 import { atOnce, inPieces, type Pieces } from '../lib/pieces.js';
 import type { TimeSlices } from '../lib/time-slices.js';
 import { DoubleSigning } from '../observability/double-signing.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { HasLogger, HasMetrics } from '../observability/modules.js';
 import { contentFaultInPieces, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
@@ -46,7 +45,7 @@ const MAX_WAITING_RECORDS = 1_000;
 
 export type BlockIntakeOptions = Pick<WalletOptions, 'activationHeight' | 'producers' | 'genesis'>;
 
-export interface BlockIntakeModules {
+export interface BlockIntakeModules extends HasLogger, HasMetrics {
   readonly coins: CoinStore;
   readonly history: History;
   readonly keys: KeyRing;
@@ -55,8 +54,6 @@ export interface BlockIntakeModules {
   readonly settlement: Settlement;
   readonly slices: TimeSlices;
   readonly writes: WriteBuffer;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 export class BlockIntake {

@@ -1,7 +1,6 @@
 /** Coverage of the wallet by its words, and its backup file, which has the rest. */
 
-import type { Clock } from '../lib/clock.js';
-import type { Random } from '../lib/random.js';
+import type { HasClock, HasRandom } from '../observability/modules.js';
 import { sealBackup, type WalletBackup } from './backup-file.js';
 import { TOKENS } from './coins/coin.js';
 import type { CoinStore } from './coins/coin-store.js';
@@ -16,7 +15,7 @@ import type { OwnTransaction } from './payments/outgoing.js';
 import type { PassphraseCaller } from './service.js';
 import type { WriteBuffer } from './write-buffer.js';
 
-export interface CoverageModules {
+export interface CoverageModules extends HasClock, HasRandom {
   readonly coins: CoinStore;
   readonly keys: KeyRing;
   readonly keystore: Keystore;
@@ -24,8 +23,6 @@ export interface CoverageModules {
   readonly merges: Merges;
   readonly meta: MetaStore;
   readonly writes: WriteBuffer;
-  readonly random: Random;
-  readonly clock: Clock;
 }
 
 export type CoverageOptions = Pick<WalletOptions, 'networkName' | 'scryptCost'>;

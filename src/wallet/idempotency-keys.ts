@@ -8,9 +8,8 @@ import { sha3Hex } from '../crypto/sha3.js';
 import { decodeRecord } from '../db/decode-record.js';
 import { prefixRange } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
-import type { Clock } from '../lib/clock.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
-import type { Logger } from '../lib/logger.js';
+import type { HasClock, HasLogger } from '../observability/modules.js';
 import { idempotencyRecordKey, keyText, PREFIX } from './layout.js';
 import type { WriteBuffer } from './write-buffer.js';
 
@@ -44,11 +43,9 @@ export interface IdempotencyKeysOptions {
   readonly maxKept?: number | undefined;
 }
 
-export interface IdempotencyKeysModules {
+export interface IdempotencyKeysModules extends HasClock, HasLogger {
   readonly kv: Kv;
   readonly writes: WriteBuffer;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 interface KeptKey {

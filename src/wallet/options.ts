@@ -6,10 +6,7 @@ import type { Transaction } from '../chain/types.js';
 import type { ScryptCost } from '../crypto/scrypt.js';
 import type { Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
-import type { Clock } from '../lib/clock.js';
-import type { Logger } from '../lib/logger.js';
-import type { Random } from '../lib/random.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics, HasRandom } from '../observability/modules.js';
 import type { WalletWords } from './keys/words.js';
 
 export interface NewWallet {
@@ -51,13 +48,9 @@ export interface WalletOptions extends NewWallet {
   readonly scryptCost?: ScryptCost;
 }
 
-export interface WalletModules {
+export interface WalletModules extends HasClock, HasLogger, HasRandom, Partial<HasMetrics> {
   /** The wallet's own store; the wallet does not close it. */
   readonly kv: Kv;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics?: Metrics;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
   /** Syncs the folder of the keystore; tests make it fail. */

@@ -1,10 +1,9 @@
 /** Turns errors of every route into problem documents or envelopes, and logs what clients must not see. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { stringifyExact } from '../../lib/json.js';
-import type { Logger } from '../../lib/logger.js';
+import type { HasClock, HasLogger } from '../../observability/modules.js';
 import { type Operation, takesHead } from '../operation.js';
 import { OPERATIONS } from '../operations.js';
 import { rolesOf } from '../roles.js';
@@ -15,11 +14,9 @@ import { JSON_MEDIA_TYPE } from './json.js';
 import { PROBLEM_MEDIA_TYPE, problemHeaders, problemOf, publicError } from './problem.js';
 import type { RequestLog } from './request-log.js';
 
-export interface ErrorModules {
+export interface ErrorModules extends HasClock, HasLogger {
   /** True if envelopes are those of the original node (`envelope.answers`). */
   readonly isOriginal?: boolean;
-  readonly logger: Logger;
-  readonly clock: Clock;
   readonly log: RequestLog;
 }
 

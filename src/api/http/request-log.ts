@@ -6,6 +6,7 @@ import type { Clock, Timer } from '../../lib/clock.js';
 import type { ErrorCode } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import type { GaugeHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import { type RequestResult, resultOf } from './problem.js';
 
 /** Takes text of whole lines, each a JSON object with the members of the node's other lines. */
@@ -52,10 +53,7 @@ interface Answered {
   readonly isHealthCheck: boolean;
 }
 
-export interface RequestLogModules {
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
+export interface RequestLogModules extends HasClock, HasLogger, HasMetrics {
   readonly sink?: LineSink | undefined;
 }
 

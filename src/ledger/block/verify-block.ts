@@ -20,9 +20,9 @@ import { transactionSignatureOperations } from '../../chain/signature-operations
 import { isCoinbase, isCreate } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
 import { equalBytes } from '../../lib/bytes.js';
-import type { Clock } from '../../lib/clock.js';
 import { inPieces, type Pieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
+import type { HasClock } from '../../observability/modules.js';
 import {
   assertRule,
   type BlockFault,
@@ -48,12 +48,11 @@ import {
 import { unicornFault } from './unicorn.js';
 import { changesBy, type VerifiedBlock, type VerifiedTransaction } from './verified-block.js';
 
-export interface BlockVerifierModules {
+export interface BlockVerifierModules extends HasClock {
   readonly ledger: LedgerView;
   readonly scripts: ScriptVerifier;
   /** Tells what need not be verified again; nothing by default. */
   readonly isVerified?: IsVerified;
-  readonly clock: Clock;
 }
 
 export class BlockVerifier {

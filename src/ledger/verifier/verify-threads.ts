@@ -1,19 +1,18 @@
 /** The worker threads of the verifier. One that ends is replaced; failed starts are repeated at growing intervals. */
 
 import { Worker } from 'node:worker_threads';
-import { type Clock, systemClock, type Timer } from '../../lib/clock.js';
+import { systemClock, type Timer } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import { type Logger, silentLogger } from '../../lib/logger.js';
+import { silentLogger } from '../../lib/logger.js';
 import { workerUrl } from '../../lib/worker-url.js';
+import type { HasClock, HasLogger } from '../../observability/modules.js';
 import type { VerifyReport } from './verify-worker.js';
 
 /** Milliseconds until the place of a thread is filled again; twice as many after each start that fails, up to the last. */
 const REPLACE_AFTER_MS = 1_000;
 const MAX_REPLACE_AFTER_MS = 60_000;
 
-export interface VerifyThreadsModules {
-  readonly clock?: Clock;
-  readonly logger?: Logger;
+export interface VerifyThreadsModules extends Partial<HasClock & HasLogger> {
   /** Program of the threads; for tests. */
   readonly program?: URL;
 }

@@ -12,13 +12,13 @@ import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import { INVALID_SCRIPT, planCreateValidation, planValidation, type ValidationPlan } from '../../chain/validation.js';
 import type { Room } from '../../db/disk-room.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
-import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
 import { RecentMap } from '../../lib/recent-map.js';
 import { TimeSlices } from '../../lib/time-slices.js';
-import type { CounterHandle, HistogramHandle, Metrics } from '../../observability/metrics.js';
+import type { CounterHandle, HistogramHandle } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
+import type { HasClock, HasMetrics } from '../../observability/modules.js';
 import type { CatchUp } from '../replicas/shared-journal.js';
 import type { SubmittedTransaction } from '../service.js';
 import type { CandidateTx, Refusal } from '../state/acceptance.js';
@@ -54,15 +54,13 @@ export interface AdmissionOptions extends PoolBoundsOptions, AncestorLimitsOptio
   readonly impersonation?: boolean;
 }
 
-export interface AdmissionModules {
+export interface AdmissionModules extends HasClock, HasMetrics {
   readonly state: MempoolState;
   readonly applier: Applier;
   /** Catches up, where other nodes write to the journal as well. */
   readonly catchUp?: CatchUp | undefined;
   readonly statuses: Statuses;
   readonly verifier: Verifier;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
   /** Called with a list that passes every check before it is written. Throws to refuse it. */
   readonly passOn?: (transactions: readonly Transaction[]) => Promise<void>;
   /** Throws while the state is behind the chain: nothing can be judged then. */

@@ -11,6 +11,7 @@ import { Budget, sum } from '../../lib/budget.js';
 import { type Clock, unixSeconds } from '../../lib/clock.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { HasClock } from '../../observability/modules.js';
 import type { CatchUp } from '../replicas/shared-journal.js';
 import type { CandidateTx, GroupOutcome, Refusal } from '../state/acceptance.js';
 import type { Applier } from '../state/applier.js';
@@ -21,7 +22,7 @@ import { druidsOf } from './pool-bounds.js';
 /** Transactions of a command, unless its only group has more: they are applied and answered together. */
 const MAX_TRANSACTIONS = 256;
 
-export interface JournalQueueModules {
+export interface JournalQueueModules extends HasClock {
   readonly state: Pick<MempoolState, 'outlook' | 'druidSet'>;
   readonly applier: Pick<Applier, 'submit'>;
   /** Catches up, where other nodes write to the journal as well. */
@@ -29,7 +30,6 @@ export interface JournalQueueModules {
   readonly trades: OpenTrades;
   /** See `waitingPlaces`. */
   readonly places: Budget;
-  readonly clock: Clock;
 }
 
 /** Why a group is not in the pool, with the members of its set that are refused with it; null when it is. */
@@ -203,9 +203,8 @@ export interface OpenTradesOptions {
   readonly maxBytes: number;
 }
 
-export interface OpenTradesModules {
+export interface OpenTradesModules extends HasClock {
   readonly state: Pick<MempoolState, 'druidSet' | 'waitingDruids'>;
-  readonly clock: Clock;
 }
 
 /**

@@ -9,8 +9,8 @@ import { BlockVerifier } from '../../ledger/block/verify-block.js';
 import { GROUP } from '../../ledger/utxo/output-words.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { equalBytes } from '../../lib/bytes.js';
-import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
+import type { HasClock } from '../../observability/modules.js';
 import { MAX_BLOCKS_PER_ANSWER, type RoundFactsBody, splitBlocks } from '../../peers/messages.js';
 import type { Link, Message } from '../../peers/network.js';
 import { type HeaderQuestion, type ProofRange, ProvenHashes } from '../../peers/proven-hashes.js';
@@ -20,11 +20,10 @@ import { keys } from '../state/layout.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 
-export interface AdoptionCheckModules {
+export interface AdoptionCheckModules extends HasClock {
   readonly state: MempoolState;
   readonly store: StateStore;
   readonly verifier: Verifier;
-  readonly clock: Clock;
 }
 
 export class AdoptionCheck {

@@ -5,11 +5,11 @@ import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';
 import type { Room } from '../../db/disk-room.js';
 import type { Leadership } from '../../journal/journal.js';
 import { fromHex } from '../../lib/bytes.js';
-import { type Clock, type Timer, unixSeconds } from '../../lib/clock.js';
+import { type Timer, unixSeconds } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
-import type { Logger } from '../../lib/logger.js';
 import type { Metrics } from '../../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
@@ -32,15 +32,12 @@ export interface BlockMakerOptions {
   readonly partitionSize: number;
 }
 
-export interface BlockMakerModules {
+export interface BlockMakerModules extends HasClock, HasLogger, HasMetrics {
   readonly state: MempoolState;
   readonly applier: Applier;
   readonly sync: Pick<ChainSync, 'mayCut' | 'changed'>;
   readonly leadership: Leadership;
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
   readonly room: Room;

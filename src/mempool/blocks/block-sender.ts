@@ -5,12 +5,12 @@
  */
 
 import type { Leadership } from '../../journal/journal.js';
-import type { Clock, Timer } from '../../lib/clock.js';
+import type { Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { inPieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
-import { type Metrics, startTimer } from '../../observability/metrics.js';
+import { startTimer } from '../../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import type { Link, Message } from '../../peers/network.js';
 import type { Applier } from '../state/applier.js';
@@ -30,15 +30,12 @@ const REFUSED_MS = 60_000;
 /** Milliseconds a storage node has to answer: checking a full block may take seconds on a slow disk. */
 const ANSWER_MS = 60_000;
 
-export interface BlockSenderModules {
+export interface BlockSenderModules extends HasClock, HasLogger, HasMetrics {
   readonly state: MempoolState;
   readonly applier: Applier;
   readonly store: StateStore;
   readonly tips: StorageTips;
   readonly leadership: Leadership;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
 }

@@ -9,11 +9,10 @@ import type { Leadership } from '../../journal/journal.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
 import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { Failure } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
-import type { Metrics } from '../../observability/metrics.js';
+import type { HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { Link, PeerNetwork } from '../../peers/network.js';
 import type { AdoptedBlock } from '../state/adoption.js';
 import type { Applier, MempoolProgress } from '../state/applier.js';
@@ -39,13 +38,11 @@ export interface ChainSyncOptions {
   readonly maxClockSkew?: number;
 }
 
-export interface ChainSyncModules extends AdoptionCheckModules {
+export interface ChainSyncModules extends AdoptionCheckModules, HasLogger, HasMetrics {
   readonly tips: StorageTips;
   readonly leadership: Leadership;
   readonly applier: Applier;
   readonly network: PeerNetwork;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly progress?: MempoolProgress | undefined;
 }
 

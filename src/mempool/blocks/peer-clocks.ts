@@ -1,22 +1,18 @@
 /** How far this node's clock is from the operator's other nodes. One that is off makes no block (decision B19). */
 
 import { MAX_BLOCK_AHEAD_SECONDS } from '../../chain/constants.js';
-import type { Clock, Timer } from '../../lib/clock.js';
-import type { Logger } from '../../lib/logger.js';
+import type { Timer } from '../../lib/clock.js';
 import { isOperator } from '../../lib/roles.js';
 import { SignalSource } from '../../lib/signal.js';
-import type { Metrics } from '../../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 
 const ASK_MS = 5_000;
 const DEFAULT_MAX_SKEW_MS = 5_000;
 const MS_PER_SECOND = 1_000;
 
-export interface PeerClocksModules {
+export interface PeerClocksModules extends HasClock, HasLogger, HasMetrics {
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 /** The clock of another node, in Unix milliseconds less those of the monotonic clock here, as exactly as its answer was quick. */

@@ -2,8 +2,8 @@
 
 import type { Room } from '../../db/disk-room.js';
 import type { Leadership } from '../../journal/journal.js';
-import type { Clock, Timer } from '../../lib/clock.js';
-import type { Logger } from '../../lib/logger.js';
+import type { Timer } from '../../lib/clock.js';
+import type { HasClock, HasLogger } from '../../observability/modules.js';
 import type { Applier } from '../state/applier.js';
 import type { MempoolState } from '../state/state.js';
 import type { BlockMaker } from './block-maker.js';
@@ -17,7 +17,7 @@ const UNABLE_MS = 10_000;
 /** Milliseconds for which storage may answer nothing while it has a block to keep: the lease of a leader. */
 const SILENT_MS = 5_000;
 
-export interface ResignationModules {
+export interface ResignationModules extends HasClock, HasLogger {
   readonly leadership: Leadership;
   readonly maker: Pick<BlockMaker, 'miners'>;
   readonly tips: Pick<StorageTips, 'all' | 'answers'>;
@@ -28,8 +28,6 @@ export interface ResignationModules {
   readonly room: Pick<Room, 'isLow'>;
   /** True while no node of ours makes blocks. */
   readonly isFollowed: () => boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export class Resignation {

@@ -1,10 +1,10 @@
 /** Tips of the trusted storage nodes: asked on link up, reported after catching up, and shown in answers to deliveries. */
 
 import { setMaxListeners } from 'node:events';
-import type { Clock, Timer } from '../../lib/clock.js';
+import type { Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { SignalSource } from '../../lib/signal.js';
+import type { HasClock, HasLogger } from '../../observability/modules.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import { closedHash } from '../state/round.js';
 import type { MempoolState } from '../state/state.js';
@@ -41,10 +41,8 @@ export function relationOf(
   return known === undefined || known === hash ? 'behind' : 'other-chain';
 }
 
-export interface StorageTipsModules {
+export interface StorageTipsModules extends HasClock, HasLogger {
   readonly network: PeerNetwork;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export class StorageTips {

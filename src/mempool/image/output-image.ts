@@ -12,16 +12,14 @@ import type { Kv, KvBatch } from '../../db/kv.js';
 import { syncFolder } from '../../db/write-file-durable.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { toHex } from '../../lib/bytes.js';
-import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
-import type { Logger } from '../../lib/logger.js';
 import { pause } from '../../lib/pause.js';
 import type { Pieces } from '../../lib/pieces.js';
-import type { Random } from '../../lib/random.js';
 import { Failure } from '../../lib/service.js';
 import { type SetDigest, setDigestText } from '../../lib/set-digest.js';
 import { TimeSlices } from '../../lib/time-slices.js';
+import type { HasClock, HasLogger, HasRandom } from '../../observability/modules.js';
 import type { Applier } from '../state/applier.js';
 import { keys, outPointOfKey, ranges } from '../state/layout.js';
 import type { MempoolState } from '../state/state.js';
@@ -51,11 +49,8 @@ export interface OutputImageOptions {
   readonly dueChanges?: number;
 }
 
-interface OutputImageModules {
+interface OutputImageModules extends HasClock, HasLogger, HasRandom {
   readonly kv: Kv;
-  readonly random: Random;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** Parts that exist once the state is loaded. */
@@ -311,11 +306,10 @@ export class OutputImage {
 const PIECE = 500;
 const PAUSE_MS = 15;
 
-interface RecordsCheckModules {
+interface RecordsCheckModules extends HasLogger {
   readonly kv: Kv;
   readonly store: Pick<StateStore, 'problem' | 'refusals'>;
   readonly utxos: UtxoTable;
-  readonly logger: Logger;
   /** Runs while no command is applied. */
   readonly betweenCommands: <T>(work: () => Promise<T>) => Promise<T>;
 }

@@ -2,16 +2,15 @@
 
 import type { Leadership } from '../../journal/journal.js';
 import { isTesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
+import type { HasLogger } from '../../observability/modules.js';
 import type { Applier } from '../state/applier.js';
 import type { DigestCommand } from '../state/commands.js';
 import type { SharedDigests } from './shared-digests.js';
 
-export interface DigestTellerModules {
+export interface DigestTellerModules extends HasLogger {
   readonly applier: Pick<Applier, 'applied' | 'submit'>;
   readonly digests: SharedDigests;
   readonly leadership: Leadership;
-  readonly logger: Logger;
 }
 
 export class DigestTeller {

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Signal } from '../../lib/signal.js';
+import type { HasClock } from '../../observability/modules.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { Command, DigestCommand } from '../state/commands.js';
 import type { Standing } from '../state/retention.js';
@@ -17,11 +18,10 @@ import type { SharedDigests } from './shared-digests.js';
 
 type Groups = readonly (readonly CandidateTx[])[];
 
-export interface SharedJournalModules {
+export interface SharedJournalModules extends HasClock {
   readonly journal: Pick<Journal, 'isShared' | 'problem'>;
   readonly state: MempoolState;
   readonly store: StateStore;
-  readonly clock: Clock;
   /** Digests of the nodes at the journal; without it digests in the journal are passed over. */
   readonly digests?: SharedDigests | undefined;
 }
@@ -83,11 +83,10 @@ const LOOK_MS = 1_000;
 /** Looks until a node that does not get to the end of the journal says so. */
 const PATIENCE_LOOKS = 10;
 
-export interface CatchUpModules {
+export interface CatchUpModules extends HasClock {
   readonly journal: Pick<Journal, 'sync'>;
   readonly state: Pick<MempoolState, 'seq'>;
   readonly applied: Signal<void>;
-  readonly clock: Clock;
 }
 
 export class CatchUp {

@@ -6,11 +6,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Kv, KvEntry } from '../../db/kv.js';
 import { toHex } from '../../lib/bytes.js';
-import type { Clock, Timer } from '../../lib/clock.js';
+import type { Timer } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
-import type { Random } from '../../lib/random.js';
+import type { HasClock, HasLogger, HasRandom } from '../../observability/modules.js';
 import { type MessageBody, SNAPSHOT_PART_BYTES } from '../../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../../peers/network.js';
 import type { StateStore } from '../state/state-store.js';
@@ -20,13 +19,10 @@ import { isCopied, WHOLE, writeRecord } from './snapshot-records.js';
 const IDLE_MS = 60_000;
 const ID_BYTES = 16;
 
-export interface SnapshotServerModules {
+export interface SnapshotServerModules extends HasClock, HasLogger, HasRandom {
   readonly kv: Kv;
   readonly store: Pick<StateStore, 'problem' | 'refusals' | 'flush'>;
   readonly network: Pick<PeerNetwork, 'handle'>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 export class SnapshotServer {

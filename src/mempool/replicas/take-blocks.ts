@@ -3,10 +3,10 @@
 import type { Kv } from '../../db/kv.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
-import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { inPieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
+import type { HasClock } from '../../observability/modules.js';
 import type { Link, Message } from '../../peers/network.js';
 import { AdoptionCheck, FetchedBlocks } from '../blocks/adoption-check.js';
 import type { AdoptedBlock } from '../state/adoption.js';
@@ -20,14 +20,13 @@ import { beginTaking } from './snapshot-records.js';
 /** Milliseconds that a storage node has to say how many blocks it has. */
 const TIP_MS = 10_000;
 
-export interface TakeBlocksOptions {
+export interface TakeBlocksOptions extends HasClock {
   readonly rules: StateRules;
   readonly chain: ChainRules;
   /** Threads that verify signatures beside the main one. */
   readonly verifyThreads: number;
   /** Key of the hash table; see `UtxoTable`. */
   readonly hashKey: Uint8Array;
-  readonly clock: Clock;
 }
 
 export interface BlocksSource {

@@ -7,8 +7,8 @@ import { eraAt } from '../../chain/eras.js';
 import type { Genesis } from '../../chain/genesis.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { errorMessage } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { pause } from '../../lib/pause.js';
+import type { HasLogger } from '../../observability/modules.js';
 import type { Progress } from '../../observability/progress.js';
 import type { Archive } from '../../storage/archive/archive.js';
 import { httpAnswers } from './http-answers.js';
@@ -24,12 +24,11 @@ const MOST_REST_MS = 60_000;
 /** A node that lacks fewer blocks than this is only a little late. */
 const FAR_BEHIND = 16;
 
-export interface FollowerModules {
+export interface FollowerModules extends HasLogger {
   readonly archive: Archive;
   readonly genesis: Pick<Genesis, 'eras'>;
   readonly scripts: Verifier;
   readonly progress: Progress;
-  readonly logger: Logger;
   /** Told when all blocks of the source are stored, where there were new ones. */
   readonly onCaughtUp: () => void;
 }

@@ -7,13 +7,11 @@ import type { KeyPair } from '../../crypto/ed25519.js';
 import type { DataDir } from '../../db/data-dir.js';
 import type { Room } from '../../db/disk-room.js';
 import type { Kv } from '../../db/kv.js';
-import type { Clock } from '../../lib/clock.js';
 import type { Logger } from '../../lib/logger.js';
-import type { Random } from '../../lib/random.js';
 import type { Service } from '../../lib/service.js';
 import type { Mempool } from '../../mempool/mempool.js';
 import type { Miner } from '../../miner/miner.js';
-import type { Metrics } from '../../observability/metrics.js';
+import type { HasClock, HasMetrics, HasRandom } from '../../observability/modules.js';
 import type { Progress, ProgressOptions } from '../../observability/progress.js';
 import type { PeerNetwork } from '../../peers/network.js';
 import type { ChainIndex } from '../../storage/chain-index/chain-index.js';
@@ -22,7 +20,7 @@ import type { RunningUserService } from '../../user/user-service.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import type { ArchiveAccount } from '../verify/archive-account.js';
 
-export interface RoleContext {
+export interface RoleContext extends HasClock, HasMetrics, HasRandom {
   readonly config: Config;
   readonly genesis: Genesis;
   readonly dataDir: DataDir;
@@ -33,8 +31,6 @@ export interface RoleContext {
   /** Network that is not started yet. */
   readonly network: PeerNetwork;
   readonly room: Room;
-  readonly clock: Clock;
-  readonly random: Random;
   /** Aborted when the node is told to stop, to end `load`. */
   readonly stopping: AbortSignal;
   /** See `WalletOptions`. */
@@ -42,7 +38,6 @@ export interface RoleContext {
   /** See `MempoolModules`. */
   readonly isMiningHeld?: (() => boolean) | undefined;
   logger(component: string): Logger;
-  readonly metrics: Metrics;
   /** Shows the progress of a long task; `name` is its label in the metrics. */
   progress(name: TaskName, options: ProgressOptions): Progress;
 }

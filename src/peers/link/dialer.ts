@@ -1,9 +1,8 @@
 /** Dialing: one shared attempt for each address, and the loops that keep configured peers linked, with backoff. */
 
-import type { Clock, Timer } from '../../lib/clock.js';
+import type { Timer } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
-import type { Random } from '../../lib/random.js';
+import type { HasClock, HasLogger, HasRandom } from '../../observability/modules.js';
 import type { Link } from '../network.js';
 import type { PeerLimits } from './limits.js';
 
@@ -13,11 +12,7 @@ export interface DialerOptions {
   isUp(link: Link): boolean;
 }
 
-export interface DialerModules {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-}
+export type DialerModules = HasClock & HasLogger & HasRandom;
 
 export interface DialOptions {
   readonly timeoutMs: number;

@@ -9,6 +9,7 @@ import { isFault, type Verdict } from '../../lib/fault.js';
 import type { FewLines } from '../../lib/few-lines.js';
 import { addressGroup } from '../../lib/ip-address.js';
 import type { Random } from '../../lib/random.js';
+import type { HasClock, HasRandom } from '../../observability/modules.js';
 import type { Link } from '../network.js';
 import type { Connection, Transport } from '../transport/transport.js';
 import { Handshake, type Identity, type PeerIdentity, type Side } from './handshake.js';
@@ -32,11 +33,9 @@ export interface LinkOpenerOptions {
   onEvicted(): void;
 }
 
-export interface LinkOpenerModules {
+export interface LinkOpenerModules extends HasClock, HasRandom {
   readonly transport: Transport;
   readonly register: LinkRegister;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly lines: FewLines;
 }
 

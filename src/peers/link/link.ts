@@ -1,11 +1,10 @@
 /** An open link: checked messages, and bounds on what a peer may ask. A breach closes it with a reason for both ends. */
 
-import type { Clock } from '../../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
 import { fault, type Verdict } from '../../lib/fault.js';
-import type { Logger } from '../../lib/logger.js';
 import type { NodeRole } from '../../lib/roles.js';
+import type { HasClock, HasLogger } from '../../observability/modules.js';
 import type { MessageBody, MessageType } from '../messages.js';
 import type { Link, MessageHandler, Reply, RequestOptions } from '../network.js';
 import type { Standing } from '../permissions.js';
@@ -54,9 +53,7 @@ export interface LinkOptions {
   onDown(reason: string): void;
 }
 
-export interface LinkModules {
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface LinkModules extends HasClock, HasLogger {
   readonly metrics: LinkMetrics;
 }
 

@@ -22,6 +22,7 @@ import { inPieces } from '../../lib/pieces.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
+import type { HasClock, HasMetrics } from '../../observability/modules.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
 import type { Segments } from '../segments/segments.js';
@@ -45,15 +46,13 @@ export interface ArchiveOptions {
   readonly cacheBytes?: number;
 }
 
-export interface ArchiveModules {
+export interface ArchiveModules extends Partial<HasClock & HasMetrics> {
   /** A database of its own. It stays open: who opened it closes it. */
   readonly kv: Kv;
   /** Blocks; without it they are records of the database, as before data format 3. Who opened it closes it. */
   readonly segments?: Segments;
   /** Verifies signatures and scripts; on the main thread, a few in each turn, when it is left out. */
   readonly scripts?: ScriptVerifier;
-  readonly metrics?: Metrics;
-  readonly clock?: Clock;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
 }

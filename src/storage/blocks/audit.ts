@@ -10,8 +10,8 @@ import type { ChainRules, ChainTip } from '../../ledger/block/rules.js';
 import type { ScriptVerifier } from '../../ledger/block/spending.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { BlockVerifier } from '../../ledger/block/verify-block.js';
-import type { Clock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
+import type { HasClock } from '../../observability/modules.js';
 import type { Certificates } from '../archive/certificates.js';
 import { type ArchiveReader, present, type WholeBlock } from '../archive/reader.js';
 import { damaged } from '../archive/records.js';
@@ -36,13 +36,12 @@ export interface AuditResult {
   readonly transactions: number;
 }
 
-interface AuditedArchive {
+interface AuditedArchive extends HasClock {
   readonly kv: Kv;
   readonly reader: ArchiveReader;
   readonly tip: ChainTip;
   readonly rules: ChainRules;
   readonly scripts: ScriptVerifier;
-  readonly clock: Clock;
   readonly certificates: Certificates;
   /** Number of blocks that the account of unspent outputs covers now. */
   counted(): number;

@@ -10,13 +10,12 @@ import { decodeFullBlockInPieces } from '../../chain/decode-in-pieces.js';
 import { blockHash } from '../../chain/hash.js';
 import type { BlockHeader, FullBlock } from '../../chain/types.js';
 import type { Room } from '../../db/disk-room.js';
-import { type Clock, unixSeconds } from '../../lib/clock.js';
+import { unixSeconds } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { DoubleSigning } from '../../observability/double-signing.js';
-import type { Metrics } from '../../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import { joinBlocks, MAX_BLOCKS_PER_ANSWER, type MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
@@ -30,15 +29,12 @@ const MAX_HEADERS_MS = 20;
 /** Characters of a reason that goes to a peer. */
 const MAX_REASON_LENGTH = 1_000;
 
-export interface BlockReceiverModules {
+export interface BlockReceiverModules extends HasClock, HasLogger, HasMetrics {
   readonly archive: Archive;
   readonly room: Pick<Room, 'problems'>;
   /** Keys that must have signed a block; undefined in a network that names no producers. */
   readonly producers: Producers | undefined;
   readonly network: Pick<PeerNetwork, 'handle'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly doubleSigning: DoubleSigning;
   /** Called when the mempool is ahead: blocks before `height` are missing here. */
   onBehind(height: number): void;

@@ -24,7 +24,8 @@ import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { DoubleSigning } from '../../observability/double-signing.js';
-import { type Metrics, noMetrics } from '../../observability/metrics.js';
+import { noMetrics } from '../../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import {
   MAX_BLOCKS_PER_ANSWER,
   type MessageBody,
@@ -53,12 +54,9 @@ export interface CatchUpOptions {
   readonly blocksPerRequest?: number;
 }
 
-export interface CatchUpModules {
+export interface CatchUpModules extends HasClock, HasLogger, Partial<HasMetrics> {
   readonly archive: Archive;
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics?: Metrics;
   readonly doubleSigning: DoubleSigning;
 }
 

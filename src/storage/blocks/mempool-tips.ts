@@ -6,9 +6,9 @@
  */
 
 import { setMaxListeners } from 'node:events';
-import type { Clock, Timer } from '../../lib/clock.js';
+import type { Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
+import type { HasClock, HasLogger } from '../../observability/modules.js';
 import type { MessageBody } from '../../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import type { Archive } from '../archive/archive.js';
@@ -28,11 +28,9 @@ const RETRY_MS = 2_000;
 /** Milliseconds after which it is said again that it still is. */
 const SAY_AGAIN_MS = 60_000;
 
-export interface MempoolTipsModules {
+export interface MempoolTipsModules extends HasClock, HasLogger {
   readonly archive: Pick<Archive, 'nextHeight' | 'hashAt'>;
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Blocks are missing here: other storage nodes may have them. */
   readonly onBehind: () => void;
 }

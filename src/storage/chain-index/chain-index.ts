@@ -9,10 +9,9 @@ import type { Room } from '../../db/disk-room.js';
 import type { Kv } from '../../db/kv.js';
 import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { Failure, type Service } from '../../lib/service.js';
 import { TimeSlices } from '../../lib/time-slices.js';
-import type { Metrics } from '../../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { Archive } from '../archive/archive.js';
 import type { WrittenBlock } from '../archive/lookups.js';
 import { type BlockToIndex, readBlockToIndex, writtenBlock } from './block-to-index.js';
@@ -49,13 +48,10 @@ export interface IndexDatabase {
   remove(): Promise<void>;
 }
 
-export interface ChainIndexModules {
+export interface ChainIndexModules extends HasClock, HasLogger, HasMetrics {
   readonly archive: Archive;
   readonly database: IndexDatabase;
   readonly room: Room;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Blocks indexed, and stored, while there are many to take in. */
   readonly onProgress?: (done: number, total: number) => void;
   readonly onCaughtUp?: () => void;

@@ -4,12 +4,12 @@
  */
 
 import { stat } from 'node:fs/promises';
-import type { Clock, Timer } from '../../lib/clock.js';
+import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
-import type { Logger } from '../../lib/logger.js';
 import { Failure, type Service } from '../../lib/service.js';
-import { type Metrics, noMetrics } from '../../observability/metrics.js';
+import { noMetrics } from '../../observability/metrics.js';
+import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { FarSegments } from './far-segments.js';
 import type { Closed } from './names.js';
 import type { Segments } from './segments.js';
@@ -26,12 +26,9 @@ export interface UploadsOptions {
   readonly localBytes: number;
 }
 
-export interface UploadsModules {
+export interface UploadsModules extends HasClock, HasLogger, Partial<HasMetrics> {
   readonly segments: Segments;
   readonly far: FarSegments;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics?: Metrics;
 }
 
 export class Uploads implements Service {

@@ -7,7 +7,7 @@
 import type { FullBlock, OutPoint } from '../../chain/types.js';
 import { encodeU64, prefixRange, readU64 } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
-import type { Logger } from '../../lib/logger.js';
+import type { HasLogger } from '../../observability/modules.js';
 import type { Coin } from '../coins/coin.js';
 import type { TakenTransaction } from '../coins/taken.js';
 import { importedKey, keyNumber, keyText, movementKey, movementOfKey, PREFIX } from '../layout.js';
@@ -42,7 +42,7 @@ export interface BlockPlace {
   readonly time: number;
 }
 
-export interface HistoryModules {
+export interface HistoryModules extends HasLogger {
   readonly kv: Kv;
   readonly writes: WriteBuffer;
   readonly meta: MetaStore;
@@ -53,7 +53,6 @@ export interface HistoryModules {
   readonly isCovered: (address: string) => boolean;
   /** Own payments: the state of each is that of its movement. */
   readonly outgoing: Pick<Outgoing, 'loadRejected' | 'revive'>;
-  readonly logger: Logger;
 }
 
 export class History {

@@ -25,12 +25,11 @@ import { BOX_KEY_LENGTH, open, seal } from '../../crypto/sealed-box.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import { NotSyncedError, writeFileDurable } from '../../db/write-file-durable.js';
 import { concatBytes, fromHex, fromUtf8, toHex, utf8 } from '../../lib/bytes.js';
-import type { Clock } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { Random } from '../../lib/random.js';
 import { readWhole } from '../../lib/read-bounded.js';
+import type { HasClock, HasLogger, HasRandom } from '../../observability/modules.js';
 import type { PassphraseCaller } from '../service.js';
 import { copyName, removeCopies } from './keystore-copies.js';
 import { PassphraseLimiter } from './passphrase-limiter.js';
@@ -77,10 +76,7 @@ export interface KeystoreOptions {
   readonly scryptCost?: ScryptCost;
 }
 
-export interface KeystoreModules {
-  readonly random: Random;
-  readonly clock: Clock;
-  readonly logger?: Logger;
+export interface KeystoreModules extends HasClock, HasRandom, Partial<HasLogger> {
   /** Syncs a folder; tests make it fail. */
   readonly syncFolder?: (folder: string) => Promise<void>;
 }

@@ -1,8 +1,8 @@
 /** Payments of the wallet to itself that join coins: small ones if there are too many, and those that its words do not cover. */
 
 import { errorMessage } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
+import type { HasLogger } from '../../observability/modules.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import { lowerBound } from '../coins/coin-selection.js';
 import type { CoinStore } from '../coins/coin-store.js';
@@ -20,13 +20,12 @@ export interface MergesOptions extends FundsOptions {
   readonly aggregateAbove: number | null;
 }
 
-export interface MergesModules {
+export interface MergesModules extends HasLogger {
   readonly coins: CoinStore;
   readonly keys: KeyRing;
   readonly outgoing: Outgoing;
   readonly payments: Payments;
   readonly writes: WriteBuffer;
-  readonly logger: Logger;
 }
 
 export class Merges {

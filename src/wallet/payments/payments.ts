@@ -6,10 +6,10 @@
 
 import { transactionHash } from '../../chain/hash.js';
 import type { GenesisHashSpec, Transaction } from '../../chain/types.js';
-import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
+import type { HasClock } from '../../observability/modules.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import type { CoinStore } from '../coins/coin-store.js';
 import type { DonationLimits, DonationQuota } from '../donation-requests.js';
@@ -76,7 +76,7 @@ export interface Staged {
   isUndone: boolean;
 }
 
-export interface PaymentModules {
+export interface PaymentModules extends HasClock {
   readonly coins: CoinStore;
   readonly keys: KeyRing;
   readonly ownOutputs: OwnOutputs;
@@ -86,7 +86,6 @@ export interface PaymentModules {
   readonly history: History;
   readonly meta: MetaStore;
   readonly writes: WriteBuffer;
-  readonly clock: Clock;
   readonly slices: TimeSlices;
 }
 

@@ -2,9 +2,9 @@
 
 import type { FullBlock, Transaction } from '../../chain/types.js';
 import { errorMessage } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
-import type { CounterHandle, Metrics } from '../../observability/metrics.js';
+import type { CounterHandle } from '../../observability/metrics.js';
+import type { HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore } from '../coins/coin-store.js';
 import { type Displaced, displacedIn } from '../coins/taken.js';
@@ -15,14 +15,12 @@ import type { WriteBuffer } from '../write-buffer.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
 import { isSamePayment } from './payment-builder.js';
 
-export interface SettlementModules {
+export interface SettlementModules extends HasLogger, HasMetrics {
   readonly coins: CoinStore;
   readonly outgoing: Outgoing;
   readonly ownOutputs: OwnOutputs;
   readonly history: History;
   readonly writes: WriteBuffer;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
 }
 
 interface InKnownBlock {

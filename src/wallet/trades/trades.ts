@@ -8,12 +8,10 @@ import { txInsAddress } from '../../chain/signable.js';
 import type { Transaction } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import { toHex } from '../../lib/bytes.js';
-import type { Clock } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
-import type { Logger } from '../../lib/logger.js';
 import { Mutex } from '../../lib/mutex.js';
-import type { Random } from '../../lib/random.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
+import type { HasClock, HasLogger, HasRandom } from '../../observability/modules.js';
 import type { History } from '../history/history.js';
 import type { KeepKey } from '../idempotency-keys.js';
 import type { Items } from '../items.js';
@@ -57,13 +55,10 @@ import {
 import { TradeBook } from './trade-book.js';
 import { Arrivals, hasCoins, outcomeOf, settleAddress } from './trade-outcomes.js';
 
-export interface TradesModules extends TakeBackModules {
+export interface TradesModules extends TakeBackModules, HasClock, HasLogger, HasRandom {
   readonly kv: Kv;
   readonly history: History;
   readonly items: Items;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 export interface OfferOrder {

@@ -11,6 +11,7 @@ import { createDeferred, type Deferred } from '../../../lib/deferred.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { limitedGroup } from '../../../lib/ip-address.js';
 import { type NodeRole, type Topic, topicsOf } from '../../../lib/roles.js';
+import type { HasClock } from '../../../observability/modules.js';
 import { clientAddress } from '../../http/client-address.js';
 import { addRoutes } from '../../http/route.js';
 import type { ApiModules } from '../../options.js';
@@ -72,9 +73,8 @@ const RETRY_SECONDS = 10;
 /** Milliseconds for streams to end by themselves when the node stops. */
 const GOODBYE_MS = 500;
 
-interface EventStreamsModules {
+interface EventStreamsModules extends HasClock {
   readonly hub: EventHub;
-  readonly clock: Clock;
 }
 
 class EventStreams {
@@ -153,9 +153,8 @@ interface EventStreamOptions {
   readonly from: number | undefined;
 }
 
-interface EventStreamModules {
+interface EventStreamModules extends HasClock {
   readonly hub: EventHub;
-  readonly clock: Clock;
   readonly onEnd: () => void;
 }
 

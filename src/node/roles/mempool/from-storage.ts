@@ -8,20 +8,19 @@ import type { EtcdJournal } from '../../../journal/etcd/etcd-journal.js';
 import type { Below } from '../../../journal/etcd/marks.js';
 import type { Leadership } from '../../../journal/journal.js';
 import { TesseraError } from '../../../lib/errors.js';
-import type { Logger } from '../../../lib/logger.js';
 import type { Service } from '../../../lib/service.js';
 import { type TakeBlocksOptions, takeBlocks } from '../../../mempool/replicas/take-blocks.js';
+import type { HasLogger } from '../../../observability/modules.js';
 import type { Link, PeerNetwork } from '../../../peers/network.js';
 
 const DIAL_MS = 10_000;
 
-export interface FromStorageModules {
+export interface FromStorageModules extends HasLogger {
   readonly kv: Kv;
   readonly journal: Pick<EtcdJournal, 'below' | 'isLed'>;
   /** Held by the one node that makes its state anew, so that the others take that. */
   readonly turn: Leadership & Service;
   readonly network: Pick<PeerNetwork, 'dial'>;
-  readonly logger: Logger;
   readonly onProgress: (done: number, total: number) => void;
 }
 

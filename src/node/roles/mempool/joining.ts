@@ -5,13 +5,13 @@
 
 import type { Kv } from '../../../db/kv.js';
 import type { LastEntry } from '../../../journal/journal.js';
-import { type Clock, pauseUntil } from '../../../lib/clock.js';
+import { pauseUntil } from '../../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../../lib/errors.js';
-import type { Logger } from '../../../lib/logger.js';
 import { beginTaking, endTaking, isBeingTaken } from '../../../mempool/replicas/snapshot-records.js';
 import { takeSnapshot } from '../../../mempool/replicas/take-snapshot.js';
 import { keys } from '../../../mempool/state/layout.js';
 import { decodeHead, encodeHead } from '../../../mempool/state/records.js';
+import type { HasClock, HasLogger } from '../../../observability/modules.js';
 import type { Link, PeerNetwork } from '../../../peers/network.js';
 import type { FromStorage } from './from-storage.js';
 
@@ -22,14 +22,12 @@ const PAUSE_MS = 2_000;
 const PATIENCE_MS = 60_000;
 const MIB = 1024 * 1024;
 
-export interface JoiningModules {
+export interface JoiningModules extends HasClock, HasLogger {
   readonly kv: Kv;
   /** Where the journal begins and ends, for a state that ends with that entry. Throws `data_corrupt` when it is lost. */
   readonly join: (last: LastEntry) => Promise<{ readonly base: number; readonly last: LastEntry }>;
   readonly network: Pick<PeerNetwork, 'dial'>;
   readonly storage: Pick<FromStorage, 'refusal' | 'take'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export class Joining {
