@@ -2084,7 +2084,7 @@ export interface Operations {
   getWalletMovements(args?: {
     /** Movements of the page; 100 by default. */
     readonly limit?: bigint | number;
-    /** `next` of the page before this one. */
+    /** Number of the first movement of the page: `next` of the page before it. */
     readonly cursor?: bigint | number;
     /** Newest first by default. */
     readonly order?: 'newest' | 'oldest';
