@@ -12,10 +12,12 @@ import { OPTIONS } from '../../../src/config/option-table.js';
 import { NODE_ROLES } from '../../../src/lib/roles.js';
 import { MOVEMENT_DIRECTIONS } from '../../../src/wallet/service.js';
 import { createContext } from '../../support/cli-context.js';
+import { MAIN } from '../../support/processes.js';
 import { findTool } from '../../support/tools.js';
 
 /** A folder with a file and a folder, in which the shells run. */
 const folder = mkdtempSync(join(tmpdir(), 'tessera-completion-'));
+const ENVIRONMENT = { ...process.env, PATH: `${join(folder, 'bin')}:${process.env.PATH}`, HOME: folder, TERM: 'xterm' };
 const driver = (shell: string): string => fileURLToPath(new URL(`offered.${shell}`, import.meta.url));
 
 beforeAll(() => {
@@ -23,6 +25,10 @@ beforeAll(() => {
   writeFileSync(join(folder, 'payment-two.json'), '');
   mkdirSync(join(folder, 'payments'));
   mkdirSync(join(folder, 'scripts'));
+  mkdirSync(join(folder, 'bin'));
+  for (const name of ['tessera', 'tessera-node']) {
+    writeFileSync(join(folder, 'bin', name), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
+  }
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -69,7 +75,7 @@ function offered(program: string, args: readonly string[]): string[] {
   const result = spawnSync(program, args, {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...process.env, HOME: folder, TERM: 'xterm' },
+    env: ENVIRONMENT,
   });
   expect(result.stderr).toBe('');
   expect(result.status).toBe(0);
@@ -100,7 +106,11 @@ describe('completion', () => {
       'tessera config --set api.port=3',
       'tessera call --role=user getSup',
     ];
-    const { stdout } = spawnSync('bash', [driver('bash'), file, ...tried], { cwd: folder, encoding: 'utf8' });
+    const { stdout } = spawnSync('bash', [driver('bash'), file, ...tried], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: ENVIRONMENT,
+    });
     expect(stdout.split('\n').slice(0, -1)).toEqual(['miner', NODE_ROLES.join(' '), 'api.port=', '', 'getSupply']);
   });
 
