@@ -2084,7 +2084,7 @@ export interface Operations {
   getWalletMovements(args?: {
     /** Movements of the page; 100 by default. */
     readonly limit?: bigint | number;
-    /** Number of the first movement of the page: `next` of the page before it. */
+    /** Number of the first movement: `next` of the page before. */
     readonly cursor?: bigint | number;
     /** Newest first by default. */
     readonly order?: 'newest' | 'oldest';

@@ -35,7 +35,9 @@ const Signed = (description: string) => Int64({ minimum: Number(-INT64_MAX), des
 
 export const MovementsQuery = Type.Object({
   limit: Limit(MAX_MOVEMENTS, `Movements of the page; ${DEFAULT_MOVEMENTS} by default.`),
-  cursor: Type.Optional(Int64({ description: 'Number of the first movement of the page: `next` of the page before it.', examples: [41] })),
+  cursor: Type.Optional(
+    Int64({ description: 'Number of the first movement: `next` of the page before.', examples: [41] }),
+  ),
   order: Type.Optional(Enum(ORDERS, { description: 'Newest first by default.' })),
   kind: Type.Optional(Kind),
   state: Type.Optional(State),
