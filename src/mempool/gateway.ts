@@ -8,27 +8,21 @@ import { FewLines } from '../lib/few-lines.js';
 import { Mutex } from '../lib/mutex.js';
 import { hasWallet } from '../lib/roles.js';
 import { TimeSlices } from '../lib/time-slices.js';
-import type { HasClock, HasLogger } from '../observability/modules.js';
 import { MAX_LIST, MAX_PAGE_OUTPUTS, type MessageBody } from '../peers/messages.js';
-import type { Link, Message, PeerNetwork, Reply } from '../peers/network.js';
+import type { Link, Message, Reply } from '../peers/network.js';
 import type { Admission } from './admission/admission.js';
 import type { ChainSync } from './blocks/chain-sync.js';
 import type { Signer } from './blocks/signer.js';
-import type { Applier } from './state/applier.js';
+import type { MempoolParts } from './modules.js';
 import { closedBlockBytes, closedHash } from './state/round.js';
-import type { MempoolState } from './state/state.js';
-import type { Statuses } from './state/statuses.js';
 
 /** Characters of a reason in a message. */
 const MAX_DETAIL = 1_000;
 
-export interface GatewayModules extends HasClock, HasLogger {
-  readonly state: MempoolState;
-  readonly applier: Applier;
+export interface GatewayModules
+  extends Pick<MempoolParts, 'applier' | 'clock' | 'logger' | 'network' | 'state' | 'statuses'> {
   readonly sync: Pick<ChainSync, 'caughtUp'>;
   readonly admission: Admission;
-  readonly statuses: Statuses;
-  readonly network: PeerNetwork;
   /** Why no transactions are taken now; null when they are. */
   readonly unready: () => string | null;
   /** Undefined in a network that names no producers. */

@@ -8,13 +8,12 @@ import type { FullBlock } from '../chain/types.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import { TimeSlices } from '../lib/time-slices.js';
-import type { HasClock, HasLogger } from '../observability/modules.js';
 import { MAX_BLOCKS_PER_ANSWER, splitBlocks } from '../peers/messages.js';
 import type { Link, Message, PeerNetwork } from '../peers/network.js';
 import { certificatesOf, ProvenHashes } from '../peers/proven-hashes.js';
 import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
-import type { Wallet } from '../wallet/wallet.js';
+import type { UserModules } from './modules.js';
 
 /** Time limit for an answer, and for a link to open, in ms. */
 const REQUEST_TIMEOUT = 30_000;
@@ -202,9 +201,7 @@ interface MissedBlocksOptions {
   readonly producers?: Producers | undefined;
 }
 
-interface MissedBlocksModules extends HasClock, HasLogger {
-  readonly wallet: Wallet;
-  readonly network: PeerNetwork;
+interface MissedBlocksModules extends UserModules {
   /** Told how many of the missed blocks have been taken in. */
   readonly onMissed?: ((done: number, total: number) => void) | undefined;
 }

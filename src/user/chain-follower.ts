@@ -10,16 +10,15 @@ import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { Mutex } from '../lib/mutex.js';
 import { SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
-import type { HasClock, HasLogger } from '../observability/modules.js';
 import type { MessageBody } from '../peers/messages.js';
-import type { Link, PeerNetwork } from '../peers/network.js';
+import type { Link } from '../peers/network.js';
 import type { ToldBlock } from '../wallet/block-check.js';
 import type { ChainPoint } from '../wallet/block-intake.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
-import type { Wallet } from '../wallet/wallet.js';
 import type { MissedBlocks } from './block-source.js';
 import { Evidence, type Finding, fetchStatuses, findPaid, type TransactionStatus } from './evidence.js';
 import { MempoolChoice, type MempoolChoiceOptions } from './mempool-choice.js';
+import type { UserModules } from './modules.js';
 import type { OutputProofs } from './output-proofs.js';
 import { refreshAddresses } from './utxo-pages.js';
 
@@ -32,9 +31,7 @@ const MAX_FOUND_ROUNDS = 50;
 /** Maximum number of blocks kept during a synchronization; the next one fetches the others. */
 const MAX_WAITING_BLOCKS = 32;
 
-export interface ChainFollowerModules extends HasClock, HasLogger {
-  readonly wallet: Wallet;
-  readonly network: PeerNetwork;
+export interface ChainFollowerModules extends UserModules {
   readonly missed: MissedBlocks;
   /** Proves outputs that the wallet does not know; without it they are believed. */
   readonly proofs?: OutputProofs | undefined;

@@ -11,12 +11,11 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 import { RecentMap } from '../lib/recent-map.js';
 import { type Signal, SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
-import type { HasClock, HasLogger } from '../observability/modules.js';
-import type { Link, PeerNetwork } from '../peers/network.js';
+import type { Link } from '../peers/network.js';
 import type { ProvenOutput } from '../wallet/block-intake.js';
-import type { Wallet } from '../wallet/wallet.js';
 import { BlockSource, type BlockSourceOptions } from './block-source.js';
 import { fetchStatuses } from './evidence.js';
+import type { UserModules } from './modules.js';
 
 /** Outputs that are looked for at once; a later refresh names the others again. */
 const MAX_CLAIMS = 100_000;
@@ -38,13 +37,8 @@ interface Claim {
   isNowhere?: true;
 }
 
-export interface OutputProofsModules extends HasClock, HasLogger {
-  readonly wallet: Wallet;
-  readonly network: PeerNetwork;
-}
-
 export class OutputProofs {
-  readonly #modules: OutputProofsModules;
+  readonly #modules: UserModules;
   readonly #source: BlockSource;
   readonly #slices: TimeSlices;
   readonly #stopping = new AbortController();
@@ -55,7 +49,7 @@ export class OutputProofs {
   #running: Promise<void> | undefined;
   #retry: Timer | undefined;
 
-  constructor(options: BlockSourceOptions, modules: OutputProofsModules) {
+  constructor(options: BlockSourceOptions, modules: UserModules) {
     const { wallet, network, clock, logger } = modules;
     this.#modules = modules;
     this.#slices = new TimeSlices(clock);

@@ -13,14 +13,13 @@ import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { FewLines } from '../lib/few-lines.js';
 import { hasWallet } from '../lib/roles.js';
 import { SignalSource } from '../lib/signal.js';
-import type { HasClock, HasLogger } from '../observability/modules.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
-import type { Link, PeerNetwork, Reply } from '../peers/network.js';
+import type { Link, Reply } from '../peers/network.js';
 import type { KeepKey } from '../wallet/idempotency-keys.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import { checkAmount } from '../wallet/payments/payment-builder.js';
-import type { Wallet } from '../wallet/wallet.js';
+import type { UserModules } from './modules.js';
 
 /** Milliseconds to open a link (decision V15). */
 const DIAL_TIMEOUT = 5_000;
@@ -35,11 +34,6 @@ export interface PeerPaymentOptions {
   readonly donationsPerPeerPerDay: number;
   /** Number of donations to all peers together. */
   readonly donationsPerDay: number;
-}
-
-export interface PeerPaymentModules extends HasClock, HasLogger {
-  readonly wallet: Wallet;
-  readonly network: PeerNetwork;
 }
 
 export interface AnnouncedPayment {
@@ -63,14 +57,14 @@ interface Waiting {
 
 export class PeerPayments {
   readonly #options: PeerPaymentOptions;
-  readonly #modules: PeerPaymentModules;
+  readonly #modules: UserModules;
   readonly #lines: FewLines;
   readonly #stopping = new AbortController();
   readonly #dialing: Waiting = { timeoutMs: DIAL_TIMEOUT, signal: this.#stopping.signal };
   readonly #waiting: Waiting = { timeoutMs: ANSWER_TIMEOUT, signal: this.#stopping.signal };
   readonly announced: SignalSource<AnnouncedPayment>;
 
-  constructor(options: PeerPaymentOptions, modules: PeerPaymentModules) {
+  constructor(options: PeerPaymentOptions, modules: UserModules) {
     const { network, clock, logger } = modules;
     this.#lines = new FewLines(logger, clock);
     this.#options = options;

@@ -11,7 +11,7 @@ import { FewLines } from '../lib/few-lines.js';
 import { requireSocketAddress } from '../lib/ip-address.js';
 import { Mutex } from '../lib/mutex.js';
 import { hasWallet } from '../lib/roles.js';
-import type { HasClock, HasLogger } from '../observability/modules.js';
+import type { HasClock } from '../observability/modules.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, PeerNetwork, Reply } from '../peers/network.js';
 import type { KeepKey } from '../wallet/idempotency-keys.js';
@@ -26,6 +26,7 @@ import {
 } from '../wallet/trades/documents.js';
 import { assetOfTraded, exchangeOf, ownAddress, type Trade } from '../wallet/trades/trade.js';
 import type { Wallet } from '../wallet/wallet.js';
+import type { UserModules } from './modules.js';
 import type { DocumentJson, TradeInfo, TradeOffer } from './service.js';
 
 /** Milliseconds to open a link, and to wait for an answer. */
@@ -41,9 +42,7 @@ const MAX_RETRY = 300_000;
 /** The maker will not go on with this acceptance, whoever asks. */
 const FINAL: ReadonlySet<string> = new Set(['trade_refused', 'trade_closed']);
 
-export interface TradeKeeperModules extends HasClock, HasLogger {
-  readonly wallet: Wallet;
-  readonly network: PeerNetwork;
+export interface TradeKeeperModules extends UserModules {
   /** Looks up a transaction of the wallet at the mempool node, and sends it again when that has forgotten it. */
   readonly lookUp: (hash: string) => void;
 }

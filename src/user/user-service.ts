@@ -10,13 +10,12 @@ import { requireSocketAddress } from '../lib/ip-address.js';
 import { Mutex } from '../lib/mutex.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
-import type { HasClock, HasLogger } from '../observability/modules.js';
-import type { PeerNetwork } from '../peers/network.js';
 import { CALLERS, type FollowUp, type KeepKey } from '../wallet/idempotency-keys.js';
 import type { DonationRequest, PassphraseCaller } from '../wallet/service.js';
 import type { Wallet } from '../wallet/wallet.js';
 import { MissedBlocks } from './block-source.js';
 import { ChainFollower, type MinedBlock } from './chain-follower.js';
+import type { UserModules } from './modules.js';
 import { OutputProofs } from './output-proofs.js';
 import { type AnnouncedPayment, PeerPayments } from './peer-payments.js';
 import { Sender } from './sender.js';
@@ -49,9 +48,7 @@ export interface UserServiceOptions {
   readonly donationsPerDay?: number;
 }
 
-export interface UserServiceModules extends HasClock, HasLogger {
-  readonly wallet: Wallet;
-  readonly network: PeerNetwork;
+export interface UserServiceModules extends UserModules {
   readonly onRefresh?: ((done: number, total: number) => void) | undefined;
   readonly onMissed?: ((done: number, total: number) => void) | undefined;
 }

@@ -6,20 +6,16 @@ import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import { Mutex } from '../lib/mutex.js';
 import { atOnce, inPieces, type Pieces } from '../lib/pieces.js';
-import type { TimeSlices } from '../lib/time-slices.js';
 import { DoubleSigning } from '../observability/double-signing.js';
-import type { HasLogger, HasMetrics } from '../observability/modules.js';
 import { contentFaultInPieces, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
-import type { BlockOutcome, CoinStore } from './coins/coin-store.js';
+import type { BlockOutcome } from './coins/coin-store.js';
 import { Concern } from './concern.js';
-import type { BlockPlace, History } from './history/history.js';
-import type { KeyRing } from './keys/key-ring.js';
-import type { MetaStore } from './meta.js';
+import type { BlockPlace } from './history/history.js';
+import type { WalletParts } from './modules.js';
 import type { WalletOptions } from './options.js';
 import type { Merges } from './payments/merges.js';
 import type { Settlement } from './payments/settlement.js';
-import type { WriteBuffer } from './write-buffer.js';
 
 /** A block by its height and hash, as a mempool node names its last stored one. */
 export interface ChainPoint {
@@ -45,15 +41,10 @@ const MAX_WAITING_RECORDS = 1_000;
 
 export type BlockIntakeOptions = Pick<WalletOptions, 'activationHeight' | 'producers' | 'genesis'>;
 
-export interface BlockIntakeModules extends HasLogger, HasMetrics {
-  readonly coins: CoinStore;
-  readonly history: History;
-  readonly keys: KeyRing;
+export interface BlockIntakeModules
+  extends Pick<WalletParts, 'coins' | 'history' | 'keys' | 'logger' | 'meta' | 'metrics' | 'slices' | 'writes'> {
   readonly merges: Merges;
-  readonly meta: MetaStore;
   readonly settlement: Settlement;
-  readonly slices: TimeSlices;
-  readonly writes: WriteBuffer;
 }
 
 export class BlockIntake {

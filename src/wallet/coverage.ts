@@ -1,28 +1,17 @@
 /** Coverage of the wallet by its words, and its backup file, which has the rest. */
 
-import type { HasClock, HasRandom } from '../observability/modules.js';
 import { sealBackup, type WalletBackup } from './backup-file.js';
 import { TOKENS } from './coins/coin.js';
-import type { CoinStore } from './coins/coin-store.js';
 import type { KeyPlace } from './keys/derived-keys.js';
-import type { KeyRing } from './keys/key-ring.js';
-import type { Keystore } from './keys/keystore.js';
-import type { Labels } from './labels.js';
-import type { MetaStore } from './meta.js';
+import type { WalletParts } from './modules.js';
 import type { WalletOptions } from './options.js';
 import type { Merges } from './payments/merges.js';
 import type { OwnTransaction } from './payments/outgoing.js';
 import type { PassphraseCaller } from './service.js';
-import type { WriteBuffer } from './write-buffer.js';
 
-export interface CoverageModules extends HasClock, HasRandom {
-  readonly coins: CoinStore;
-  readonly keys: KeyRing;
-  readonly keystore: Keystore;
-  readonly labels: Labels;
+export interface CoverageModules
+  extends Pick<WalletParts, 'clock' | 'coins' | 'keys' | 'keystore' | 'labels' | 'meta' | 'random' | 'writes'> {
   readonly merges: Merges;
-  readonly meta: MetaStore;
-  readonly writes: WriteBuffer;
 }
 
 export type CoverageOptions = Pick<WalletOptions, 'networkName' | 'scryptCost'>;

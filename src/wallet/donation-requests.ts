@@ -7,6 +7,7 @@ import type { Kv } from '../db/kv.js';
 import { asBuffer } from '../lib/bytes.js';
 import type { Clock } from '../lib/clock.js';
 import { donationKey, donationRequestKey, keyNumber, keyText, PREFIX } from './layout.js';
+import type { WalletParts } from './modules.js';
 import { DONATION_OUTCOMES, type DonationOutcome, type DonationRequest } from './service.js';
 import type { WriteBuffer } from './write-buffer.js';
 
@@ -15,11 +16,7 @@ const MAX_KEPT = 1_000;
 /** Characters of a reason. */
 const MAX_REASON = 256;
 
-export interface DonationRequestsModules {
-  readonly kv: Kv;
-  readonly writes: WriteBuffer;
-  readonly clock: Clock;
-}
+export type DonationRequestsModules = Pick<WalletParts, 'clock' | 'kv' | 'writes'>;
 
 export class DonationRequests {
   readonly #writes: WriteBuffer;

@@ -7,11 +7,9 @@ import { BincodeWriter } from '../chain/bincode.js';
 import { sha3Hex } from '../crypto/sha3.js';
 import { decodeRecord } from '../db/decode-record.js';
 import { prefixRange } from '../db/keys.js';
-import type { Kv } from '../db/kv.js';
 import { errorMessage, TesseraError } from '../lib/errors.js';
-import type { HasClock, HasLogger } from '../observability/modules.js';
 import { idempotencyRecordKey, keyText, PREFIX } from './layout.js';
-import type { WriteBuffer } from './write-buffer.js';
+import type { WalletParts } from './modules.js';
 
 /** `2026-11-21` */
 const DAY_LENGTH = 10;
@@ -43,10 +41,7 @@ export interface IdempotencyKeysOptions {
   readonly maxKept?: number | undefined;
 }
 
-export interface IdempotencyKeysModules extends HasClock, HasLogger {
-  readonly kv: Kv;
-  readonly writes: WriteBuffer;
-}
+export type IdempotencyKeysModules = Pick<WalletParts, 'clock' | 'kv' | 'logger' | 'writes'>;
 
 interface KeptKey {
   readonly fingerprint: string;

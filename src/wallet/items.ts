@@ -8,20 +8,14 @@ import { transactionHash } from '../chain/hash.js';
 import { isCreate } from '../chain/transaction.js';
 import type { Transaction } from '../chain/types.js';
 import { decodeRecord } from '../db/decode-record.js';
-import type { Kv } from '../db/kv.js';
-import type { CoinStore } from './coins/coin-store.js';
 import { creationKey } from './layout.js';
+import type { WalletParts } from './modules.js';
 import type { WalletItem } from './service.js';
-import type { WriteBuffer } from './write-buffer.js';
 
 /** Creations that others have told of and whose items have not come yet; the oldest make room. */
 const MAX_TOLD = 1_000;
 
-export interface ItemsModules {
-  readonly kv: Kv;
-  readonly coins: CoinStore;
-  readonly writes: WriteBuffer;
-}
+export type ItemsModules = Pick<WalletParts, 'coins' | 'kv' | 'writes'>;
 
 export class Items {
   readonly #modules: ItemsModules;

@@ -5,22 +5,14 @@
 
 import { sha3Bytes } from '../crypto/sha3.js';
 import { prefixRange } from '../db/keys.js';
-import type { Kv } from '../db/kv.js';
 import { fromUtf8, utf8 } from '../lib/bytes.js';
-import type { CoinStore } from './coins/coin-store.js';
-import type { KeyRing } from './keys/key-ring.js';
 import { keyNumber, offeredKey, PREFIX } from './layout.js';
-import type { WriteBuffer } from './write-buffer.js';
+import type { WalletParts } from './modules.js';
 
 /** Unpaid addresses; fewer than a wallet watches behind its last one. */
 const OFFERED = 10;
 
-export interface PeerAddressesModules {
-  readonly kv: Kv;
-  readonly writes: WriteBuffer;
-  readonly keys: KeyRing;
-  readonly coins: CoinStore;
-}
+export type PeerAddressesModules = Pick<WalletParts, 'coins' | 'keys' | 'kv' | 'writes'>;
 
 export class PeerAddresses {
   readonly #modules: PeerAddressesModules;

@@ -15,12 +15,10 @@ import { noMetrics } from '../observability/metrics.js';
 import type { Coin } from './coins/coin.js';
 import type { CoinStore } from './coins/coin-store.js';
 import type { History } from './history/history.js';
-import type { KeyRing } from './keys/key-ring.js';
-import type { MetaStore } from './meta.js';
+import type { WalletParts } from './modules.js';
 import type { NewWallet, WalletModules, WalletOptions } from './options.js';
 import { openParts, type Parts } from './parts.js';
 import type { KeyPairRecord, WalletInfo, WalletOutpoint, WalletService } from './service.js';
-import type { WriteBuffer } from './write-buffer.js';
 
 /** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */
 export type Refresher = (addresses: readonly string[]) => Promise<void>;
@@ -160,12 +158,8 @@ interface FirstStart extends NewWallet {
   readonly now: number;
 }
 
-interface SeedsModules {
-  readonly keys: KeyRing;
-  readonly coins: CoinStore;
+interface SeedsModules extends Pick<WalletParts, 'coins' | 'keys' | 'meta' | 'writes'> {
   readonly movements: History;
-  readonly meta: MetaStore;
-  readonly writes: WriteBuffer;
 }
 
 /** Durable when it resolves. */

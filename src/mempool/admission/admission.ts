@@ -10,22 +10,18 @@ import { transactionHashOfBytes } from '../../chain/hash.js';
 import { createdOutput, isCreate, isUnspendable, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import { INVALID_SCRIPT, planCreateValidation, planValidation, type ValidationPlan } from '../../chain/validation.js';
-import type { Room } from '../../db/disk-room.js';
-import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
 import { RecentMap } from '../../lib/recent-map.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { CounterHandle, HistogramHandle } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
-import type { HasClock, HasMetrics } from '../../observability/modules.js';
+import type { MempoolParts } from '../modules.js';
 import type { CatchUp } from '../replicas/shared-journal.js';
 import type { SubmittedTransaction } from '../service.js';
 import type { CandidateTx, Refusal } from '../state/acceptance.js';
-import type { Applier } from '../state/applier.js';
 import { SPENT } from '../state/coins.js';
-import type { MempoolState, RejectedTx } from '../state/state.js';
-import type { Statuses } from '../state/statuses.js';
+import type { RejectedTx } from '../state/state.js';
 import {
   AncestorLimits,
   type AncestorLimitsOptions,
@@ -54,20 +50,16 @@ export interface AdmissionOptions extends PoolBoundsOptions, AncestorLimitsOptio
   readonly impersonation?: boolean;
 }
 
-export interface AdmissionModules extends HasClock, HasMetrics {
-  readonly state: MempoolState;
-  readonly applier: Applier;
+export interface AdmissionModules
+  extends Pick<MempoolParts, 'applier' | 'clock' | 'metrics' | 'room' | 'state' | 'statuses' | 'verifier'> {
   /** Catches up, where other nodes write to the journal as well. */
   readonly catchUp?: CatchUp | undefined;
-  readonly statuses: Statuses;
-  readonly verifier: Verifier;
   /** Called with a list that passes every check before it is written. Throws to refuse it. */
   readonly passOn?: (transactions: readonly Transaction[]) => Promise<void>;
   /** Throws while the state is behind the chain: nothing can be judged then. */
   readonly assertNotBehind: () => void;
   /** Called with each transaction that is refused. */
   readonly onRefused: (rejected: RejectedTx) => void;
-  readonly room: Room;
 }
 
 interface Submission {

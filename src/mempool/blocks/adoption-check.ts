@@ -7,24 +7,19 @@ import type { ChainRules } from '../../ledger/block/rules.js';
 import type { LedgerView } from '../../ledger/block/spending.js';
 import { BlockVerifier } from '../../ledger/block/verify-block.js';
 import { GROUP } from '../../ledger/utxo/output-words.js';
-import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { equalBytes } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
-import type { HasClock } from '../../observability/modules.js';
 import { MAX_BLOCKS_PER_ANSWER, type RoundFactsBody, splitBlocks } from '../../peers/messages.js';
 import type { Link, Message } from '../../peers/network.js';
 import { type HeaderQuestion, type ProofRange, ProvenHashes } from '../../peers/proven-hashes.js';
+import type { MempoolParts } from '../modules.js';
 import { type AdoptedBlock, readAdoptedBlock } from '../state/adoption.js';
 import type { RoundFacts } from '../state/commands.js';
 import { keys } from '../state/layout.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 
-export interface AdoptionCheckModules extends HasClock {
-  readonly state: MempoolState;
-  readonly store: StateStore;
-  readonly verifier: Verifier;
-}
+export type AdoptionCheckModules = Pick<MempoolParts, 'clock' | 'state' | 'store' | 'verifier'>;
 
 export class AdoptionCheck {
   readonly #state: MempoolState;

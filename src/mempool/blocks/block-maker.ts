@@ -2,19 +2,15 @@
 
 import { encodeHeader } from '../../chain/codec.js';
 import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';
-import type { Room } from '../../db/disk-room.js';
-import type { Leadership } from '../../journal/journal.js';
 import { fromHex } from '../../lib/bytes.js';
 import { type Timer, unixSeconds } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
 import type { Metrics } from '../../observability/metrics.js';
-import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { MessageBody } from '../../peers/messages.js';
-import type { Link, Message, PeerNetwork, Reply } from '../../peers/network.js';
-import type { Applier } from '../state/applier.js';
+import type { Link, Message, Reply } from '../../peers/network.js';
+import type { MempoolParts } from '../modules.js';
 import type { Round } from '../state/round.js';
-import type { MempoolState } from '../state/state.js';
 import { AskedBlocks } from './asked-blocks.js';
 import type { ChainSync } from './chain-sync.js';
 import { isUsual, NOT_MINED_NOW, NOT_SELECTED, proofFault } from './proof-check.js';
@@ -32,15 +28,11 @@ export interface BlockMakerOptions {
   readonly partitionSize: number;
 }
 
-export interface BlockMakerModules extends HasClock, HasLogger, HasMetrics {
-  readonly state: MempoolState;
-  readonly applier: Applier;
+export interface BlockMakerModules
+  extends Pick<MempoolParts, 'applier' | 'clock' | 'leadership' | 'logger' | 'metrics' | 'network' | 'room' | 'state'> {
   readonly sync: Pick<ChainSync, 'mayCut' | 'changed'>;
-  readonly leadership: Leadership;
-  readonly network: PeerNetwork;
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
-  readonly room: Room;
   /** True while original nodes make the blocks of the chain. */
   readonly isFollowed: () => boolean;
   /** True while blocks are made only for who asks for them (dev networks). */

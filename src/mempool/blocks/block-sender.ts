@@ -4,24 +4,20 @@
  * ask storage how far it is, with each block.
  */
 
-import type { Leadership } from '../../journal/journal.js';
 import type { Timer } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
 import { inPieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { startTimer } from '../../observability/metrics.js';
-import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import type { Link, Message } from '../../peers/network.js';
-import type { Applier } from '../state/applier.js';
+import type { MempoolParts } from '../modules.js';
 import type { RoundFacts } from '../state/commands.js';
 import { keys } from '../state/layout.js';
 import { decodeKept, type KeptRecord } from '../state/records.js';
 import { closedBlockPieces, closedHash } from '../state/round.js';
-import type { MempoolState } from '../state/state.js';
-import type { StateStore } from '../state/state-store.js';
 import type { Signer } from './signer.js';
-import { relationOf, type StorageTips } from './storage-tips.js';
+import { relationOf } from './storage-tips.js';
 
 /** Milliseconds until a block that nobody confirmed is sent again. */
 const RETRY_MS = 2_000;
@@ -30,12 +26,8 @@ const REFUSED_MS = 60_000;
 /** Milliseconds a storage node has to answer: checking a full block may take seconds on a slow disk. */
 const ANSWER_MS = 60_000;
 
-export interface BlockSenderModules extends HasClock, HasLogger, HasMetrics {
-  readonly state: MempoolState;
-  readonly applier: Applier;
-  readonly store: StateStore;
-  readonly tips: StorageTips;
-  readonly leadership: Leadership;
+export interface BlockSenderModules
+  extends Pick<MempoolParts, 'applier' | 'clock' | 'leadership' | 'logger' | 'metrics' | 'state' | 'store' | 'tips'> {
   /** Undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
 }

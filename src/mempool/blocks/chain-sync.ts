@@ -5,21 +5,20 @@
  */
 
 import { eraAt } from '../../chain/eras.js';
-import type { Leadership } from '../../journal/journal.js';
 import type { ChainRules } from '../../ledger/block/rules.js';
 import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Failure } from '../../lib/service.js';
 import { SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
-import type { HasLogger, HasMetrics } from '../../observability/modules.js';
-import type { Link, PeerNetwork } from '../../peers/network.js';
+import type { Link } from '../../peers/network.js';
+import type { MempoolParts } from '../modules.js';
 import type { AdoptedBlock } from '../state/adoption.js';
-import type { Applier, MempoolProgress } from '../state/applier.js';
+import type { MempoolProgress } from '../state/applier.js';
 import { closedHash } from '../state/round.js';
 import { AdoptionCheck, type AdoptionCheckModules, FetchedBlocks } from './adoption-check.js';
 import { PeerClocks } from './peer-clocks.js';
-import { type Relation, relationOf, type StorageTips } from './storage-tips.js';
+import { type Relation, relationOf } from './storage-tips.js';
 
 /** Milliseconds for which a storage node that did not send blocks is left alone. */
 const REST_MS = 2_000;
@@ -38,11 +37,9 @@ export interface ChainSyncOptions {
   readonly maxClockSkew?: number;
 }
 
-export interface ChainSyncModules extends AdoptionCheckModules, HasLogger, HasMetrics {
-  readonly tips: StorageTips;
-  readonly leadership: Leadership;
-  readonly applier: Applier;
-  readonly network: PeerNetwork;
+export interface ChainSyncModules
+  extends AdoptionCheckModules,
+    Pick<MempoolParts, 'applier' | 'leadership' | 'logger' | 'metrics' | 'network' | 'tips'> {
   readonly progress?: MempoolProgress | undefined;
 }
 

@@ -2,23 +2,14 @@
 
 import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
-import type { TimeSlices } from '../../lib/time-slices.js';
-import type { History } from '../history/history.js';
-import type { Arrival, MetaStore } from '../meta.js';
-import type { WriteBuffer } from '../write-buffer.js';
+import type { Arrival } from '../meta.js';
+import type { WalletParts } from '../modules.js';
 import type { Coin } from './coin.js';
-import type { CoinStore } from './coin-store.js';
 
 /** Coins that change between two flushes. */
 const COINS_PER_STEP = 500;
 
-export interface AddressRefreshModules {
-  readonly coins: CoinStore;
-  readonly history: History;
-  readonly meta: MetaStore;
-  readonly writes: WriteBuffer;
-  readonly slices: TimeSlices;
-}
+export type AddressRefreshModules = Pick<WalletParts, 'coins' | 'history' | 'meta' | 'slices' | 'writes'>;
 
 export interface AddressRefreshOptions {
   readonly addresses: ReadonlySet<string>;

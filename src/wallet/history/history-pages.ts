@@ -3,20 +3,16 @@
 import type { Transaction } from '../../chain/types.js';
 import { TOKENS } from '../coins/coin.js';
 import { CALLERS, type IdempotencyKeys } from '../idempotency-keys.js';
-import type { Labels } from '../labels.js';
-import type { Outgoing, OwnTransaction } from '../payments/outgoing.js';
+import type { WalletParts } from '../modules.js';
+import type { OwnTransaction } from '../payments/outgoing.js';
 import type { MovementPage, MovementQuery, OwnPayment, WalletMovement } from '../service.js';
-import type { History } from './history.js';
 import { counts, directionOf, type Movement, movedBy, netOf } from './movement.js';
 
 /** Records that one request reads. */
 const MAX_READ = 5_000;
 const MS_PER_SECOND = 1_000;
 
-export interface HistoryPagesModules {
-  readonly history: History;
-  readonly labels: Labels;
-  readonly outgoing: Outgoing;
+export interface HistoryPagesModules extends Pick<WalletParts, 'history' | 'labels' | 'outgoing'> {
   readonly idempotencyKeys: Pick<IdempotencyKeys, 'nameOf'>;
   readonly owns: (address: string) => boolean;
 }

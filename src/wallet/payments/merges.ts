@@ -2,14 +2,11 @@
 
 import { errorMessage } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
-import type { HasLogger } from '../../observability/modules.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
 import { lowerBound } from '../coins/coin-selection.js';
-import type { CoinStore } from '../coins/coin-store.js';
-import type { KeyRing } from '../keys/key-ring.js';
-import type { WriteBuffer } from '../write-buffer.js';
+import type { WalletParts } from '../modules.js';
 import type { FundsOptions } from './funds.js';
-import type { Outgoing, OwnTransaction } from './outgoing.js';
+import type { OwnTransaction } from './outgoing.js';
 import type { Payments } from './payments.js';
 
 /** Merges under way at once: a wallet with thousands of rewards shrinks by a few thousand in each block. */
@@ -20,12 +17,8 @@ export interface MergesOptions extends FundsOptions {
   readonly aggregateAbove: number | null;
 }
 
-export interface MergesModules extends HasLogger {
-  readonly coins: CoinStore;
-  readonly keys: KeyRing;
-  readonly outgoing: Outgoing;
+export interface MergesModules extends Pick<WalletParts, 'coins' | 'keys' | 'logger' | 'outgoing' | 'writes'> {
   readonly payments: Payments;
-  readonly writes: WriteBuffer;
 }
 
 export class Merges {

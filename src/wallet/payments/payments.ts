@@ -8,20 +8,13 @@ import { transactionHash } from '../../chain/hash.js';
 import type { GenesisHashSpec, Transaction } from '../../chain/types.js';
 import { TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
-import type { TimeSlices } from '../../lib/time-slices.js';
-import type { HasClock } from '../../observability/modules.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
-import type { CoinStore } from '../coins/coin-store.js';
 import type { DonationLimits, DonationQuota } from '../donation-requests.js';
-import type { History } from '../history/history.js';
 import type { KeepKey } from '../idempotency-keys.js';
-import type { KeyRing } from '../keys/key-ring.js';
-import type { OwnOutputs } from '../keys/own-outputs.js';
-import type { MetaStore } from '../meta.js';
+import type { WalletParts } from '../modules.js';
 import type { PaymentKind } from '../service.js';
-import type { WriteBuffer } from '../write-buffer.js';
 import { Funds, type FundsOptions } from './funds.js';
-import type { Outgoing, OwnTransaction } from './outgoing.js';
+import type { OwnTransaction } from './outgoing.js';
 import {
   assetOf,
   buildItemCreation,
@@ -76,17 +69,13 @@ export interface Staged {
   isUndone: boolean;
 }
 
-export interface PaymentModules extends HasClock {
-  readonly coins: CoinStore;
-  readonly keys: KeyRing;
-  readonly ownOutputs: OwnOutputs;
+export interface PaymentModules
+  extends Pick<
+    WalletParts,
+    'clock' | 'coins' | 'history' | 'keys' | 'meta' | 'outgoing' | 'ownOutputs' | 'slices' | 'writes'
+  > {
   readonly donations: DonationQuota;
-  readonly outgoing: Outgoing;
   readonly settlement: Settlement;
-  readonly history: History;
-  readonly meta: MetaStore;
-  readonly writes: WriteBuffer;
-  readonly slices: TimeSlices;
 }
 
 /** Payments that are being made at once; a wallet makes several hundred in a second. */

@@ -4,24 +4,21 @@ import type { FullBlock, Transaction } from '../../chain/types.js';
 import { errorMessage } from '../../lib/errors.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { CounterHandle } from '../../observability/metrics.js';
-import type { HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { CoinTotals } from '../coins/coin-index.js';
 import type { BlockOutcome, CoinStore } from '../coins/coin-store.js';
 import { type Displaced, displacedIn } from '../coins/taken.js';
 import type { Concern } from '../concern.js';
 import type { BlockPlace, History } from '../history/history.js';
 import type { OwnOutputs } from '../keys/own-outputs.js';
+import type { WalletParts } from '../modules.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import type { Outgoing, OwnTransaction } from './outgoing.js';
 import { isSamePayment } from './payment-builder.js';
 
-export interface SettlementModules extends HasLogger, HasMetrics {
-  readonly coins: CoinStore;
-  readonly outgoing: Outgoing;
-  readonly ownOutputs: OwnOutputs;
-  readonly history: History;
-  readonly writes: WriteBuffer;
-}
+export type SettlementModules = Pick<
+  WalletParts,
+  'coins' | 'history' | 'logger' | 'metrics' | 'outgoing' | 'ownOutputs' | 'writes'
+>;
 
 interface InKnownBlock {
   readonly displaced: readonly Displaced[];

@@ -3,25 +3,17 @@
 import { spentOutPoints } from '../../chain/transaction.js';
 import type { Asset, Transaction } from '../../chain/types.js';
 import { TOKENS } from '../coins/coin.js';
-import type { CoinStore } from '../coins/coin-store.js';
 import type { KeyRing } from '../keys/key-ring.js';
-import type { OwnOutputs } from '../keys/own-outputs.js';
-import type { Outgoing } from '../payments/outgoing.js';
+import type { WalletParts } from '../modules.js';
 import { assetOf, buildPaymentInTurns, type SpentCoin } from '../payments/payment-builder.js';
 import type { Payments } from '../payments/payments.js';
 import type { Settlement } from '../payments/settlement.js';
-import type { WriteBuffer } from '../write-buffer.js';
 import { type Acceptance, type Confirmation, type Offer, signDocument, type TradeDocument } from './documents.js';
 import { closed, type Trade } from './trade.js';
 
-export interface TakeBackModules {
-  readonly coins: CoinStore;
-  readonly keys: KeyRing;
-  readonly outgoing: Outgoing;
-  readonly ownOutputs: OwnOutputs;
+export interface TakeBackModules extends Pick<WalletParts, 'coins' | 'keys' | 'outgoing' | 'ownOutputs' | 'writes'> {
   readonly payments: Payments;
   readonly settlement: Settlement;
-  readonly writes: WriteBuffer;
 }
 
 export interface TakeBack {

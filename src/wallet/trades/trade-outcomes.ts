@@ -2,25 +2,16 @@
 
 import type { Coin } from '../coins/coin.js';
 import type { CoinStore } from '../coins/coin-store.js';
-import type { History } from '../history/history.js';
 import type { Movement } from '../history/movement.js';
-import type { OwnOutputs } from '../keys/own-outputs.js';
-import type { Outgoing } from '../payments/outgoing.js';
-import type { WriteBuffer } from '../write-buffer.js';
+import type { WalletParts } from '../modules.js';
 import { assetIdOf, exchangeOf, hasEnded, isExpired, ownAddress, type Trade } from './trade.js';
 
 /** Blocks for which what a trade gets is waited for when its half was found in a block that the wallet has not seen. */
 const PATIENCE = 10;
 
-export interface AddressModules {
-  readonly ownOutputs: OwnOutputs;
-  readonly writes: WriteBuffer;
-}
+export type AddressModules = Pick<WalletParts, 'ownOutputs' | 'writes'>;
 
-export interface OutcomeModules {
-  readonly coins: CoinStore;
-  readonly outgoing: Outgoing;
-  readonly history: History;
+export interface OutcomeModules extends Pick<WalletParts, 'coins' | 'history' | 'outgoing'> {
   readonly arrivals: Arrivals;
 }
 

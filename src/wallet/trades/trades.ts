@@ -6,15 +6,13 @@
 
 import { txInsAddress } from '../../chain/signable.js';
 import type { Transaction } from '../../chain/types.js';
-import type { Kv } from '../../db/kv.js';
 import { toHex } from '../../lib/bytes.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
-import type { HasClock, HasLogger, HasRandom } from '../../observability/modules.js';
-import type { History } from '../history/history.js';
 import type { KeepKey } from '../idempotency-keys.js';
 import type { Items } from '../items.js';
+import type { WalletParts } from '../modules.js';
 import type { SpentCoin } from '../payments/payment-builder.js';
 import {
   type Acceptance,
@@ -55,9 +53,9 @@ import {
 import { TradeBook } from './trade-book.js';
 import { Arrivals, hasCoins, outcomeOf, settleAddress } from './trade-outcomes.js';
 
-export interface TradesModules extends TakeBackModules, HasClock, HasLogger, HasRandom {
-  readonly kv: Kv;
-  readonly history: History;
+export interface TradesModules
+  extends TakeBackModules,
+    Pick<WalletParts, 'clock' | 'history' | 'kv' | 'logger' | 'random'> {
   readonly items: Items;
 }
 
