@@ -1,6 +1,7 @@
 /** The role mempool: journal and state in databases of their own. */
 
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import type { Kv } from '../../db/kv.js';
 import type { EtcdJournal } from '../../journal/etcd/etcd-journal.js';
 import { type Journal, type LastEntry, type Leadership, soleLeader } from '../../journal/journal.js';
@@ -62,6 +63,8 @@ class MempoolRole implements Role {
   /** Opens journal and state; `load` reads the state. Throws `invalid_config` when no node would accept its blocks. */
   static async open(context: RoleContext): Promise<MempoolRole> {
     const { config, genesis, nodeKey, dataDir } = context;
+    // Several threads that collect young objects cost more than they save (docs/results/cost.md).
+    setFlagsFromString('--no-parallel-scavenge');
     const signer = signerOf(config, genesis, nodeKey);
     if (signer === undefined) context.logger('mempool').warn({}, unsignedWarning(config, nodeKey));
     // The journal, other nodes and storage have what was in it.
