@@ -22,7 +22,7 @@ export interface RequestOptions {
 export interface Link {
   readonly id: string;
   readonly role: NodeRole;
-  /** `host:port` on which the peer accepts links, as it said in the handshake. */
+  /** `host:port` on which the peer accepts links, as it said in the handshake; proves nothing. */
   readonly address: string;
   /** Hex of the peer's node key, proven by its signature in the handshake. */
   readonly nodeKey: string;

@@ -16,9 +16,10 @@ import { SignalSource } from '../lib/signal.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, Reply } from '../peers/network.js';
-import type { KeepKey } from '../wallet/idempotency-keys.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import { checkAmount } from '../wallet/payments/payment-builder.js';
+import type { KeepKey } from '../wallet/idempotency-keys.js';
+import type { PaymentOrder } from '../wallet/payments/payments.js';
 import type { UserModules } from './modules.js';
 
 /** Milliseconds to open a link (decision V15). */
@@ -41,14 +42,7 @@ export interface AnnouncedPayment {
   readonly peer: string;
 }
 
-interface PeerOrder {
-  readonly address: string;
-  readonly amount: bigint;
-  readonly locktime: bigint;
-  /** Items of this class; tokens without it. */
-  readonly genesisHash?: string | undefined;
-  readonly keep?: KeepKey | undefined;
-}
+type PeerOrder = Pick<PaymentOrder, 'address' | 'amount' | 'genesisHash' | 'keep' | 'locktime'>;
 
 interface Waiting {
   readonly timeoutMs: number;

@@ -84,6 +84,7 @@ export interface WalletMovement {
   readonly peer: string | null;
   /** Milliseconds since the Unix epoch; null when that was not written down. */
   readonly seenAt: number | null;
+  /** Height of its block; null while there is none, or when the wallet has not seen it. */
   readonly height: number | null;
   /** Time of its block, in Unix seconds. */
   readonly time: number | null;
@@ -133,26 +134,17 @@ export interface MovementPage {
   readonly next: number | null;
 }
 
-export interface OwnPayment {
+export interface OwnPayment extends Pick<WalletMovement, 'fee' | 'height' | 'label' | 'reason' | 'state' | 'time'> {
   readonly hash: string;
   readonly kind: PaymentKind;
-  readonly state: PaymentState;
-  /** Why it was rejected; else empty. */
-  readonly reason: string;
   /** The node that it was made for (payments by ip, donations), else null. */
   readonly peer: string | null;
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number;
-  /** Height of the block that has it, when the wallet knows it. */
-  readonly height: number | null;
-  /** Unix seconds of that block. */
-  readonly time: number | null;
   /** Raw units that were paid, without change and fee. */
   readonly amount: bigint;
-  readonly fee: bigint | null;
   /** True when everything but the fee stays in this wallet. */
   readonly toSelf: boolean;
-  readonly label: string | null;
   /** `own`: it was the wallet's when the payment was made, as change is. */
   readonly outputs: readonly { readonly address: string | null; readonly value: Asset; readonly own: boolean }[];
 }

@@ -36,12 +36,12 @@ function machineOf(inputs: Inputs): Machine {
     throw new UnknownShapeError('no stack');
   const conditions = isRecord(inputs.cond_stack) ? inputs.cond_stack : { size: 0, first_false_pos: null };
   const position = conditions.first_false_pos ?? null;
-  return new Machine(
-    scriptOf(inputs.main_stack ?? []),
-    scriptOf(inputs.alt_stack ?? []),
-    Number(integerOf(conditions, 'size')),
-    position === null ? null : Number(integerOf(conditions, 'first_false_pos')),
-  );
+  const machine = new Machine();
+  machine.main.push(...scriptOf(inputs.main_stack ?? []));
+  machine.alt.push(...scriptOf(inputs.alt_stack ?? []));
+  machine.conditions = Number(integerOf(conditions, 'size'));
+  machine.firstFalse = position === null ? null : Number(integerOf(conditions, 'first_false_pos'));
+  return machine;
 }
 
 /** One opcode on a machine; an opcode that fails is `fail` as a whole and in every member. */

@@ -5,23 +5,11 @@ import { MAX_SCRIPT_ITEM_SIZE } from '../constants.js';
 import type { StackEntry } from '../types.js';
 
 export class Machine {
-  readonly main: StackEntry[];
-  readonly alt: StackEntry[];
-  conditions: number;
+  readonly main: StackEntry[] = [];
+  readonly alt: StackEntry[] = [];
+  conditions = 0;
   /** Position of the first condition that is false; null when all are true. */
-  firstFalse: number | null;
-
-  constructor(
-    main: readonly StackEntry[] = [],
-    alt: readonly StackEntry[] = [],
-    conditions = 0,
-    firstFalse: number | null = null,
-  ) {
-    this.main = [...main];
-    this.alt = [...alt];
-    this.conditions = conditions;
-    this.firstFalse = firstFalse;
-  }
+  firstFalse: number | null = null;
 
   get active(): boolean {
     return this.firstFalse === null;

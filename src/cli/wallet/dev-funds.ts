@@ -21,8 +21,9 @@ export const DEV_ACCOUNT_FLAG: FlagSpec = flag(
     'default: the one on this machine.',
 );
 
-interface DevOrder {
+export interface DevOrder {
   readonly address: string;
+  /** Raw units, or items. */
   readonly amount: bigint;
   readonly locktime: number | null;
   readonly item: string | undefined;

@@ -32,17 +32,12 @@ import { doOnce, IDEMPOTENCY_KEY_FLAG } from '../once.js';
 import { warnOfTemporary, whileWaiting } from '../output.js';
 import { parseAmount, parseCount, showAmount } from './amounts.js';
 import { ASKING_NODE_EXITS, connect, NODE_FLAGS, YES_FLAG } from './connection.js';
-import { DEV_ACCOUNT_FLAG, payFromDev } from './dev-funds.js';
+import { DEV_ACCOUNT_FLAG, type DevOrder, payFromDev } from './dev-funds.js';
 import { askSecret, checkMayAsk, confirm } from './prompt.js';
 import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 
-interface Order {
+interface Order extends DevOrder {
   readonly kind: 'address' | 'ip';
-  readonly address: string;
-  /** Raw units, or items. */
-  readonly amount: bigint;
-  readonly locktime: number | null;
-  readonly item: string | undefined;
   /** What the request is for. */
   readonly label: string;
 }

@@ -22,6 +22,7 @@ import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { type Fault, fault, type Verdict } from '../../lib/fault.js';
 import type { Random } from '../../lib/random.js';
 import type { NodeRole } from '../../lib/roles.js';
+import type { Link } from '../network.js';
 import { needsSecret } from '../permissions.js';
 import type { Connection, Frame } from '../transport/transport.js';
 import {
@@ -57,17 +58,7 @@ export interface Identity {
 }
 
 /** Identity of the other side. */
-export interface PeerIdentity {
-  readonly role: NodeRole;
-  /** Address as it claims; proves nothing. */
-  readonly address: string;
-  /** Hex; proven. */
-  readonly nodeKey: string;
-  /** True when it proved `network.secret`. */
-  readonly trusted: boolean;
-  /** Version of the program that it runs, as it claims; undefined when it did not say. */
-  readonly version: string | undefined;
-}
+export type PeerIdentity = Pick<Link, 'address' | 'nodeKey' | 'role' | 'trusted' | 'version'>;
 
 /** First frames of both sides. */
 export type Hellos = Readonly<Record<Side, Hello>>;

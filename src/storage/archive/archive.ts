@@ -27,7 +27,7 @@ import type { RoundFactsBody } from '../../peers/messages.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
 import type { Segments } from '../segments/segments.js';
 import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry } from '../service.js';
-import { BlockWriter } from './block-writer.js';
+import { BlockWriter, type BlockWriterModules } from './block-writer.js';
 import { Certificates } from './certificates.js';
 import { Entries } from './entries.js';
 import { ROUND_KEY } from './layout.js';
@@ -68,12 +68,8 @@ export interface StoredBlockName extends BlockName {
 }
 
 /** Parts that an archive reads when it opens. */
-interface OpenParts {
-  readonly reader: ArchiveReader;
+interface OpenParts extends Pick<BlockWriterModules, 'certificates' | 'reader' | 'segments' | 'unspent'> {
   readonly last: BlockRecord | undefined;
-  readonly segments: Segments | undefined;
-  readonly unspent: UnspentOutputs;
-  readonly certificates: Certificates;
 }
 
 export class Archive implements StorageService {

@@ -4,7 +4,7 @@
 
 import type { Place } from './layout.js';
 import { type Party, type RecordReader, RecordWriter, readRecord } from './record-bytes.js';
-import type { BlockSummary, TransactionKind } from './service.js';
+import type { AddressMovement, BlockSummary, ItemTransfer } from './service.js';
 
 const FORMAT = 3;
 
@@ -67,11 +67,7 @@ export interface ItemChange {
   sent: bigint;
 }
 
-export interface MovementRecord {
-  readonly kind: TransactionKind;
-  readonly received: bigint;
-  readonly sent: bigint;
-  readonly itemKinds: number;
+export interface MovementRecord extends Pick<AddressMovement, 'itemKinds' | 'kind' | 'received' | 'sent'> {
   readonly items: readonly ItemChange[];
 }
 
@@ -83,12 +79,8 @@ export interface UnspentRecord {
   readonly metadata: string | null;
 }
 
-export interface TransferRecord {
-  readonly kind: TransactionKind;
-  readonly amount: bigint;
-  readonly fromCount: number;
+export interface TransferRecord extends Pick<ItemTransfer, 'amount' | 'fromCount' | 'kind' | 'toCount'> {
   readonly from: readonly Party[];
-  readonly toCount: number;
   readonly to: readonly Party[];
 }
 

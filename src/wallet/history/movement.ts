@@ -12,7 +12,7 @@ import {
   type MovementDirection,
   type MovementKind,
   PAYMENT_STATES,
-  type PaymentState,
+  type WalletMovement,
 } from '../service.js';
 
 /** Raw units of tokens (`''`) and numbers of items by genesis hash. */
@@ -40,7 +40,7 @@ export interface MovementFacts {
   readonly fee: bigint | null;
 }
 
-export interface Movement extends MovementFacts {
+export interface Movement extends MovementFacts, Pick<WalletMovement, 'height' | 'peer' | 'reason' | 'state' | 'time'> {
   /** Number in the history: movements are numbered as this wallet learns of them. */
   readonly number: number;
   /** Null when the wallet does not know which transaction it was. */
@@ -48,16 +48,8 @@ export interface Movement extends MovementFacts {
   /** Hash under which it is in the chain, when that is another one (docs/wallet.md#payments). */
   readonly copyHash: string | null;
   readonly isOwn: boolean;
-  readonly state: PaymentState;
-  /** Why it was rejected; else empty. */
-  readonly reason: string;
-  readonly peer: string | null;
   /** Time when the wallet learned of it, in ms since the Unix epoch; 0 when that was not written down. */
   readonly seenAt: number;
-  /** Height of its block; null while there is none, or when the wallet has not seen it. */
-  readonly height: number | null;
-  /** Time of its block, in Unix seconds. */
-  readonly time: number | null;
   readonly received: Amounts;
   readonly spent: Amounts;
 }

@@ -13,23 +13,16 @@ import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { keyNumber, PREFIX, paymentKey } from '../layout.js';
 import type { MetaStore } from '../meta.js';
-import { PAYMENT_KINDS, PAYMENT_STATES, type PaymentKind, type PaymentState } from '../service.js';
+import { type OwnPayment, PAYMENT_KINDS, PAYMENT_STATES, type PaymentState } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
 
 /** Own transactions that `latest` gives at most. */
 const MAX_LATEST = 10_000;
 
-export interface OwnTransaction {
-  readonly hash: string;
+export interface OwnTransaction extends Pick<OwnPayment, 'createdAt' | 'hash' | 'kind' | 'reason' | 'state'> {
   readonly transaction: Transaction;
-  readonly kind: PaymentKind;
   /** Peer to tell when the mempool has admitted it (payments by ip), else null. */
   readonly peer: string | null;
-  /** Milliseconds since the Unix epoch. */
-  readonly createdAt: number;
-  readonly state: PaymentState;
-  /** Why it was rejected; else empty. */
-  readonly reason: string;
 }
 
 interface Entry extends OwnTransaction {
