@@ -8,7 +8,7 @@ import { silentLogger } from '../src/lib/logger.js';
 import { systemRandom } from '../src/lib/random.js';
 import { encodeCoin, newCoin } from '../src/wallet/coins/coin.js';
 import { outpointRecordKey } from '../src/wallet/layout.js';
-import { Wallet } from '../src/wallet/wallet.js';
+import { loadWallet, type Wallet } from '../src/wallet/wallet.js';
 import { fund, NOBODY, nextBlock, paymentFromOutside, tokens } from '../test/support/wallet-fixtures.js';
 import { manyOutPoint } from './many-outputs.js';
 import { printRow, printSection } from './report.js';
@@ -24,7 +24,7 @@ const PAYMENTS = 20;
 const PASSPHRASE = 'a passphrase of the benchmark';
 
 const open = (folder: string, kv: Kv): Promise<Wallet> =>
-  Wallet.open(
+  loadWallet(
     {
       keystoreFile: join(folder, 'keystore.json'),
       passphrase: PASSPHRASE,

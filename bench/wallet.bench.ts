@@ -7,7 +7,7 @@ import { openLevelKv } from '../src/db/level-kv.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
 import { systemRandom } from '../src/lib/random.js';
-import { Wallet } from '../src/wallet/wallet.js';
+import { loadWallet, type Wallet } from '../src/wallet/wallet.js';
 import { fund, NOBODY } from '../test/support/wallet-fixtures.js';
 import { printRow, printSection } from './report.js';
 
@@ -19,7 +19,7 @@ const COIN = 1_000_000n;
 export async function walletBench(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-wallet-'));
   const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: true });
-  const wallet = await Wallet.open(
+  const wallet = await loadWallet(
     {
       keystoreFile: join(folder, 'keystore.json'),
       passphrase: PASSPHRASE,

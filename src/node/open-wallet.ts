@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { KEYSTORE_FILE } from '../wallet/keys/keystore.js';
 import type { WalletWords } from '../wallet/keys/words.js';
-import { Wallet } from '../wallet/wallet.js';
+import { loadWallet, type Wallet } from '../wallet/wallet.js';
 import type { RoleContext } from './roles/role.js';
 
 export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
@@ -22,7 +22,7 @@ export async function openWallet(context: WalletContext): Promise<Wallet> {
   const { config, dataDir, genesis } = context;
   const seedIndex = config.wallet.genesisSeedIndex;
   try {
-    return await Wallet.open(
+    return await loadWallet(
       {
         keystoreFile: join(dataDir.path, KEYSTORE_FILE),
         networkName: config.network.name,

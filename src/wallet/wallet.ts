@@ -18,91 +18,60 @@ import type { History } from './history/history.js';
 import type { WalletParts } from './modules.js';
 import type { NewWallet, WalletModules, WalletOptions } from './options.js';
 import { openParts, type Parts } from './parts.js';
-import type { KeyPairRecord, WalletInfo, WalletOutpoint, WalletService } from './service.js';
+import type { KeyPairRecord, WalletInfo, WalletOutpoint } from './service.js';
 
 /** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */
 export type Refresher = (addresses: readonly string[]) => Promise<void>;
 
-export class Wallet implements WalletService {
-  readonly keystore: Parts['keystore'];
-  readonly keys: Parts['keys'];
-  readonly coins: Parts['coins'];
-  readonly chain: Parts['chain'];
-  readonly payments: Parts['payments'];
-  readonly outgoing: Parts['outgoing'];
-  readonly settlement: Parts['settlement'];
-  readonly history: Parts['history'];
-  readonly merges: Parts['merges'];
-  readonly coverage: Parts['coverage'];
-  readonly idempotencyKeys: Parts['idempotencyKeys'];
-  readonly items: Parts['items'];
-  readonly labels: Parts['labels'];
-  readonly trades: Parts['trades'];
-  readonly peerAddresses: Parts['peerAddresses'];
-  readonly donationRequests: Parts['donationRequests'];
-  readonly #writes: Parts['writes'];
-  readonly #movements: Parts['movements'];
+/** The parts of a wallet that others use, and what it does with several of them. */
+export type Wallet = Omit<Parts, 'meta' | 'movements' | 'writes'> & WholeWallet;
+
+/** Opens or makes the wallet. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`. */
+export async function loadWallet(options: WalletOptions, modules: WalletModules): Promise<Wallet> {
+  const isMade = !existsSync(options.keystoreFile);
+  const parts = await openParts(options, modules);
+  if (!parts.meta.current.seeded) await loadSeeds(parts, { ...options, isMade, now: modules.clock.now() });
+  const { metrics = noMetrics } = modules;
+  metrics.beforeScrape(() => metrics.gauge('tessera_block_height').set(parts.chain.height));
+  return Object.assign(new WholeWallet(parts), parts);
+}
+
+class WholeWallet {
+  readonly #parts: Parts;
   #refresher: Refresher | null = null;
 
-  private constructor(parts: Parts) {
-    this.keystore = parts.keystore;
-    this.keys = parts.keys;
-    this.coins = parts.coins;
-    this.chain = parts.chain;
-    this.payments = parts.payments;
-    this.outgoing = parts.outgoing;
-    this.settlement = parts.settlement;
-    this.history = parts.history;
-    this.merges = parts.merges;
-    this.coverage = parts.coverage;
-    this.idempotencyKeys = parts.idempotencyKeys;
-    this.items = parts.items;
-    this.labels = parts.labels;
-    this.trades = parts.trades;
-    this.peerAddresses = parts.peerAddresses;
-    this.donationRequests = parts.donationRequests;
-    this.#writes = parts.writes;
-    this.#movements = parts.movements;
-  }
-
-  /** Opens or makes the wallet. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`. */
-  static async open(options: WalletOptions, modules: WalletModules): Promise<Wallet> {
-    const isMade = !existsSync(options.keystoreFile);
-    const parts = await openParts(options, modules);
-    const wallet = new Wallet(parts);
-    if (!parts.meta.current.seeded) await loadSeeds(parts, { ...options, isMade, now: modules.clock.now() });
-    const { metrics = noMetrics } = modules;
-    metrics.beforeScrape(() => metrics.gauge('tessera_block_height').set(wallet.chain.height));
-    return wallet;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   info(options: WalletInfoOptions): Promise<WalletInfo> {
-    return walletInfo(this.coins, options);
+    return walletInfo(this.#parts.coins, options);
   }
 
   /** A new address that others can be told of; durable when it resolves. */
   async newAddress(): Promise<string> {
-    this.#writes.checkRoom();
-    const address = this.keys.create('receive');
-    this.#writes.onFailure(() => this.keys.discard([address]));
-    await this.#writes.flush();
+    const { keys, writes } = this.#parts;
+    writes.checkRoom();
+    const address = keys.create('receive');
+    writes.onFailure(() => keys.discard([address]));
+    await writes.flush();
     return address;
   }
 
   async exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>> {
-    this.#writes.checkOpen();
-    return this.keys.exportPairs();
+    this.#parts.writes.checkOpen();
+    return this.#parts.keys.exportPairs();
   }
 
   async importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]> {
-    const writes = this.#writes;
+    const { keys, movements, writes } = this.#parts;
     writes.checkRoom();
-    const added = [...pairs.keys()].filter((address) => !this.keys.owns(address));
-    const imported = this.keys.importPairs(pairs);
-    this.#movements.expectImport(added);
+    const added = [...pairs.keys()].filter((address) => !keys.owns(address));
+    const imported = keys.importPairs(pairs);
+    movements.expectImport(added);
     writes.onFailure(() => {
-      this.#movements.endImport(added);
-      this.keys.discard(added);
+      movements.endImport(added);
+      keys.discard(added);
     });
     await writes.flush();
     if (imported.length > 0) await this.#requestRefresh(imported);
@@ -110,10 +79,11 @@ export class Wallet implements WalletService {
   }
 
   async refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void> {
-    this.#writes.checkOpen();
-    const wanted = 'all' in target ? this.keys.watched() : target.addresses;
+    const { keys, writes } = this.#parts;
+    writes.checkOpen();
+    const wanted = 'all' in target ? keys.watched() : target.addresses;
     // Other people's addresses are of no use to this wallet; asking for them would only reveal them to the mempool node.
-    const own = [...new Set(wanted)].filter((address) => this.keys.owns(address));
+    const own = [...new Set(wanted)].filter((address) => keys.owns(address));
     if ('addresses' in target && own.length === 0) {
       throw new TesseraError('no_addresses', 'addresses must name at least one address of this wallet');
     }
@@ -126,15 +96,15 @@ export class Wallet implements WalletService {
 
   /** Writes what is staged and wipes the keys from memory. */
   async close(): Promise<void> {
-    const writes = this.#writes;
+    const { idempotencyKeys, keys, keystore, merges, trades, writes } = this.#parts;
     if (writes.isClosed) return;
     writes.refuseMore();
-    await this.merges.settled();
-    await this.trades.settled();
-    await this.idempotencyKeys.close();
+    await merges.settled();
+    await trades.settled();
+    await idempotencyKeys.close();
     await writes.flush().finally(() => {
-      this.keys.close();
-      this.keystore.close();
+      keys.close();
+      keystore.close();
     });
   }
 

@@ -14,7 +14,7 @@ import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { type Metrics, noMetrics } from '../../src/observability/metrics.js';
 import type { WalletOptions } from '../../src/wallet/options.js';
-import { Wallet } from '../../src/wallet/wallet.js';
+import { loadWallet, type Wallet } from '../../src/wallet/wallet.js';
 
 /** Cheap on purpose: one test uses the real parameters. */
 const TEST_SCRYPT = { n: 16, r: 1, p: 1 };
@@ -58,7 +58,7 @@ export async function openWallet(folder: string, options: OpenWalletOptions = {}
   const { clock = systemClock, wrap = (kv: Kv) => kv, syncFolder, metrics = noMetrics, ...rest } = options;
   const kv = wrap(await openLevelKv(join(folder, 'db'), { createIfMissing: true }));
   try {
-    const wallet = await Wallet.open(
+    const wallet = await loadWallet(
       {
         keystoreFile: join(folder, 'keystore.json'),
         passphrase: PASSPHRASE,
