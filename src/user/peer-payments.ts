@@ -16,9 +16,9 @@ import { SignalSource } from '../lib/signal.js';
 import { parseAddress } from '../peers/address.js';
 import type { MessageBody } from '../peers/messages.js';
 import type { Link, Reply } from '../peers/network.js';
+import type { KeepKey } from '../wallet/idempotency-keys.js';
 import type { OwnTransaction } from '../wallet/payments/outgoing.js';
 import { checkAmount } from '../wallet/payments/payment-builder.js';
-import type { KeepKey } from '../wallet/idempotency-keys.js';
 import type { PaymentOrder } from '../wallet/payments/payments.js';
 import type { UserModules } from './modules.js';
 
