@@ -59,14 +59,14 @@ function fill<T>(value: T, write: (to: BincodeWriter, value: T) => void): Uint8A
   return scratch.view();
 }
 
-function encoder<T>(write: (to: BincodeWriter, value: T) => void): (value: T) => Uint8Array {
+export function encoder<T>(write: (to: BincodeWriter, value: T) => void): (value: T) => Uint8Array {
   return (value) => {
     write(scratch.reset(), value);
     return scratch.toBytes();
   };
 }
 
-function decoder<T>(read: (from: BincodeReader) => T): (bytes: Uint8Array) => T {
+export function decoder<T>(read: (from: BincodeReader) => T): (bytes: Uint8Array) => T {
   return (bytes) => {
     const reader = new BincodeReader(bytes);
     const value = read(reader);
@@ -157,7 +157,7 @@ function readScript(from: BincodeReader): Script {
   return from.list(MIN_ENTRY, () => readEntry(from));
 }
 
-function writeTxIn(to: BincodeWriter, txIn: TxIn): void {
+export function writeTxIn(to: BincodeWriter, txIn: TxIn): void {
   if (txIn.previousOut === null) {
     to.u8(0);
   } else {
@@ -167,7 +167,7 @@ function writeTxIn(to: BincodeWriter, txIn: TxIn): void {
   writeScript(to, txIn.script);
 }
 
-function readTxIn(from: BincodeReader): TxIn {
+export function readTxIn(from: BincodeReader): TxIn {
   return { previousOut: from.option() ? readOutPoint(from) : null, script: readScript(from) };
 }
 
@@ -181,7 +181,7 @@ export function readTxOut(from: BincodeReader): TxOut {
   return { value: readAsset(from), locktime: from.u64(), scriptPublicKey: from.optionalString() };
 }
 
-function writeExpectation(to: BincodeWriter, expectation: DruidExpectation): void {
+export function writeExpectation(to: BincodeWriter, expectation: DruidExpectation): void {
   to.string(expectation.from);
   to.string(expectation.to);
   writeAsset(to, expectation.asset);
@@ -191,7 +191,7 @@ function readExpectation(from: BincodeReader): DruidExpectation {
   return { from: from.string(), to: from.string(), asset: readAsset(from) };
 }
 
-function writeDruidInfo(to: BincodeWriter, info: DruidInfo): void {
+export function writeDruidInfo(to: BincodeWriter, info: DruidInfo): void {
   to.string(info.druid);
   to.u64(info.participants);
   to.length64(info.expectations.length);
@@ -199,7 +199,7 @@ function writeDruidInfo(to: BincodeWriter, info: DruidInfo): void {
   to.optionalString(info.genesisHash);
 }
 
-function readDruidInfo(from: BincodeReader): DruidInfo {
+export function readDruidInfo(from: BincodeReader): DruidInfo {
   return {
     druid: from.string(),
     participants: from.u64(),
@@ -310,19 +310,10 @@ export function inBlock(tx: Transaction, { isOriginal }: Pick<BlockHeader, 'isOr
   return isOriginal && tx.fees.length > 0 ? { ...tx, feesReplace: true } : tx;
 }
 
-export const encodeOutPoint = encoder(writeOutPoint);
-export const decodeOutPoint = decoder(readOutPoint);
-export const encodeAsset = encoder(writeAsset);
-export const decodeAsset = decoder(readAsset);
 export const encodeScript = encoder(writeScript);
 export const decodeScript = decoder(readScript);
-export const encodeTxIn = encoder(writeTxIn);
-export const decodeTxIn = decoder(readTxIn);
 export const encodeTxOut = encoder(writeTxOut);
 export const decodeTxOut = decoder(readTxOut);
-export const encodeExpectation = encoder(writeExpectation);
-export const encodeDruidInfo = encoder(writeDruidInfo);
-export const decodeDruidInfo = decoder(readDruidInfo);
 export const encodeTransaction = encoder(writeTransaction);
 export const decodeTransaction = decoder(readTransaction);
 export const encodeBlock = encoder(writeBlock);

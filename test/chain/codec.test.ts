@@ -4,15 +4,16 @@ import { blockHash, transactionHash, transactionHashOfBytes } from '../../src/ch
 import type { Transaction } from '../../src/chain/types.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import * as arb from '../support/arbitraries.js';
+import * as parts from '../support/codec-parts.js';
 import { fc, test } from '../support/property.js';
 
 const DECODERS = {
-  outPoint: codec.decodeOutPoint,
-  asset: codec.decodeAsset,
+  outPoint: parts.decodeOutPoint,
+  asset: parts.decodeAsset,
   script: codec.decodeScript,
-  txIn: codec.decodeTxIn,
+  txIn: parts.decodeTxIn,
   txOut: codec.decodeTxOut,
-  druidInfo: codec.decodeDruidInfo,
+  druidInfo: parts.decodeDruidInfo,
   transaction: codec.decodeTransaction,
   header: codec.decodeHeader,
   block: codec.decodeBlock,
@@ -33,16 +34,16 @@ const EMPTY: Transaction = { inputs: [], outputs: [], version: 6n, fees: [], dru
 
 describe('the binary encoding gives every structure back (docs/chain.md#encoding)', () => {
   test.prop([arb.outPoint])('outpoints', (value) => {
-    expect(codec.decodeOutPoint(codec.encodeOutPoint(value))).toEqual(value);
+    expect(parts.decodeOutPoint(parts.encodeOutPoint(value))).toEqual(value);
   });
   test.prop([arb.asset])('assets', (value) => {
-    expect(codec.decodeAsset(codec.encodeAsset(value))).toEqual(value);
+    expect(parts.decodeAsset(parts.encodeAsset(value))).toEqual(value);
   });
   test.prop([arb.script])('scripts', (value) => {
     expect(codec.decodeScript(codec.encodeScript(value))).toEqual(value);
   });
   test.prop([arb.druidInfo])('DRUID info', (value) => {
-    expect(codec.decodeDruidInfo(codec.encodeDruidInfo(value))).toEqual(value);
+    expect(parts.decodeDruidInfo(parts.encodeDruidInfo(value))).toEqual(value);
   });
   test.prop([arb.transaction])('transactions', (value) => {
     const bytes = codec.encodeTransaction(value);
@@ -111,12 +112,12 @@ describe('decoding bytes from outside', () => {
     ['a text that is not UTF-8', '0200000000000000c3280000000000'],
     ['half a surrogate pair as CESU', '0300000000000000eda0800000000000'],
   ])('refuses %s', (_, hex) => {
-    expect(attempt(codec.decodeOutPoint, Buffer.from(`${hex}00`.slice(0, 30), 'hex'))).toBeUndefined();
+    expect(attempt(parts.decodeOutPoint, Buffer.from(`${hex}00`.slice(0, 30), 'hex'))).toBeUndefined();
   });
 
   it.each([
-    ['an unknown kind of asset', codec.decodeAsset, '020000000000000000000000'],
-    ['an option tag of 2', codec.decodeTxIn, '020000000000000000'],
+    ['an unknown kind of asset', parts.decodeAsset, '020000000000000000000000'],
+    ['an option tag of 2', parts.decodeTxIn, '020000000000000000'],
     ['an unknown opcode', codec.decodeScript, '01000000000000000000000062000000'],
     ['an unknown stack entry', codec.decodeScript, '010000000000000005000000000000000000'],
     ['a signature of 63 bytes', codec.decodeScript, `0100000000000000010000003f00000000000000${'00'.repeat(63)}`],

@@ -17,6 +17,7 @@ import type { BlockHeader, StackEntry, Transaction } from '../../src/chain/types
 import { sign, verifySignature } from '../../src/crypto/ed25519.js';
 import { concatBytes } from '../../src/lib/bytes.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
+import * as parts from '../support/codec-parts.js';
 import { createFault } from '../support/validate.js';
 import { type Computed, isRecord } from './compare.js';
 import {
@@ -210,17 +211,17 @@ export function merkleVector(inputs: Inputs, expected: unknown): Computed {
 /** How each small structure is told, read and written. */
 const STRUCTURES: readonly { has: string; encode: (value: unknown) => Uint8Array; json: (value: unknown) => string }[] =
   [
-    structure('t_hash', read.parseOutPoint, codec.encodeOutPoint, json.outPointJson),
+    structure('t_hash', read.parseOutPoint, parts.encodeOutPoint, json.outPointJson),
     structure('inputs', transactionOf, codec.encodeTransaction, json.transactionJson),
-    structure('previous_out', txInOf, codec.encodeTxIn, json.txInJson),
+    structure('previous_out', txInOf, parts.encodeTxIn, json.txInJson),
     structure('value', read.parseTxOut, codec.encodeTxOut, json.txOutJson),
-    structure('druid', read.parseDruidInfo, codec.encodeDruidInfo, json.druidInfoJson),
-    structure('from', read.parseExpectation, codec.encodeExpectation, json.expectationJson),
+    structure('druid', read.parseDruidInfo, parts.encodeDruidInfo, json.druidInfoJson),
+    structure('from', read.parseExpectation, parts.encodeExpectation, json.expectationJson),
     structure('tokens', parseAssetValues, encodeAssetValues, assetValuesJson),
     structure('stack', read.parseScript, codec.encodeScript, json.scriptJson),
     { has: 'header', encode: (value) => blockOf(value).bytes(), json: (value) => blockOf(value).text() },
-    structure('Token', read.parseAsset, codec.encodeAsset, json.assetJson),
-    structure('Item', read.parseAsset, codec.encodeAsset, json.assetJson),
+    structure('Token', read.parseAsset, parts.encodeAsset, json.assetJson),
+    structure('Item', read.parseAsset, parts.encodeAsset, json.assetJson),
     ...['Op', 'Signature', 'PubKey', 'Num', 'Bytes'].map((kind) =>
       structure(kind, read.parseStackEntry, encodeEntry, (entry) => stringifyExact(json.entryView(entry))),
     ),

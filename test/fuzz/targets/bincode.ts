@@ -16,6 +16,7 @@ import { parseScript, parseTransaction } from '../../../src/chain/json-read.js';
 import { parseExactJson } from '../../../src/lib/json.js';
 import { joinBlocks, splitBlocks } from '../../../src/peers/messages.js';
 import * as arbitraries from '../../support/arbitraries.js';
+import * as parts from '../../support/codec-parts.js';
 import { fc } from '../../support/property.js';
 import { type Codec, codecOf, codecTarget, isEqual } from '../codecs.js';
 import { mustBe } from '../target.js';
@@ -44,7 +45,7 @@ const CODECS: readonly Codec[] = [
     const again = parseScript(parseExactJson(scriptJson(script)));
     mustBe(isEqual(codec.encodeScript(again), codec.encodeScript(script)), 'the JSON form is another script');
   }),
-  codecOf('DRUID info', arbitraries.druidInfo, codec.encodeDruidInfo, codec.decodeDruidInfo),
+  codecOf('DRUID info', arbitraries.druidInfo, parts.encodeDruidInfo, parts.decodeDruidInfo),
   codecOf('transactions', list(arbitraries.transaction), encodeTransactions, decodeTransactions),
   codecOf('utxos', list(utxo), encodeUtxos, decodeUtxos),
   codecOf('blocks', list(fc.uint8Array({ maxLength: 60 })), blocksAttachment, (bytes) =>
