@@ -47,6 +47,7 @@ const NEEDS: Readonly<Record<string, (folder: string) => Promise<readonly string
     '--data',
     join(folder, 'new'),
   ],
+  'wallet pay': async () => [ADDRESS, '1'],
   'wallet pay (of a dev account)': async () => [ADDRESS, '1', '--dev-account', '1'],
   'wallet balance (of a dev account)': async () => ['--dev-account', '1'],
   'tx build': async () => ['--from', 'dev:1', '--to', 'dev:2=5'],

@@ -79,10 +79,10 @@ export const command: OwnCommand = {
       YES_FLAG,
     ],
     examples: {
-      'tessera wallet pay "tessera:ADDRESS?amount=72072000"':
-        'Pays what a request asks for, such as that of a QR code.',
       'tessera wallet pay ADDRESS 1.5': 'Asks, then pays one and a half display units.',
       'tessera wallet pay 10.0.0.7:12360 1000 --raw': 'Pays the node there 1000 raw units.',
+      'tessera wallet pay "tessera:ADDRESS?amount=72072000"':
+        'Pays what a request asks for, such as that of a QR code.',
       'tessera wallet pay ADDRESS 3 --item GENESIS_HASH': 'Pays three items of that class.',
       'tessera wallet pay ADDRESS 1 --yes --wait --passphrase-file /run/secrets/wallet':
         'For a script: does not ask, and ends with status 0 when the payment is confirmed.',
