@@ -335,7 +335,7 @@ describe('a chain of original nodes moves in', () => {
     await moves(chain, originalGenesisFile(ERAS));
 
     const genesis = originalGenesis([{ from: 0, made_by: 'original' }]);
-    const indexed = await IndexedChain.open({ isInSegments: true }, { genesis, activationHeight: 3 });
+    const indexed = await IndexedChain.open({}, { genesis, activationHeight: 3 });
     for (const block of chain.blocks) {
       await indexed.store([block]);
       if (block.block.header.bNum % 3n === 0n) await indexed.caughtUp();

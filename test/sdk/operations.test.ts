@@ -39,6 +39,7 @@ describe('the source', () => {
       'queryBlockchainEntries',
       'queryTransactionStatus',
       'serializeTransactions',
+      'traceScripts',
     ]);
   });
 });

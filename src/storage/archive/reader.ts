@@ -9,7 +9,7 @@ import { systemClock } from '../../lib/clock.js';
 import { isTesseraError } from '../../lib/errors.js';
 import { inPieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
-import { unpack } from '../segments/pack.js';
+import { unpack, unpackedLength } from '../segments/pack.js';
 import { readFront, readRecord, type SegmentBlock } from '../segments/record.js';
 import type { Segments } from '../segments/segments.js';
 import {
@@ -233,7 +233,7 @@ export class ArchiveReader {
       const records = await this.#transactionBytes(chunk);
       for (const [i, hash] of chunk.entries()) {
         const record = records[i];
-        await turns?.turn(record?.bytes.length ?? 0);
+        await turns?.turn(record === undefined ? 0 : this.#sizeOf(record));
         if (record === undefined) found.push(undefined);
         else if (record.place === undefined) found.push(readTransactionRecord(hash, record.bytes, names));
         else found.push(this.#placed(hash, record.place, record.bytes, names));
@@ -282,6 +282,11 @@ export class ArchiveReader {
 
   #placed(hash: string, place: TransactionPlace, bytes: Uint8Array, names: readonly string[]): TransactionRecord {
     return this.#inSegment(place.height, () => readPlaced(hash, place, bytes, names));
+  }
+
+  /** Bytes of the encoded transaction, which may be many times those of its packed form. */
+  #sizeOf({ place, bytes }: TransactionBytes): number {
+    return place === undefined ? bytes.length : this.#inSegment(place.height, () => unpackedLength(bytes));
   }
 
   /** Names the segment when what was read from it is not what its name says. */

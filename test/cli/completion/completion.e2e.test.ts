@@ -34,13 +34,24 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const names = (list: readonly { readonly name: string }[]): string[] => list.map(({ name }) => name);
 
-/** Command line → what must be offered, in any order; the last word is what is typed so far. */
-const LINES: readonly (readonly [line: string, offered: readonly string[]])[] = [
+type Line = readonly [line: string, offered: readonly string[]];
+
+/** Command line → what must be offered, in any order; the last word is what is typed so far. The shells are asked these. */
+const LINES: readonly Line[] = [
+  ['tessera-node wal', ['wallet']],
+  ['tessera --role m', ['mempool', 'miner']],
+  ['tessera wallet history --limit 3 --direction o', ['out']],
+  ['tessera config --set mining.unicorn.', unicornOptions()],
+  ['tessera tx show payment', ['payment one.json', 'payment-two.json', 'payments']],
+  ['tessera backup pay', ['payments']],
+  ['tessera no-such-command ', []],
+];
+
+/** These are asked of the program alone. */
+const MORE: readonly Line[] = [
   ['tessera ', names(COMMANDS)],
   ['tessera wal', ['wallet']],
-  ['tessera-node wal', ['wallet']],
   ['tessera --role ', NODE_ROLES],
-  ['tessera --role m', ['mempool', 'miner']],
   ['tessera --peer-p', ['--peer-port']],
   ['tessera start -l ', ['debug', 'info', 'warn', 'error', 'silent']],
   ['tessera wallet pa', ['pay', 'passphrase']],
@@ -48,16 +59,13 @@ const LINES: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['tessera wallet pay ADDRESS 5 --dev', ['--dev-account']],
   ['tessera wallet history --limit ', []],
   ['tessera wallet history --direction ', MOVEMENT_DIRECTIONS],
-  ['tessera wallet history --limit 3 --direction o', ['out']],
   ['tessera completion ', ['bash', 'zsh', 'fish']],
   ['tessera call getSup', ['getSupply']],
   ['tessera call --url http://127.0.0.1:3003 getSup', ['getSupply']],
-  ['tessera config --set mining.unicorn.', unicornOptions()],
   ['tessera help opt', ['options']],
-  ['tessera tx show payment', ['payment one.json', 'payment-two.json', 'payments']],
-  ['tessera tx send payment-two.json payment-', ['payment-two.json']],
-  ['tessera backup pay', ['payments']],
-  ['tessera no-such-command ', []],
+  ['tessera tx send payment-two.json payment-', [':files']],
+  ['tessera --role=mi', ['--role=miner']],
+  ['tessera -h --nod', []],
 ];
 
 function unicornOptions(): string[] {
@@ -90,6 +98,16 @@ const typed = LINES.map(([line]) => line);
 const lines = (texts: readonly string[]) => texts.map((text, i) => `${typed[i]}→ ${text}`);
 
 describe('completion', () => {
+  it.each(MORE)('offers what may follow: %s', async (line, words) => {
+    const context = createContext();
+    expect(await runCli(['completion', 'bash', `${line.split(' ').join('\n')}\n`], context)).toBe(0);
+    const lines = context
+      .out()
+      .split('\n')
+      .filter((one) => one !== '');
+    expect(lines.map((one) => one.split('\t')[0]).sort()).toEqual([...words].sort());
+  });
+
   it('in bash offers commands, flags, values, options, operations and files', async () => {
     const file = join(folder, 'scripts', 'tessera.bash');
     writeFileSync(file, await script('bash'));

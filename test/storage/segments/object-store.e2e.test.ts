@@ -110,12 +110,15 @@ describe.runIf(hasObjectStore)('segments in an object store', () => {
     const before = await blocksOf(one.archive);
     await one.uploads.start();
     await settled(one);
-    expect(one.uploads.problem).toBeNull();
+    // A store that has just been started may answer its first request late.
+    await until(() => one.uploads.problem === null);
     expect(await store.names()).toEqual(one.segments.closed.map(({ name }) => name));
     expect(await blocksOf(one.archive)).toEqual(before);
     const asked = store.requests.length;
     expect(await blocksOf(one.archive)).toEqual(before);
-    expect(store.requests.length, 'what was read is in the cache').toBe(asked);
+    // The node looks now and then whether the store is there.
+    const read = store.requests.slice(asked).filter((request) => !request.includes('list-type'));
+    expect(read, 'what was read is in the cache').toEqual([]);
     expect(await one.archive.verify()).toEqual({ blocks: BLOCKS, transactions: BLOCKS * 3 });
     await one.close();
     const again = await open();

@@ -25,8 +25,6 @@ async function temporaryFolder(): Promise<string> {
 
 export interface IndexSetup extends ChainIndexOptions {
   readonly room?: Room;
-  /** Blocks are in segments, and not in records, as before data format 3. */
-  readonly isInSegments?: boolean;
   readonly clock?: Clock;
   /** The database as the index sees it. */
   readonly wrap?: (kv: Kv) => Kv;
@@ -42,16 +40,13 @@ export class IndexedChain {
   /** How often the index was removed. */
   removed = 0;
 
-  readonly #isInSegments: boolean;
-
-  private constructor(folder: string, rules: ChainRules, isInSegments: boolean) {
+  private constructor(folder: string, rules: ChainRules) {
     this.folder = folder;
     this.rules = rules;
-    this.#isInSegments = isInSegments;
   }
 
   static async open(setup: IndexSetup = {}, rules: ChainRules = RULES): Promise<IndexedChain> {
-    const chain = new IndexedChain(await temporaryFolder(), rules, setup.isInSegments ?? false);
+    const chain = new IndexedChain(await temporaryFolder(), rules);
     await chain.openArchive();
     await chain.startIndex(setup);
     onTestFinished(() => chain.close());
@@ -60,8 +55,9 @@ export class IndexedChain {
 
   async openArchive(name = 'archive'): Promise<void> {
     this.archiveKv = await openLevelKv(join(this.folder, name), { createIfMissing: true });
-    const segments = this.#isInSegments && (await Segments.open(join(this.folder, `${name}-segments`)));
-    this.archive = await Archive.open({ rules: this.rules }, { kv: this.archiveKv, ...(segments && { segments }) });
+    const segments = await Segments.open(join(this.folder, `${name}-segments`));
+    onTestFinished(() => segments.close());
+    this.archive = await Archive.open({ rules: this.rules }, { kv: this.archiveKv, segments });
   }
 
   async startIndex({ room = endlessRoom, clock = systemClock, wrap = (kv) => kv, ...options }: IndexSetup = {}) {
