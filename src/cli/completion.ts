@@ -37,7 +37,6 @@ _tessera() {
     :files) compopt -o filenames 2> /dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
     :folders) compopt -o filenames 2> /dev/null; COMPREPLY=($(compgen -d -- "$cur")) ;;
     *)
-      COMPREPLY=("\${COMPREPLY[@]%%$'\\t'*}")
       COMPREPLY=("\${COMPREPLY[@]#"$strip"}")
       case "\${COMPREPLY[0]}" in *=) compopt -o nospace 2> /dev/null ;; esac ;;
   esac
@@ -66,12 +65,15 @@ if [[ $funcstack[1] == _tessera ]]; then _tessera "$@"; else compdef _tessera te
 function __tessera_offered
     set -l current (commandline -ct)
     set -l typed (commandline -opc)
+    # Paths are offered with the flag before them: --flag=PATH.
+    set -l flag (string match -r '^-[^=]*=' -- "$current")
+    set -l path (string replace -r '^-[^=]*=' '' -- "$current")
     set -l offered ($typed[1] completion fish (string join \\n -- $typed "$current" | string collect -N) 2> /dev/null)
     switch "$offered[1]"
         case :files
-            __fish_complete_path "$current"
+            printf '%s\\n' "$flag"(__fish_complete_path "$path")
         case :folders
-            __fish_complete_directories "$current"
+            printf '%s\\n' "$flag"(__fish_complete_directories "$path")
         case '*'
             printf '%s\\n' $offered
     end
@@ -111,7 +113,9 @@ export const completionCommand = (entries: readonly CommandEntry[]): OwnCommand 
     if (script === undefined) throw new UsageError(`there is completion for ${NAMES.join(', ')}, not for ${shell}`);
     if (typed === undefined) return printed(args, context, { shell, script }, script);
     const offered = await offeredFor(typed.split('\n').slice(1, -1), entries);
-    context.stdout.write(typeof offered === 'string' ? `:${offered}\n` : offered.map((line) => `${line}\n`).join(''));
+    // bash has no place for descriptions, and would take what is in them for patterns.
+    const shown = shell === 'bash' && typeof offered !== 'string' ? offered.map(wordOf) : offered;
+    context.stdout.write(typeof shown === 'string' ? `:${shown}\n` : shown.map((line) => `${line}\n`).join(''));
     return 0;
   },
 });
@@ -147,6 +151,8 @@ async function offeredFor(words: readonly string[], entries: readonly CommandEnt
   const argument = list[position] ?? (list.at(-1)?.rest === true ? list.at(-1) : undefined);
   return fitting(completionOf(argument?.name, argument), current);
 }
+
+const wordOf = (line: string): string => line.replace(/\t.*/, '');
 
 interface Reached {
   readonly spec: Pick<CommandSpec, 'flags' | 'arguments'>;

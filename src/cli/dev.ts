@@ -178,6 +178,7 @@ export async function runDev(
   if (!args.has('json') && !args.has('quiet')) context.stderr.write('Starting four nodes: a few seconds\n');
   let network: StartedNetwork | undefined;
   let script: WatchedScript | undefined;
+  let isEnding = false;
   try {
     const { createDevNetwork } = await load();
     const made = createDevNetwork({ ...common, dataDir }, { logger });
@@ -185,7 +186,7 @@ export async function runDev(
     const onReady = () => {
       const places = { dataDir: kept === undefined ? null : dataDir, stateFile: common.stateFile };
       tell(args, context, { network: made, ...places, intervalMs, automine: common.automine });
-      if (watched === undefined) return;
+      if (watched === undefined || isEnding) return;
       const say = (line: string) => args.has('quiet') || context.stderr.write(`${line}\n`);
       const { url, urls, control } = made;
       const output = args.has('json') ? 2 : 1;
@@ -196,6 +197,7 @@ export async function runDev(
       failed: made.failed,
       start: () => made.start(),
       stop: async () => {
+        isEnding = true;
         await script?.stop();
         await made.stop();
       },

@@ -8,6 +8,8 @@ import type { NodeRole } from '../lib/roles.js';
 
 /** Milliseconds between two looks at the file: editors replace it, and events of that are told differently by each system. */
 const LOOK_EACH_MS = 300;
+/** Milliseconds that a script may take to end. The network ends after it, within five seconds. */
+const PATIENCE_MS = 1_000;
 
 export interface WatchedScriptOptions {
   readonly file: string;
@@ -68,7 +70,8 @@ export class WatchedScript {
       stdio: ['ignore', output, 'inherit'],
     });
     this.#child = child;
-    child.on('exit', (code, signal) => {
+    child.on('error', (error) => say(`${file} was not run: ${error.message}`));
+    child.on('close', (code, signal) => {
       this.#child = undefined;
       if (code !== null) say(`${file} ended with status ${code}`);
       else if (signal !== 'SIGTERM') say(`${file} was ended by ${signal}`);
@@ -78,8 +81,10 @@ export class WatchedScript {
   async #end(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
-    const ended = once(child, 'exit');
+    const ended = once(child, 'close');
     child.kill();
+    const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
     await ended;
+    clearTimeout(timer);
   }
 }

@@ -77,6 +77,7 @@ describe('tessera dev', () => {
       const { block_nums } = await (await post('/v1/dev/blocks')).json();
       const { status } = await fetch(process.env.TESSERA_STORAGE_URL + '/v1/blocks/latest');
       console.log('${said}', JSON.stringify({ block_nums, status, pid: process.pid }));
+      process.on('SIGTERM', () => {});
       setInterval(() => {}, 1_000);
     `;
     writeFileSync(file, script('first'));
