@@ -43,6 +43,8 @@ import type { UnspentOutputs } from './unspent-outputs.js';
 
 /** Number of blocks that are taken in between two syncs. */
 const TAKEN_AT_ONCE = 64;
+/** Number of places that one read of the database takes. */
+const LOOKED_UP_AT_ONCE = 512;
 
 export interface BlockWriterModules {
   readonly kv: Kv;
@@ -185,11 +187,16 @@ export class BlockWriter {
   /** An item that original nodes let be created again, by the same bytes, stays where it was created first. */
   async #keepFirstPlaces({ height, transactions }: VerifiedBlock, batch: KvBatch): Promise<void> {
     const names = transactions.filter(({ transaction }) => isCreate(transaction)).map(({ hash }) => hash);
-    const places = await this.#modules.kv.getMany(names.map(transactionPlaceKey));
-    for (const [i, name] of names.entries()) {
-      const place = places[i];
-      const isEarlier = place !== undefined && readTransactionPlace(name, place).height < height;
-      if (isEarlier) batch.put(transactionPlaceKey(name), place);
+    const { kv, slices } = this.#modules;
+    for (let from = 0; from < names.length; from += LOOKED_UP_AT_ONCE) {
+      if (slices.isUsedUp) await slices.turn();
+      const some = names.slice(from, from + LOOKED_UP_AT_ONCE);
+      const places = await kv.getMany(some.map(transactionPlaceKey));
+      for (const [i, name] of some.entries()) {
+        const place = places[i];
+        const isEarlier = place !== undefined && readTransactionPlace(name, place).height < height;
+        if (isEarlier) batch.put(transactionPlaceKey(name), place);
+      }
     }
   }
 

@@ -105,7 +105,7 @@ export class IndexStep {
   }
 
   /** All transactions that are spent from, and those of the block itself; the accounts of all addresses are loaded. */
-  async #sourcesOf({ height, transactions }: BlockToIndex): Promise<ReadonlyMap<string, SourceTransaction>> {
+  async #sourcesOf({ height, header, transactions }: BlockToIndex): Promise<ReadonlyMap<string, SourceTransaction>> {
     const own = new Map<string, SourceTransaction>();
     const others = new Set<string>();
     for (const [txNum, { hash, transaction }] of transactions.entries()) {
@@ -114,7 +114,7 @@ export class IndexStep {
         if (previousOut !== null && !own.has(previousOut.tHash)) others.add(previousOut.tHash);
       }
       own.set(hash, { height, txNum, outputs: transaction });
-      if (isCreate(transaction)) others.add(hash);
+      if (header.isOriginal && isCreate(transaction)) others.add(hash);
     }
     const found = await this.#sources.find(others);
     for (const [hash, source] of found) {
