@@ -15,6 +15,7 @@ import { keepFiles } from '../../src/db/kept-files.js';
 import { prefixRange, readU64, u64Key } from '../../src/db/keys.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { systemRandom } from '../../src/lib/random.js';
+import { builtScript } from '../support/built-script.js';
 import { recordOf } from './incompressible.js';
 
 const OWNER = { role: 'mempool', networkName: 'test' } as const;
@@ -120,9 +121,10 @@ describe('a backup of a node that writes', () => {
   let acknowledged = -1;
 
   async function write(start: number): Promise<ChildProcess> {
-    const child = fork(new URL('./write-while-backed-up.ts', import.meta.url), [data, String(start)], {
-      execArgv: ['--import', 'tsx'],
-    });
+    const child = fork(await builtScript(new URL('./write-while-backed-up.ts', import.meta.url)), [
+      data,
+      String(start),
+    ]);
     children.push(child);
     child.on('message', (n: number) => {
       acknowledged = n;
@@ -268,9 +270,8 @@ describe('a backup that is killed', () => {
     const first = await take();
     await addRecords(3, 3);
     for (const [i, share] of [0.2, 0.5, 0.8].entries()) {
-      const child = fork(new URL('./backup-until-killed.ts', import.meta.url), [data, backups, String(NOW + i)], {
-        execArgv: ['--import', 'tsx'],
-      });
+      const script = await builtScript(new URL('./backup-until-killed.ts', import.meta.url));
+      const child = fork(script, [data, backups, String(NOW + i)]);
       children.push(child);
       child.on('message', (done: number) => done >= share && child.kill('SIGKILL'));
       await once(child, 'exit');

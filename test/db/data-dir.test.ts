@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Migration } from '../../src/db/data-dir.js';
 import { DataDir, type DataDirOptions } from '../../src/db/data-dir.js';
 import { readMarker } from '../../src/db/marker.js';
+import { builtScript } from '../support/built-script.js';
 
 let folder: string;
 let path: string;
@@ -42,7 +43,7 @@ async function writeSome(options: Partial<DataDirOptions> = {}): Promise<void> {
 
 /** Another process that opens the data directory, says so, and stays. */
 async function otherProcess() {
-  const child = fork(new URL('./hold-data-dir.ts', import.meta.url), [path], { execArgv: ['--import', 'tsx'] });
+  const child = fork(await builtScript(new URL('./hold-data-dir.ts', import.meta.url)), [path]);
   await once(child, 'message');
   return child;
 }

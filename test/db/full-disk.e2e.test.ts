@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { u64Key } from '../../src/db/keys.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
+import { builtScript } from '../support/built-script.js';
 import { recordOf } from './incompressible.js';
 
 let folder: string;
@@ -41,9 +42,7 @@ async function fillUntilKilled(
   written: Set<number>,
   failed: Set<number>,
 ): Promise<void> {
-  const child = fork(new URL('./write-until-killed.ts', import.meta.url), [path, String(start)], {
-    execArgv: ['--import', 'tsx'],
-  });
+  const child = fork(await builtScript(new URL('./write-until-killed.ts', import.meta.url)), [path, String(start)]);
   let failures = 0;
   let writesAfter = 0;
   let wrong: Told | undefined;

@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { appendFile, cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prefixKey, prefixRange, u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
 import { openLevelKv } from '../../src/db/level-kv.js';
 import { LogKv } from '../../src/db/log-kv.js';
+import { builtScript } from '../support/built-script.js';
 import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-disk.js';
 import { recordOf } from './incompressible.js';
 
-const SCRIPT = fileURLToPath(new URL('write-log.ts', import.meta.url));
+const SCRIPT = new URL('write-log.ts', import.meta.url);
 const NOTE = prefixKey('b');
 /** Larger than a third of a file. */
 const LARGE = 1_500_000;
@@ -227,7 +227,7 @@ describe('a log on a disk that fails', () => {
   afterEach(() => disk?.remove());
 
   async function run(...args: readonly string[]): Promise<string[]> {
-    const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, path, ...args], {
+    const child = spawn(process.execPath, [await builtScript(SCRIPT), path, ...args], {
       env: { ...process.env, ...disk.environment(path) },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

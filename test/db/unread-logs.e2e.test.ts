@@ -8,11 +8,11 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { builtScript } from '../support/built-script.js';
 import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-disk.js';
 
-const SCRIPT = fileURLToPath(new URL('open-and-count.ts', import.meta.url));
+const SCRIPT = new URL('open-and-count.ts', import.meta.url);
 const WRITES = 50;
 /** More reads of a log than an opening makes. */
 const READS = 6;
@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 async function run(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, path, ...args], {
+  const child = spawn(process.execPath, [await builtScript(SCRIPT), path, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
   });

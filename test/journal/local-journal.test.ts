@@ -10,6 +10,7 @@ import { LogKv } from '../../src/db/log-kv.js';
 import type { JournalEntry } from '../../src/journal/journal.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { TesseraError } from '../../src/lib/errors.js';
+import { builtScript } from '../support/built-script.js';
 import { appendTo, openJournal } from '../support/journal.js';
 import { withWrite } from '../support/kv.js';
 import { MemoryKv } from '../support/memory-kv.js';
@@ -224,9 +225,7 @@ describe('kill -9 during appends (rule P1)', () => {
     const path = join(folder, 'journal');
     let acknowledged = 0;
     for (let round = 1; round <= 3; round++) {
-      const child = fork(new URL('./append-until-killed.ts', import.meta.url), [path], {
-        execArgv: ['--import', 'tsx'],
-      });
+      const child = fork(await builtScript(new URL('./append-until-killed.ts', import.meta.url)), [path]);
       acknowledged = await killAfter(child, acknowledged + 500);
       const kv = await LogKv.open(path, { createIfMissing: false });
       const journal = await openJournal(kv);

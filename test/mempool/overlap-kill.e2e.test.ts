@@ -15,6 +15,7 @@ import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/stat
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { joinBlocks } from '../../src/peers/messages.js';
 import { FAILPOINTS } from '../reliability/failpoint-names.js';
+import { builtScript } from '../support/built-script.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, applierOf, genesisOut, mine, pay, payment } from '../support/mempool.js';
@@ -126,9 +127,9 @@ it('leaves the state to which the journal leads, wherever the process ends (rule
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const file = join(root, 'commands');
   await writeFile(file, joinBlocks(commands.map(encodeCommand)));
+  const child = await builtScript(new URL('./overlap-until-killed.ts', import.meta.url));
   const run = (folder: string, failpoint?: string) =>
-    fork(new URL('./overlap-until-killed.ts', import.meta.url), [folder, file, ...counts], {
-      execArgv: ['--import', 'tsx'],
+    fork(child, [folder, file, ...counts], {
       env: { ...process.env, NODE_ENV: 'test', ...(failpoint !== undefined && { [FAILPOINT_ENV]: failpoint }) },
     });
   // One folder after the other: what one run leaves, the next begins with.

@@ -161,10 +161,12 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
           "window.told = []; window.Notification = class { static requestPermission() { return Promise.resolve('granted'); } constructor(_, { body }) { told.push(body); } };",
         ),
     });
+    // What it reads then is what it has not to tell.
+    const known = page.waitForResponse(/movements\?limit=8$/).then((response) => response.finished());
     await page.getByRole('button', { name: 'Tell me when something arrives' }).press('Enter');
     await page.getByRole('button', { name: 'Telling what arrives' }).waitFor();
+    await known;
     const { address } = await (await fetch(`${origin}/v1/wallet/addresses`, { method: 'POST' })).json();
-    await page.waitForLoadState('networkidle').catch(() => undefined);
     const order = { kind: 'address', address, amount: 144_144_000, passphrase: '' };
     const headers = { 'content-type': 'application/json' };
     await fetch(`${network.urls.miner}/v1/payments`, { method: 'POST', headers, body: JSON.stringify(order) });

@@ -10,6 +10,7 @@ import { openArchiveFiles } from '../../src/node/archive-files.js';
 import { compareIndex, INDEX } from '../../src/node/rebuild/rebuild-index.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { ChainIndex } from '../../src/storage/chain-index/chain-index.js';
+import { builtScript } from '../support/built-script.js';
 import { RULES } from '../support/storage/test-chain.js';
 
 it('kill -9 before and after a write of the index leaves each block in it wholly or not at all (rule P7)', async () => {
@@ -17,8 +18,7 @@ it('kill -9 before and after a write of the index leaves each block in it wholly
   onTestFinished(() => rm(path, { recursive: true, force: true }));
   let before = 0;
   for (const place of ['db.write.before:index@4', 'db.write.after:index@5']) {
-    const child = fork(new URL('./index-until-killed.ts', import.meta.url), [path], {
-      execArgv: ['--import', 'tsx'],
+    const child = fork(await builtScript(new URL('./index-until-killed.ts', import.meta.url)), [path], {
       env: { ...process.env, NODE_ENV: 'test', [FAILPOINT_ENV]: place },
     });
     const [, signal] = await once(child, 'exit');

@@ -8,6 +8,7 @@ import { DataDir } from '../../src/db/data-dir.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { openArchiveFiles } from '../../src/node/archive-files.js';
 import { Archive } from '../../src/storage/archive/archive.js';
+import { builtScript } from '../support/built-script.js';
 import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
 let folder: string;
@@ -21,8 +22,7 @@ afterEach(async () => {
 /** Lets a child store blocks until it has confirmed `count`, and kills it in the middle of the next. */
 async function storeAndKill(path: string, count: number, failpoint = ''): Promise<number> {
   const env = { ...process.env, NODE_ENV: 'test', TESSERA_FAILPOINT: failpoint };
-  const child = fork(new URL('./store-until-killed.ts', import.meta.url), [path], {
-    execArgv: ['--import', 'tsx'],
+  const child = fork(await builtScript(new URL('./store-until-killed.ts', import.meta.url)), [path], {
     env,
   });
   const exited = once(child, 'exit');

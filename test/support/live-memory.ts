@@ -5,11 +5,12 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { builtScript } from './built-script.js';
 
 const run = promisify(execFile);
 
 /** Runs a script that prints `liveGrowth()`; gives that number of bytes. */
 export async function liveGrowthOf(script: URL): Promise<number> {
-  const { stdout } = await run(process.execPath, ['--expose-gc', '--import', 'tsx', script.pathname]);
+  const { stdout } = await run(process.execPath, ['--expose-gc', await builtScript(script)]);
   return Number(stdout);
 }

@@ -4,9 +4,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, expect, it } from 'vitest';
+import { builtScript } from '../support/built-script.js';
 import { newWallet, openWallet, PASSPHRASE, removeFolders } from '../support/wallet-fixtures.js';
 
-const CHILD = new URL('./change-until-killed.ts', import.meta.url).pathname;
+const CHILD = new URL('./change-until-killed.ts', import.meta.url);
 const KILLS = process.env.LONG_TESTS === undefined ? 5 : 40;
 const passphraseOf = (round: number, change: number): string => `passphrase ${round} ${change}`;
 
@@ -20,7 +21,7 @@ it(`has exactly one valid passphrase and every key after each of ${KILLS} kills 
   let valid = PASSPHRASE;
   for (let round = 0; round < KILLS; round++) {
     // The child changes 0 → 1 → 2 … and prints each number when the promise has resolved.
-    const child = spawn(process.execPath, ['--import', 'tsx', CHILD, folder, valid, String(round)], {
+    const child = spawn(process.execPath, [await builtScript(CHILD), folder, valid, String(round)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let done = 0;

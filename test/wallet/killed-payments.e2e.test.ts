@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, it } from 'vitest';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
+import { builtScript } from '../support/built-script.js';
 import { fund, newWallet, openWallet, removeFolders } from '../support/wallet-fixtures.js';
 
 afterAll(removeFolders);
 
-const CHILD = new URL('./pay-until-killed.ts', import.meta.url).pathname;
+const CHILD = new URL('./pay-until-killed.ts', import.meta.url);
 const COINS = 2_000;
 
 describe('payments and kill -9 (rule P1, decision V14)', () => {
@@ -17,7 +18,7 @@ describe('payments and kill -9 (rule P1, decision V14)', () => {
     await first.close();
     const acknowledged = new Set<string>();
     for (let round = 0; round < 8; round++) {
-      const child = spawn(process.execPath, ['--import', 'tsx', CHILD, first.folder], {
+      const child = spawn(process.execPath, [await builtScript(CHILD), first.folder], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       let lines = 0;

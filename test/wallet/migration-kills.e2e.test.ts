@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
+import { builtScript } from '../support/built-script.js';
 import { openWallet, removeFolders, temporaryFolder } from '../support/wallet-fixtures.js';
 
-const CHILD = fileURLToPath(new URL('./open-until-killed.ts', import.meta.url));
+const CHILD = new URL('./open-until-killed.ts', import.meta.url);
 const WALLET_1 = fileURLToPath(new URL('../fixtures/wallet-1', import.meta.url));
 const ROUNDS = 3;
 
@@ -17,7 +18,7 @@ afterAll(removeFolders);
 
 /** Killed `delay` ms after it begins, or once it has opened the wallet. */
 async function openAndKill(folder: string, passphrase: string, delay: number): Promise<void> {
-  const child = spawn(process.execPath, ['--import', 'tsx', CHILD, folder, passphrase], {
+  const child = spawn(process.execPath, [await builtScript(CHILD), folder, passphrase], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   for await (const line of createInterface({ input: child.stdout })) {

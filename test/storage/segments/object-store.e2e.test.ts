@@ -18,6 +18,7 @@ import { takeFromStore } from '../../../src/storage/blocks/from-store.js';
 import { FarSegments } from '../../../src/storage/segments/far-segments.js';
 import type { Segments } from '../../../src/storage/segments/segments.js';
 import { Uploads } from '../../../src/storage/segments/uploads.js';
+import { builtScript } from '../../support/built-script.js';
 import { hasObjectStore, type RunningStore, SECRET_KEY, startObjectStore } from '../../support/object-store.js';
 import { silentLogger } from '../../support/silent-logger.js';
 import { createTestChain, RULES, type TestChain } from '../../support/storage/test-chain.js';
@@ -299,10 +300,13 @@ describe.runIf(hasObjectStore)('segments in an object store', () => {
   ])('an end at %s loses nothing, and the next start goes on (rules P1, P7)', async (name) => {
     const path = join(folder, 'data');
     const env = { ...process.env, NODE_ENV: 'test', TESSERA_FAILPOINT: name, TESSERA_TEST_STORE: store.endpoint };
-    const child = fork(new URL('../upload-until-killed.ts', import.meta.url), [path, String(BLOCKS)], {
-      execArgv: ['--import', 'tsx'],
-      env,
-    });
+    const child = fork(
+      await builtScript(new URL('../upload-until-killed.ts', import.meta.url)),
+      [path, String(BLOCKS)],
+      {
+        env,
+      },
+    );
     const [, signal] = await once(child, 'exit');
     expect(signal).toBe('SIGKILL');
     const one = await open();

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataDir } from '../../../src/db/data-dir.js';
 import { openArchiveFiles } from '../../../src/node/archive-files.js';
 import { Archive } from '../../../src/storage/archive/archive.js';
+import { builtScript } from '../../support/built-script.js';
 import { canMakeFaultyDisks, FaultyDisk } from '../../support/faulty-disk/faulty-disk.js';
 import { createTestChain, RULES } from '../../support/storage/test-chain.js';
 
@@ -25,11 +26,14 @@ afterEach(async () => {
 
 /** Lets a child store blocks until it ends at a failpoint. */
 async function store(data: string, failpoint: string): Promise<void> {
-  const child: ChildProcess = fork(new URL('../store-until-killed.ts', import.meta.url), [join(folder, data)], {
-    execArgv: ['--import', 'tsx'],
-    env: { ...process.env, ...disk.environment(), NODE_ENV: 'test', TESSERA_FAILPOINT: failpoint },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
+  const child: ChildProcess = fork(
+    await builtScript(new URL('../store-until-killed.ts', import.meta.url)),
+    [join(folder, data)],
+    {
+      env: { ...process.env, ...disk.environment(), NODE_ENV: 'test', TESSERA_FAILPOINT: failpoint },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    },
+  );
   await once(child, 'exit');
 }
 
