@@ -26,6 +26,7 @@ import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
 import { stateRules } from '../../src/node/roles/mempool/options.js';
+import type { ChainView } from '../../src/storage/chain-index/service.js';
 import { createContext } from '../support/cli-context.js';
 import { createOriginalChain, originalGenesis, originalGenesisFile } from '../support/original-chain.js';
 import { originalNode } from '../support/original-node.js';
@@ -109,6 +110,43 @@ async function moves(chain: ReturnType<typeof createOriginalChain>, file: object
       theirs.map(({ outPoint, txOut: { value } }) => text(outPoint, value)).sort(),
     ]);
   }
+}
+
+/** The index of blocks as they come is that of all at once, and has the unspent outputs of the model. */
+async function isIndexedAlike(
+  blocks: readonly FullBlock[],
+  more: object = {},
+  look: (view: ChainView) => Promise<void> = async () => undefined,
+): Promise<IndexedChain> {
+  const genesis = originalGenesis([{ from: 0, made_by: 'original' }], more);
+  const indexed = await IndexedChain.open({}, { genesis, activationHeight: 3 });
+  for (const block of blocks) {
+    await indexed.store([block]);
+    if (block.block.header.bNum % 3n === 0n) await indexed.caughtUp();
+  }
+  await indexed.caughtUp();
+  await indexed.index.at(async (view) => {
+    for (const [address, count] of countsOf(unspentOf(blocks))) {
+      expect([address, (await view.address(address))?.unspentOutputs]).toEqual([address, count]);
+    }
+    await look(view);
+  });
+  const records = await indexed.records();
+  await indexed.stopIndex();
+  await indexed.forgetIndex();
+  await indexed.startIndex();
+  await indexed.caughtUp();
+  expect(await indexed.records()).toEqual(records);
+  return indexed;
+}
+
+function countsOf(unspent: ReturnType<typeof unspentOf>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { txOut } of unspent.values()) {
+    const address = txOut.scriptPublicKey;
+    if (address !== null) counts.set(address, (counts.get(address) ?? 0) + 1);
+  }
+  return counts;
 }
 
 const text = (outPoint: OutPoint, value: TxOut['value']) =>
@@ -334,27 +372,53 @@ describe('a chain of original nodes moves in', () => {
     chain.add([badge]);
     await moves(chain, originalGenesisFile(ERAS));
 
-    const genesis = originalGenesis([{ from: 0, made_by: 'original' }]);
-    const indexed = await IndexedChain.open({}, { genesis, activationHeight: 3 });
-    for (const block of chain.blocks) {
-      await indexed.store([block]);
-      if (block.block.header.bNum % 3n === 0n) await indexed.caughtUp();
-    }
-    await indexed.caughtUp();
-    await indexed.index.at(async (view) => {
+    const { archive } = await isIndexedAlike(chain.blocks, {}, async (view) => {
       // Created at 1, 4 and 7; over itself at 2 and 5.
       expect(await view.address(BOB)).toMatchObject({ unspentOutputs: 1, transactions: 5 });
       expect(await view.itemHolders(of, { limit: 10 })).toMatchObject({
         entries: [{ amount: 16n }, { amount: 10n }, { amount: 4n }],
       });
     });
-    const records = await indexed.records();
-    await indexed.stopIndex();
-    await indexed.forgetIndex();
-    await indexed.startIndex();
-    await indexed.caughtUp();
-    expect(await indexed.records()).toEqual(records);
-    expect((await indexed.archive.item(of))?.totalAmount).toBe(30n);
+    expect((await archive.item(of))?.totalAmount).toBe(30n);
+  });
+
+  it('with an item that is created again in the block that spends it: what a block spends goes before what it creates', async () => {
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    chain.add();
+    const badges = Array.from({ length: 6 }, (_, i) => creates(20 + i, 10n, BOB));
+    const minted = { ...creates(30, 3n, BOB), fees: [tokens(70n, BOB), items(9n, null, BOB)] };
+    chain.add([...badges, minted]);
+    const byBob = { key: TRADERS[1] ?? OWNER };
+    const spends = badges.map((badge) => pays([at(badge)], [items(10n, at(badge).tHash, CAROL)], byBob));
+    // Both orders are there: a block of original nodes lists its transactions by their hashes.
+    const isBefore = badges.map((badge, i) => at(badge).tHash < at(spends[i] ?? badge).tHash);
+    expect(new Set(isBefore).size).toBe(2);
+    const spent = pays([at(minted)], [tokens(70n, CAROL)], byBob);
+    chain.add([...spends, spent, ...badges]);
+    chain.add([minted, ...spends.slice(0, 2)]);
+    // A payment may come again with what it spends, by the same bytes, and what it made may be there or not.
+    const further = pays([at(spent)], [tokens(70n, BOB)], { key: TRADERS[2] ?? OWNER });
+    chain.add([spent, minted, further]);
+    chain.add([spent, ...badges.slice(0, 1)]);
+    chain.add([further]);
+    await moves(chain, originalGenesisFile(ERAS));
+    const { archive } = await isIndexedAlike(chain.blocks);
+    const totals = badges.map(async (badge) => (await archive.item(at(badge).tHash))?.totalAmount);
+    expect(await Promise.all(totals)).toEqual([30n, 20n, 20n, 20n, 20n, 20n]);
+  });
+
+  it('with equal issuances in one block, and an item that a block creates twice', async () => {
+    const issuances = [1, 2, 2, 3].map((block_height) => ({ address: BOB, amount: 5_000, block_height }));
+    const more = { initial_issuances: issuances };
+    const chain = createOriginalChain(originalGenesis(ERAS, more));
+    chain.add();
+    const druidInfo = { druid: 'alone', participants: 1n, expectations: [], genesisHash: null };
+    const badge = { ...creates(8, 3n, BOB), druidInfo };
+    chain.add([badge, badge]);
+    chain.add([pays([at(badge)], [items(3n, at(badge).tHash)], { key: TRADERS[1] ?? OWNER }), badge, badge]);
+    chain.add();
+    await moves(chain, originalGenesisFile(ERAS, more));
+    await isIndexedAlike(chain.blocks, more);
   });
 
   it('with targets from another block on than ours, or none, and seeds of any form', async () => {

@@ -73,7 +73,7 @@ export async function spendingFault(
   era: Era,
   { ledger, scripts, isVerified, slices }: SpendingModules,
 ): Promise<BlockFault | null> {
-  const outputs = await SpendableOutputs.read(transactions, ledger, slices);
+  const outputs = await SpendableOutputs.read(transactions, ledger, era, slices);
   // The mempool compares locktimes with this height when it admits transactions for this block.
   const currentBlock = BigInt(Math.max(0, height - 1));
   const verdicts: Promise<BlockFault | null>[] = [];
@@ -104,14 +104,15 @@ class SpendableOutputs {
 
   private constructor() {}
 
-  /** Reads the outputs before the block, with nothing yet of the block itself. */
+  /** Reads the outputs before the block, with nothing yet of the block itself. Nothing spends that in a block of original nodes. */
   static async read(
     transactions: readonly VerifiedTransaction[],
     ledger: LedgerView,
+    { isOriginal }: Era,
     slices: TimeSlices,
   ): Promise<SpendableOutputs> {
     const outputs = new SpendableOutputs();
-    const names = new Set(transactions.map(({ hash }) => hash));
+    const names = new Set(isOriginal ? [] : transactions.map(({ hash }) => hash));
     const before: OutPoint[] = [];
     for (const { transaction } of transactions) {
       if (slices.isUsedUp) await slices.turn();

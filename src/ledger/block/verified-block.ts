@@ -7,7 +7,7 @@ import {
   type PlacedTxOut,
   spentOutPoints,
 } from '../../chain/transaction.js';
-import type { OutPoint, Transaction } from '../../chain/types.js';
+import type { BlockHeader, OutPoint, Transaction } from '../../chain/types.js';
 import type { Pieces } from '../../lib/pieces.js';
 
 export interface VerifiedTransaction {
@@ -31,11 +31,16 @@ export interface VerifiedBlock extends OutputChanges {
   readonly transactions: readonly VerifiedTransaction[];
   /** Raw units issued with this block. */
   readonly issued: bigint;
+  readonly isOriginal?: true | undefined;
 }
 
-/** Changes by the transactions of a block together. An input that no earlier one has created was there before the block. */
+/**
+ * Changes by the transactions of a block together. An input that no earlier one has created was there before the block. In a block of
+ * original nodes all were: it spends first, then it creates, and an output that is created again is there at its end.
+ */
 export function* changesBy(
   transactions: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[],
+  { isOriginal }: Pick<BlockHeader, 'isOriginal'>,
 ): Pieces<OutputChanges> {
   const earlier = new Set<string>();
   const spent: OutPoint[] = [];
@@ -51,7 +56,7 @@ export function* changesBy(
         parents.add(outPoint.tHash);
       }
     }
-    earlier.add(hash);
+    if (!isOriginal) earlier.add(hash);
   }
   const isLeft = ({ outPoint, txOut }: PlacedTxOut): boolean =>
     !isUnspendable(txOut) && !(parents.has(outPoint.tHash) && inner.delete(outPointKey(outPoint)));

@@ -17,7 +17,7 @@ import { type Era, eraAt } from '../../chain/eras.js';
 import { issuanceTransactions } from '../../chain/genesis.js';
 import { blockHash, transactionHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
-import { isCoinbase, isCreate } from '../../chain/transaction.js';
+import { isCoinbase } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
 import { equalBytes } from '../../lib/bytes.js';
 import { inPieces, type Pieces } from '../../lib/pieces.js';
@@ -81,12 +81,12 @@ export class BlockVerifier {
     const mining = encoded(inBlock(full.miningTransaction, header));
     assertRule(miningNameFault(header, mining) ?? supplyFault(full, tip, this.#rules));
     const transactions = [...listed, mining];
-    assertRule(await this.#repeatedFault(transactions, era));
+    if (!era.isOriginal) assertRule(await this.#repeatedFault(transactions));
     if (tip.next > 0) assertRule(await this.#spendingFault(listed, tip.next, era));
     assertRule(unicornFault(full.block, tip, era));
     const issued = issuedAfter(full, tip, this.#rules);
-    const changes = await this.#inPieces(changesBy(transactions));
-    return { hash, height: tip.next, transactions, issued, ...changes };
+    const changes = await this.#inPieces(changesBy(transactions, header));
+    return { hash, height: tip.next, transactions, issued, isOriginal: header.isOriginal, ...changes };
   }
 
   #inPieces<T>(work: Pieces<T>): Promise<T> {
@@ -118,17 +118,16 @@ export class BlockVerifier {
 
   /**
    * A hash has one meaning: none twice in the block, none that is in the chain (decision B6). Original nodes let an item be created
-   * again by the same bytes: its output is the one that it was.
+   * again by the same bytes, and then what has spent it: each output is the one that it was.
    */
-  async #repeatedFault(transactions: readonly VerifiedTransaction[], { isOriginal }: Era): Promise<BlockFault | null> {
+  async #repeatedFault(transactions: readonly VerifiedTransaction[]): Promise<BlockFault | null> {
     const hashes = new Set<string>();
-    const all: string[] = [];
-    for (const [i, { hash, transaction }] of transactions.entries()) {
+    for (const [i, { hash }] of transactions.entries()) {
       if (i % LOOKUP_CHUNK === 0) await this.#slices.turn();
       if (hashes.has(hash)) return blockFault('duplicate', `transaction ${hash} is in the block twice`);
       hashes.add(hash);
-      if (!isOriginal || !isCreate(transaction)) all.push(hash);
     }
+    const all = [...hashes];
     for (let from = 0; from < all.length; from += LOOKUP_CHUNK) {
       if (this.#slices.isUsedUp) await this.#slices.turn();
       const [known] = await this.#ledger.knownHashes(all.slice(from, from + LOOKUP_CHUNK));

@@ -11,7 +11,7 @@ import {
   type PlacedTxOut,
   spentOutPoints,
 } from '../../chain/transaction.js';
-import type { FullBlock, Transaction, Utxo } from '../../chain/types.js';
+import type { FullBlock, OutPoint, Transaction, Utxo } from '../../chain/types.js';
 import type { KvBatch } from '../../db/kv.js';
 import { type Fault, fault } from '../../lib/fault.js';
 import type { Pieces } from '../../lib/pieces.js';
@@ -77,6 +77,8 @@ interface Taking {
   readonly seen: Map<string, number>;
   readonly sets: Set<number>;
   readonly decided: Map<string, TxStatus>;
+  /** Outputs that were there when the block made them, as original nodes let happen. */
+  readonly there: PlacedTxOut[];
   /** The pool has to be put together again. */
   isContested: boolean;
 }
@@ -128,6 +130,7 @@ export class Adoption {
       seen: new Map(),
       sets: new Set(),
       decided: new Map(),
+      there: [],
       // Waiting transactions may spend outputs of a round that was given up, or of what is taken out.
       isContested: returned !== null,
     };
@@ -139,7 +142,12 @@ export class Adoption {
       yield* this.#apply(candidate, taking, batch);
     }
     const { miningTxHash } = block.full.block.header;
-    yield* this.#apply({ hash: miningTxHash, tx: block.full.miningTransaction }, null, batch);
+    yield* this.#apply({ hash: miningTxHash, tx: block.full.miningTransaction }, taking, batch);
+    // A block of original nodes spends first, then it creates: what it has spent and made again is there.
+    for (const { outPoint, txOut } of taking.there) {
+      yield;
+      if (!this.#isThere(outPoint)) this.#modules.coins.insert(outPoint, txOut, batch);
+    }
     if (!isUnchained) yield* this.#takeOutTorn(taking, batch);
     if (taking.isContested) yield* this.#settlePool(taking, isUnchained, batch);
     yield* statuses.decideInPieces(taking.decided, timestamp, batch);
@@ -153,24 +161,30 @@ export class Adoption {
   }
 
   /** Applies a transaction of the block: what it spends and creates changes at once. If it waited, it does no longer. */
-  *#apply({ hash, tx }: Applied, taking: Taking | null, batch: KvBatch): Pieces<void> {
+  *#apply({ hash, tx }: Applied, taking: Taking, batch: KvBatch): Pieces<void> {
     const { coins } = this.#modules;
     const spent = spentOutPoints(tx);
     const outputs = spendableOutputs(tx, hash);
-    // Original nodes let an item be created again by the same bytes: its output may be there.
-    const created = isCreate(tx) ? outputs.filter(({ outPoint }) => !coins.has(outPoint)) : outputs;
+    const { header } = taking.block.full.block;
+    const there = header.isOriginal ? outputs.filter(({ outPoint }) => this.#isThere(outPoint)) : [];
+    const created = there.length === 0 ? outputs : outputs.filter((one) => !there.includes(one));
+    taking.there.push(...there);
     yield* coins.record(created, batch);
     yield* coins.erase(spent, batch);
     if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
-    if (taking !== null) {
+    if (hash !== header.miningTxHash) {
       this.#takeOut(hash, tx, taking, batch);
       this.#confirm(hash, taking);
     }
     for (const outPoint of spent) {
-      if (taking !== null && coins.isClaimed(outPoint)) taking.isContested = true;
+      if (coins.isClaimed(outPoint)) taking.isContested = true;
       coins.remove(outPoint);
     }
     coins.add(created);
+  }
+
+  #isThere(outPoint: OutPoint): boolean {
+    return this.#modules.coins.utxos.find(outPoint) !== 0;
   }
 
   /** Takes a transaction of the block out of the pool. What waited with it for others of its set has missed its block. */

@@ -360,11 +360,11 @@ export class Archive implements StorageService {
     await this.#slices.turn();
     const latest = renderLatest(record);
     const isHealed = this.missing !== undefined;
-    await this.#writer.write(verified, record.bytes, { certificate, round });
+    const earlier = await this.#writer.write(verified, record.bytes, { certificate, round });
     this.#stored(record, verified, certificate, rendered);
     this.#latest = latest;
     stopTimer();
-    this.#told(record, verified);
+    this.#told({ record, verified, earlier });
     if (isHealed) {
       this.#metrics.counter('tessera_storage_blocks_healed_total', 'nodes').inc();
       // A failed load is tried again with the next block.
@@ -375,10 +375,11 @@ export class Archive implements StorageService {
 
   async #takeIn(onProgress: (progress: BlockProgress) => void, signal: AbortSignal | undefined): Promise<void> {
     if (this.ahead === 0 || this.problem !== null) return;
-    const taken = (record: BlockRecord, verified: VerifiedBlock, certificate: Certificate | undefined): void => {
+    const taken = (written: WrittenBlock, certificate: Certificate | undefined): void => {
+      const { record, verified } = written;
       this.#stored(record, verified, certificate);
       this.#latest = renderLatest(record);
-      this.#told(record, verified);
+      this.#told(written);
       this.#metrics.counter('tessera_storage_blocks_healed_total', 'segments').inc();
       onProgress({ height: this.#tip.next, target: this.#tip.next + this.ahead });
     };
@@ -399,9 +400,9 @@ export class Archive implements StorageService {
     if (height === 0) this.#reader.genesisStored(record.block.transactions);
   }
 
-  #told(record: BlockRecord, verified: VerifiedBlock): void {
-    const { hash, height, block } = record;
-    this.#blockWritten.emit({ record, verified });
+  #told(written: WrittenBlock): void {
+    const { hash, height, block } = written.record;
+    this.#blockWritten.emit(written);
     this.#blockStored.emit({ height, hash, transactions: block.transactions.length });
   }
 

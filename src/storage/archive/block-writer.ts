@@ -6,7 +6,7 @@
 
 import type { Certificate } from '../../chain/certificate.js';
 import { decodeBlock } from '../../chain/codec.js';
-import { isCreate } from '../../chain/transaction.js';
+import { outPointKey } from '../../chain/transaction.js';
 import type { OutPoint } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { assertRule, blockFault } from '../../ledger/block/rules.js';
@@ -35,16 +35,18 @@ import {
   transactionKey,
   transactionPlaceKey,
 } from './layout.js';
-import { putPlaces, readTransactionPlace, segmentBlock } from './places.js';
+import type { EarlierPlaces, WrittenBlock } from './lookups.js';
+import { putPlaces, readTransactionPlace, segmentBlock, type TransactionPlace } from './places.js';
 import { putBlock } from './put-block.js';
 import { type ArchiveReader, readWholeBlock, type WholeBlock } from './reader.js';
-import { type BlockRecord, encodeItemRecord, encodeLast, encodeRoundFacts } from './records.js';
+import { encodeItemRecord, encodeLast, encodeRoundFacts } from './records.js';
 import type { UnspentOutputs } from './unspent-outputs.js';
 
 /** Number of blocks that are taken in between two syncs. */
 const TAKEN_AT_ONCE = 64;
 /** Number of places that one read of the database takes. */
 const LOOKED_UP_AT_ONCE = 512;
+const NONE: EarlierPlaces = new Map();
 
 export interface BlockWriterModules {
   readonly kv: Kv;
@@ -87,25 +89,26 @@ export class BlockWriter {
     return this.#gap === undefined || segments === undefined ? null : segments.damaged(this.#gap.height).message;
   }
 
-  /** Writes the next block; it survives power loss when this resolves. */
-  async write(verified: VerifiedBlock, bytes: Uint8Array, { certificate, round }: WrittenWith): Promise<void> {
+  /** Writes the next block; it survives power loss when this resolves. Gives the places of transactions that an earlier block has too. */
+  async write(verified: VerifiedBlock, bytes: Uint8Array, { certificate, round }: WrittenWith): Promise<EarlierPlaces> {
     const { kv, segments, slices } = this.#modules;
     const batch = kv.batch();
     const isAppended = segments !== undefined && segments.next === verified.height;
     if (segments === undefined || segments.next < verified.height) await putBlock(verified, bytes, batch, slices);
     else await this.#place(segments, verified, await segmentBlock(verified, bytes, certificate, slices), batch);
     try {
-      await this.#change(verified, certificate, batch);
+      const earlier = await this.#change(verified, certificate, batch);
       if (round === undefined) batch.del(ROUND_KEY);
       else batch.put(ROUND_KEY, encodeRoundFacts(verified.height, round));
       failpoint('archive.batch.before', 'archive');
       await kv.write(batch, { sync: true });
       failpoint('archive.batch.after', 'archive');
+      this.#gap = undefined;
+      return earlier;
     } catch (error) {
       if (isAppended) segments.takeBack();
       throw error;
     }
-    this.#gap = undefined;
   }
 
   /**
@@ -114,7 +117,7 @@ export class BlockWriter {
    */
   async takeIn(
     from: number,
-    onTaken: (record: BlockRecord, verified: VerifiedBlock, certificate: Certificate | undefined) => void,
+    onTaken: (written: WrittenBlock, certificate: Certificate | undefined) => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const { kv, segments, reader, slices } = this.#modules;
@@ -135,11 +138,11 @@ export class BlockWriter {
       const verified = await this.#changes(whole);
       const batch = kv.batch();
       await putPlaces(verified, found.record, found, batch, slices);
-      await this.#change(verified, certificate, batch);
+      const earlier = await this.#change(verified, certificate, batch);
       batch.del(ROUND_KEY);
       const isLast = found.height + 1 === segments.next;
       await kv.write(batch, { sync: isLast || found.height % TAKEN_AT_ONCE === 0 });
-      onTaken(whole.record, verified, certificate);
+      onTaken({ record: whole.record, verified, earlier }, certificate);
     }
   }
 
@@ -171,40 +174,51 @@ export class BlockWriter {
   }
 
   /** What a block changes besides its own records. */
-  async #change(verified: VerifiedBlock, certificate: Certificate | undefined, batch: KvBatch): Promise<void> {
+  async #change(verified: VerifiedBlock, certificate: Certificate | undefined, batch: KvBatch): Promise<EarlierPlaces> {
     const { reader, unspent, certificates, slices } = this.#modules;
-    const isUnspent = async (outPoint: OutPoint) => (await unspent.get([outPoint]))[0] !== undefined;
+    let spent: ReadonlySet<string> | undefined;
+    const isUnspent = async (outPoint: OutPoint) => {
+      if ((await unspent.get([outPoint]))[0] === undefined) return false;
+      spent ??= new Set(verified.spent.map(outPointKey));
+      return !spent.has(outPointKey(outPoint));
+    };
     const items = await itemsAfter(verified, (genesisHash) => reader.item(genesisHash), isUnspent, slices);
     for (const [genesisHash, item] of items) batch.put(itemKey(genesisHash), encodeItemRecord(item));
     if (certificate !== undefined) certificates.put(verified.height, certificate, batch);
     await unspent.change(verified, batch, slices);
-    await this.#keepFirstPlaces(verified, batch);
+    const earlier = verified.isOriginal ? await this.#keepFirstPlaces(verified, batch) : NONE;
     batch.put(LAST_KEY, encodeLast(verified.height, verified.hash));
     // Handing over what was gathered takes a turn of its own.
     await slices.turn();
+    return earlier;
   }
 
-  /** An item that original nodes let be created again, by the same bytes, stays where it was created first. */
-  async #keepFirstPlaces({ height, transactions }: VerifiedBlock, batch: KvBatch): Promise<void> {
-    const names = transactions.filter(({ transaction }) => isCreate(transaction)).map(({ hash }) => hash);
+  /** What original nodes took again, by the same bytes, stays where it was first. */
+  async #keepFirstPlaces({ height, transactions }: VerifiedBlock, batch: KvBatch): Promise<EarlierPlaces> {
+    const earlier = new Map<string, TransactionPlace>();
     const { kv, slices } = this.#modules;
-    for (let from = 0; from < names.length; from += LOOKED_UP_AT_ONCE) {
+    for (let from = 0; from < transactions.length; from += LOOKED_UP_AT_ONCE) {
       if (slices.isUsedUp) await slices.turn();
-      const some = names.slice(from, from + LOOKED_UP_AT_ONCE);
-      const places = await kv.getMany(some.map(transactionPlaceKey));
-      for (const [i, name] of some.entries()) {
-        const place = places[i];
-        const isEarlier = place !== undefined && readTransactionPlace(name, place).height < height;
-        if (isEarlier) batch.put(transactionPlaceKey(name), place);
+      const some = transactions.slice(from, from + LOOKED_UP_AT_ONCE);
+      const places = await kv.getMany(some.map(({ hash }) => transactionPlaceKey(hash)));
+      for (const [i, { hash }] of some.entries()) {
+        const record = places[i];
+        if (record === undefined) continue;
+        const place = readTransactionPlace(hash, record);
+        if (place.height >= height) continue;
+        batch.put(transactionPlaceKey(hash), record);
+        earlier.set(hash, place);
       }
     }
+    return earlier;
   }
 
   async #changes({ record, transactions }: WholeBlock): Promise<VerifiedBlock> {
     const { slices } = this.#modules;
-    const changes = await inPieces(changesBy(transactions), () => slices.turn());
-    const { hash, height, issued } = record;
-    return { hash, height, issued, transactions, ...changes };
+    const { hash, height, issued, block } = record;
+    const { isOriginal } = block.header;
+    const changes = await inPieces(changesBy(transactions, block.header), () => slices.turn());
+    return { hash, height, issued, isOriginal, transactions, ...changes };
   }
 }
 

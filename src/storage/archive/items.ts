@@ -20,6 +20,7 @@ export async function itemsAfter(
   slices: Pick<TimeSlices, 'turn'>,
 ): Promise<Map<string, ItemRecord>> {
   const after = new Map<string, ItemRecord>();
+  const done = new Set<string>();
   for (const [i, { hash, transaction }] of block.transactions.entries()) {
     if (i % PIECE_TRANSACTIONS === 0) await slices.turn();
     const [output] = transaction.outputs;
@@ -28,7 +29,8 @@ export async function itemsAfter(
     const genesisHash = output.value.genesisHash ?? hash;
     const known = after.get(genesisHash) ?? (await before(genesisHash));
     // Original nodes let an item be created again by the same bytes: an output that is there is no more than it was.
-    if (known !== undefined && (await isUnspent({ tHash: hash, n: 0 }))) continue;
+    if (done.has(hash) || (known !== undefined && (await isUnspent({ tHash: hash, n: 0 })))) continue;
+    done.add(hash);
     const founded = { height: block.height, txHash: hash, metadata, creatorAddress: output.scriptPublicKey };
     after.set(genesisHash, { ...(known ?? founded), totalAmount: (known?.totalAmount ?? 0n) + amount });
   }

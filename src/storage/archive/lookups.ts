@@ -4,13 +4,18 @@ import type { Kv } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import { blockKey, digitsOfKey, packedRange, transactionKey } from './layout.js';
+import type { NumberedTransaction } from './old-reader.js';
 import { type ArchiveReader, type DecodingTurns, present } from './reader.js';
 import type { BlockRecord, ItemRecord, TransactionRecord } from './records.js';
+
+/** Places of transactions of a block that an earlier one has by the same bytes, as original nodes let happen; by hash. */
+export type EarlierPlaces = ReadonlyMap<string, NumberedTransaction>;
 
 /** A block that is on disk now, as it was verified. */
 export interface WrittenBlock {
   readonly record: BlockRecord;
   readonly verified: VerifiedBlock;
+  readonly earlier: EarlierPlaces;
 }
 
 /** Beginnings of hashes. */

@@ -106,12 +106,16 @@ export async function putPlaces(
 ): Promise<void> {
   const place = Buffer.allocUnsafe(TRANSACTION_LENGTH + SUM_LENGTH);
   const offsets = transactionOffsets(block);
+  const placed = new Set<string>();
   for (const [txNum, { hash: txHash, transaction }] of transactions.entries()) {
     const bytes = block.transactions[txNum] ?? new Uint8Array();
+    const at = offset + (offsets.next().value ?? 0);
+    if (placed.has(txHash)) continue;
+    placed.add(txHash);
     if (slices.isUsedUp) await slices.turn();
     place.writeUInt32BE(height, 0);
     place.writeUInt32BE(txNum + (transaction.feesReplace ? FEES_REPLACE : 0), 4);
-    place.writeUInt32BE(offset + (offsets.next().value ?? 0), 8);
+    place.writeUInt32BE(at, 8);
     place.writeUInt32BE(bytes.length, 12);
     if (height === 0) place.writeUInt32BE(nextCrc32c(bytes, 0), TRANSACTION_LENGTH);
     batch.put(transactionPlaceKey(txHash), height === 0 ? place : place.subarray(0, TRANSACTION_LENGTH));

@@ -90,7 +90,7 @@ export class UnspentOutputs {
       if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
       const { record, transactions } = await this.#reader.wholeBlock(this.#next);
       const { hash, height } = record;
-      const changes = atOnce(changesBy(transactions));
+      const changes = atOnce(changesBy(transactions, record.block.header));
       const found = await this.#kv.getMany(changes.spent.map(unspentKey));
       const missing = changes.spent.find((_, i) => found[i] === undefined);
       if (missing !== undefined) throw notUnspent(height, outPointKey(missing));

@@ -3,7 +3,6 @@
  * what it names. A fault is `data_corrupt`.
  */
 
-import { isCreate } from '../../chain/transaction.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import type { ChainRules, ChainTip } from '../../ledger/block/rules.js';
@@ -126,11 +125,11 @@ async function auditIndex(reader: ArchiveReader, { record, transactions }: Whole
   const { height } = record;
   const names = await reader.namesAt(transactions.map((_, txNum) => ({ height, txNum })));
   const found = await reader.transactions(transactions.map(({ hash }) => hash));
-  for (const [txNum, { hash, transaction }] of transactions.entries()) {
+  for (const [txNum, { hash }] of transactions.entries()) {
     const tx = present(found[txNum], `transaction ${hash}`);
-    // Where an item was created again by the same bytes, the first block keeps the name.
-    const isRepeated = isCreate(transaction) && tx.height < height;
-    if (isRepeated) continue;
+    // What original nodes took again by the same bytes, twice in this block or in two, keeps its first place.
+    const isTwice = tx.height === height && transactions[tx.txNum]?.hash === hash;
+    if (record.block.header.isOriginal && (tx.height < height || isTwice)) continue;
     if (tx.height !== record.height || tx.txNum !== txNum) {
       throw damaged(`transaction ${tx.hash} says it is in block ${tx.height} at ${tx.txNum}`);
     }

@@ -6,6 +6,7 @@ import type { VerifiedTransaction } from '../../ledger/block/verified-block.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { ArchiveLookups, WrittenBlock } from '../archive/lookups.js';
 import { present } from '../archive/reader.js';
+import type { Place } from './layout.js';
 import type { TransactionKind } from './service.js';
 
 /** Transactions that one read takes from the disk. */
@@ -18,6 +19,8 @@ export interface TransactionToIndex {
   readonly transaction: Unscripted;
   /** Bytes, encoded. */
   readonly size: number;
+  /** Its first place, where original nodes took it again by the same bytes; that in this block otherwise. */
+  readonly home: Place;
 }
 
 export interface BlockToIndex {
@@ -32,9 +35,11 @@ export interface BlockToIndex {
   readonly transactions: readonly TransactionToIndex[];
 }
 
-export function writtenBlock({ record, verified }: WrittenBlock): BlockToIndex {
-  const transactions = verified.transactions.map(toIndex);
+export function writtenBlock({ record, verified, earlier }: WrittenBlock): BlockToIndex {
   const { hash, height, issued } = record;
+  const transactions = verified.transactions.map((one, txNum) =>
+    toIndex(one, earlier.get(one.hash) ?? { height, txNum }),
+  );
   return { hash, height, issued, header: record.block.header, size: sizeOf(record.bytes, transactions), transactions };
 }
 
@@ -51,7 +56,8 @@ export async function readBlockToIndex(
   for (let from = 0; from < names.length; from += READ_AT_ONCE) {
     const some = await archive.transactions(names.slice(from, from + READ_AT_ONCE), { turn: () => slices.turn() });
     for (const [i, found] of some.entries()) {
-      transactions.push(toIndex(present(found, `transaction ${names[from + i]}`)));
+      const one = present(found, `transaction ${names[from + i]}`);
+      transactions.push(toIndex(one, one));
     }
   }
   const { hash, issued } = record;
@@ -59,9 +65,9 @@ export async function readBlockToIndex(
 }
 
 /** Drops what the index does not need, while the block waits for its turn. */
-function toIndex({ hash, transaction, bytes }: VerifiedTransaction): TransactionToIndex {
+function toIndex({ hash, transaction, bytes }: VerifiedTransaction, { height, txNum }: Place): TransactionToIndex {
   const inputs = transaction.inputs.map(({ previousOut }) => ({ previousOut }));
-  return { hash, transaction: { ...transaction, inputs }, size: bytes.length };
+  return { hash, transaction: { ...transaction, inputs }, size: bytes.length, home: { height, txNum } };
 }
 
 function sizeOf(block: Uint8Array, transactions: readonly TransactionToIndex[]): number {

@@ -5,7 +5,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withFixedHash } from '../../chain/assets.js';
-import { isCreate, outPointKey, placedOutputs, type Unscripted } from '../../chain/transaction.js';
+import { outPointKey, placedOutputs, type Unscripted } from '../../chain/transaction.js';
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { utf8 } from '../../lib/bytes.js';
@@ -31,6 +31,16 @@ import { wordsOf } from './words.js';
 /** Inputs and outputs that are taken without asking for a turn. */
 const PIECE = 16;
 
+type AllSources = ReadonlyMap<string, SourceTransaction>;
+
+interface Creating {
+  readonly place: Place;
+  readonly kind: TransactionKind;
+  readonly sources: AllSources;
+  /** What the inputs have moved. */
+  readonly movements: Movements;
+}
+
 export interface StepModules {
   readonly kv: Kv;
   readonly sources: Sources;
@@ -47,8 +57,9 @@ export class IndexStep {
   #hash: string | null;
   #payments: number;
   #pieces = 0;
-  /** Outputs of items that the blocks of this step have spent (true), or created again (false). */
-  readonly #areItemsSpent = new Map<string, boolean>();
+  /** Outputs that blocks of original nodes have spent in this step (true), or created again (false). */
+  readonly #areSpent = new Map<string, boolean>();
+  #isOriginal = false;
   /** The trade whose transactions are being taken in. */
   #trade = { height: -1, firstTxNum: 0, participants: 0 };
 
@@ -80,12 +91,19 @@ export class IndexStep {
 
   /** Takes in the next block. */
   async add(block: BlockToIndex): Promise<void> {
-    const { height, transactions } = block;
+    const { height, header, transactions } = block;
     const sources = await this.#sourcesOf(block);
     const last = transactions.length - 1;
+    this.#isOriginal = header.isOriginal === true;
+    // A block of original nodes spends first, then it creates.
+    const spent: Movements[] = [];
+    for (const [txNum, one] of this.#isOriginal ? transactions.entries() : []) {
+      spent.push(await this.#spend(one, { height, txNum }, sources));
+    }
     for (const [txNum, one] of transactions.entries()) {
-      const kind = kindOf(one.transaction, height, txNum === last);
-      await this.#addTransaction(one, { height, txNum }, kind, sources);
+      const place = { height, txNum };
+      const movements = spent[txNum] ?? (await this.#spend(one, place, sources));
+      await this.#create(one, { place, kind: kindOf(one.transaction, height, txNum === last), sources, movements });
     }
     this.#payments += Math.max(0, last);
     this.#batch.put(blockKey(height), encodeBlock({ ...summaryOf(block), payments: this.#payments }));
@@ -105,22 +123,20 @@ export class IndexStep {
   }
 
   /** All transactions that are spent from, and those of the block itself; the accounts of all addresses are loaded. */
-  async #sourcesOf({ height, header, transactions }: BlockToIndex): Promise<ReadonlyMap<string, SourceTransaction>> {
+  async #sourcesOf({ transactions }: BlockToIndex): Promise<AllSources> {
     const own = new Map<string, SourceTransaction>();
     const others = new Set<string>();
-    for (const [txNum, { hash, transaction }] of transactions.entries()) {
+    for (const { hash, transaction, home } of transactions) {
       if (this.#isDue) await this.#slices.turn();
       for (const { previousOut } of transaction.inputs) {
         if (previousOut !== null && !own.has(previousOut.tHash)) others.add(previousOut.tHash);
       }
-      own.set(hash, { height, txNum, outputs: transaction });
-      if (header.isOriginal && isCreate(transaction)) others.add(hash);
+      if (!own.has(hash)) own.set(hash, { ...home, outputs: transaction });
     }
     const found = await this.#sources.find(others);
     for (const [hash, source] of found) {
       if (this.#isDue) await this.#slices.turn();
-      // An item that original nodes let be created again stays where it was created first.
-      if (!own.has(hash) || source.height < height) own.set(hash, source);
+      if (!own.has(hash)) own.set(hash, source);
     }
     await this.#accounts.load(await this.#namesIn(transactions, own), this.#slices);
     return own;
@@ -147,28 +163,32 @@ export class IndexStep {
     return { addresses, items };
   }
 
-  async #addTransaction(
-    { hash, transaction }: TransactionToIndex,
-    place: Place,
-    kind: TransactionKind,
-    sources: ReadonlyMap<string, SourceTransaction>,
-  ): Promise<void> {
+  async #spend({ transaction }: TransactionToIndex, place: Place, sources: AllSources): Promise<Movements> {
     const movements = new Movements();
     for (const [input, { previousOut }] of transaction.inputs.entries()) {
       if (previousOut === null) continue;
       if (this.#isDue) await this.#slices.turn();
       const source = sourceOf(sources, previousOut);
       this.#batch.put(spentKey(source, previousOut.n), encodeSpent(place, input));
-      if (source.txOut.value.kind === 'item') this.#areItemsSpent.set(outPointKey(previousOut), true);
+      if (this.#isOriginal) this.#areSpent.set(outPointKey(previousOut), true);
       const asset = withFixedHash(source.txOut.value, previousOut);
       if (source.txOut.scriptPublicKey === null) continue;
       movements.spend(source.txOut.scriptPublicKey, asset);
       this.#takeUnspent(source, previousOut.n, source.txOut.scriptPublicKey);
     }
+    return movements;
+  }
+
+  /** The rest of a transaction whose inputs are spent. */
+  async #create(
+    { hash, transaction }: TransactionToIndex,
+    { place, kind, sources, movements }: Creating,
+  ): Promise<void> {
     const home = sources.get(hash) ?? place;
+    const isRepeated = home.height < place.height || home.txNum < place.txNum;
     for (const { outPoint, txOut } of placedOutputs(transaction, hash)) {
       if (this.#isDue) await this.#slices.turn();
-      if (home.height < place.height && !(await this.#isMadeAgain(home, outPoint))) continue;
+      if (isRepeated && !(await this.#isMadeAgain(home, outPoint))) continue;
       const asset = withFixedHash(txOut.value, outPoint);
       movements.create(txOut.scriptPublicKey, asset);
       if (txOut.scriptPublicKey !== null) this.#putUnspent(home, outPoint.n, txOut, asset, txOut.scriptPublicKey);
@@ -180,12 +200,12 @@ export class IndexStep {
     this.#sources.keep(hash, transaction, home);
   }
 
-  /** False when an item that is created again by the same bytes has its output still. */
+  /** False when what is made again by the same bytes has this output still. */
   async #isMadeAgain(home: Place, outPoint: OutPoint): Promise<boolean> {
     const name = outPointKey(outPoint);
     const key = spentKey(home, outPoint.n);
-    if (!(this.#areItemsSpent.get(name) ?? (await this.#kv.get(key)) !== undefined)) return false;
-    this.#areItemsSpent.set(name, false);
+    if (!(this.#areSpent.get(name) ?? (await this.#kv.get(key)) !== undefined)) return false;
+    this.#areSpent.set(name, false);
     this.#batch.del(key);
     return true;
   }
