@@ -30,7 +30,7 @@ import { Contestant, HERE } from './contest.js';
 import { load, once, requestBytes } from './load.js';
 import { manyOutPoint, manyOutput } from './many-outputs.js';
 import { benchPayments } from './payments.js';
-import { printRow, printSection } from './report.js';
+import { printMeasured, printRow, printSection } from './report.js';
 import { measured } from './rounds.js';
 
 /** µs of a verification with libsodium when the original node was measured. */
@@ -76,16 +76,23 @@ export async function costBench(): Promise<void> {
   try {
     printSection(`Cost beside the original node, its figures times ${scale.toFixed(2)} (verification here and there)`);
     const node = await Contestant.start('admitted', 'mempool-server.ts', [dir, '1', String(total)]);
+    const bare = await Contestant.start('bare', 'bare-server.ts', [dir]);
     const left = [...transactions];
-    await post(node, left.splice(0, WARM_UP), { size: 1, connections: 32 });
+    const first = left.splice(0, WARM_UP);
+    for (const server of [node, bare]) await post(server, first, { size: 1, connections: 32 });
     for (const posts of POSTS) {
       const costs: number[] = [];
-      for (let i = 0; i < ROUNDS; i++) costs.push(await post(node, left.splice(0, posts.count), posts));
-      const { median, low, high } = measured(costs);
+      const parts: number[] = [];
+      for (let i = 0; i < ROUNDS; i++) {
+        const some = left.splice(0, posts.count);
+        costs.push(await post(node, some, posts));
+        if (posts.isEncoded !== true) parts.push(await post(bare, some, posts));
+      }
       const against = ['the original', posts.original * scale] as const;
-      printRow({ name: posts.name, value: median, unit: 'us', spread: [low, high], against });
+      printMeasured(posts.name, measured(costs), 'us', { against });
+      if (parts.length > 0) printMeasured('  its bare parts (bare-server.ts)', measured(parts), 'us', { against });
     }
-    await node.end();
+    for (const server of [node, bare]) await server.end();
     await sizes(dir, scale);
   } finally {
     await rm(dir, { recursive: true, force: true });
