@@ -192,8 +192,8 @@ describe('a DRUID set that a block of others tears apart', () => {
     const [maker, other] = [createNodeWith(withCarol), createNodeWith(withCarol)];
     await maker.make();
     await other.adopt(await maker.kept(0));
-    expect(await maker.acceptAs([ofAlice, ofBob])).toBeNull();
-    expect(await other.acceptAs([ofAlice, ofCarol])).toBeNull();
+    expect(await maker.acceptAll([ofAlice, ofBob])).toBeNull();
+    expect(await other.acceptAll([ofAlice, ofCarol])).toBeNull();
     const child = payment({
       from: carol,
       inputs: [{ tHash: candidate(ofCarol).hash, n: 0 }],

@@ -161,7 +161,7 @@ describe('the order of service', () => {
     const node = await started();
     const chain: Transaction[] = [];
     for (let i = 0; i < 2_010; i++) chain.push(next(chain.at(-1) ?? null, FUNDS - BigInt(i), bob, druidOf(i)));
-    expect(await node.acceptAs(chain)).toBeNull();
+    expect(await node.acceptAll(chain)).toBeNull();
     expect(namesIn(await node.make())).toEqual(hashesOf(chain.slice(0, 2_000)));
     expect(namesIn(await node.make())).toEqual(hashesOf(chain.slice(2_000)));
   });
@@ -220,21 +220,6 @@ describe('a chain of transactions in a block that is given up for one of storage
     await maker.make();
     await node.adopt(await maker.kept(1));
     expect(node.state.digest()).toBe(maker.state.digest());
-  });
-});
-
-describe('commands of a version without chains (rule P2)', () => {
-  it('refuse what spends what waits, and keep and serve sets before single transactions', async () => {
-    const node = await started();
-    const old = { isUnchained: true };
-    const half = payment({ from: bob, inputs: [genesisOut(1)], outputs: [pay(bob, FUNDS)], druidInfo: trade() });
-    const other = payment({ from: carol, inputs: [genesisOut(2)], outputs: [pay(carol, FUNDS)], druidInfo: trade() });
-    const [first, second] = chainOf(2) as [Transaction, Transaction];
-    expect(await node.acceptAs([first, second], old)).toMatchObject({ fault: { code: 'unknown_input' } });
-    expect(await node.acceptAs([first, half, other], old)).toBeNull();
-    expect(await node.acceptAs([second], old)).toMatchObject({ fault: { code: 'unknown_input' } });
-    const round = await node.cut(undefined, { setsFirst: true });
-    expect(namesIn(round)).toEqual(hashesOf([half, other, first]));
   });
 });
 

@@ -33,16 +33,16 @@ export function createNode(rules: StateRules) {
     get state() {
       return state;
     },
-    accept: (...txs: Transaction[]) => node.acceptAs(txs),
+    accept: (...txs: Transaction[]) => node.acceptAll(txs),
     /** All in one group. */
-    acceptAs: (txs: readonly Transaction[], { isUnchained = false } = {}) =>
+    acceptAll: (txs: readonly Transaction[]) =>
       step((batch) => {
-        const context = { time: TIME, isKnownCreate: () => false, isUnchained };
+        const context = { time: TIME, isKnownCreate: () => false };
         return state.accept([txs.map(candidate)], context, batch)[0] ?? null;
       }),
-    cut: (time = TIME, order = { setsFirst: false }) =>
+    cut: (time = TIME) =>
       step((batch) => {
-        const plan = atOnce(state.planCut(order));
+        const plan = atOnce(state.planCut());
         if (plan === null) throw new Error('a round is under way');
         const command = { kind: 'cut-block' as const, time, miners: ['m1', 'm2'] };
         return atOnce(state.cutBlock(command, plan, unicornOf(plan.seed), batch)) as Round;

@@ -80,8 +80,6 @@ export interface AcceptanceContext {
   readonly time: number;
   /** Tells whether an item creation is in the chain. */
   readonly isKnownCreate: (hash: string) => boolean;
-  /** True for the rules of earlier versions: nothing spends what waits, sets are kept before single transactions. */
-  readonly isUnchained?: boolean;
   readonly batch: KvBatch;
 }
 
@@ -131,10 +129,10 @@ export class Acceptance {
       const wrong = knownFault(candidate, context);
       if (wrong !== null) return { hash: candidate.hash, fault: wrong };
     }
-    const { judged, kept } = this.#steps(candidates, context);
+    const steps = this.#steps(candidates);
     const entered: CandidateTx[] = [];
-    for (const step of judged) {
-      const wrong = this.#enter(step, entered, context);
+    for (const step of steps) {
+      const wrong = this.#enter(step, entered);
       if (wrong === null) continue;
       for (const { hash, tx } of entered) {
         this.#coins.release(tx);
@@ -142,23 +140,23 @@ export class Acceptance {
       }
       return this.#refuse(step, wrong, context);
     }
-    for (const step of kept) this.#keep(step, context);
+    for (const step of steps) this.#keep(step, context);
     return null;
   }
 
   /** Verdict that `accept` would give now, as far as nothing depends on sets that are not whole. Changes nothing. */
   outlook(group: readonly CandidateTx[]): Outlook {
     const candidates = this.#unknown(group);
-    const { judged } = this.#steps(candidates, {});
+    const steps = this.#steps(candidates);
     const isOpen = ({ plan }: Step): boolean => plan !== null && (plan.waiting.length > 0 || isIncomplete(plan));
-    const open = judged.filter(isOpen);
+    const open = steps.filter(isOpen);
     const openDruids = open.length === 0 ? NO_DRUIDS : new Set(open.map(({ plan }) => plan?.druid ?? ''));
     // A single transaction has none behind it that could spend from it or conflict with it.
-    const coins = judged.length === 1 && isSingle(judged[0]) ? this.#lookedAt : new TrialCoins(this.#coins);
-    for (const step of judged) {
+    const coins = steps.length === 1 && steps[0]?.plan === null ? this.#lookedAt : new TrialCoins(this.#coins);
+    for (const step of steps) {
       // Transactions behind it may spend from the set that it completes.
       if (step.plan !== null && step.plan.waiting.length > 0) break;
-      const wrong = this.#enter(step, [], {}, coins);
+      const wrong = this.#enter(step, [], coins);
       if (wrong === null) continue;
       const [refusal = null, ...others] = step.candidates.map(({ hash }) => ({ hash, fault: faultFor(hash, wrong) }));
       return { refusal, others, isKnown: false, openDruids };
@@ -188,35 +186,22 @@ export class Acceptance {
     return [...unknown.values()];
   }
 
-  /** The pieces of a group, each where its last member stands. Earlier versions judged singles first and kept them last. */
-  #steps(
-    candidates: readonly CandidateTx[],
-    { isUnchained = false }: Pick<AcceptanceContext, 'isUnchained'>,
-  ): { readonly judged: readonly Step[]; readonly kept: readonly Step[] } {
-    if (candidates.every(({ tx }) => tx.druidInfo === null)) {
-      const all = candidates.map((candidate): Step => ({ candidates: [candidate], plan: null }));
-      return { judged: all, kept: all };
-    }
+  /** The pieces of a group, each where its last member stands. */
+  #steps(candidates: readonly CandidateTx[]): readonly Step[] {
     const singles = candidates
       .filter(({ tx }) => tx.druidInfo === null)
       .map((candidate): Step => ({ candidates: [candidate], plan: null }));
+    if (singles.length === candidates.length) return singles;
     const sets = this.#druidPlans(candidates).map((plan): Step => ({ candidates: plan.candidates, plan }));
-    if (isUnchained) {
-      const complete = sets.filter(({ plan }) => plan !== null && !isIncomplete(plan));
-      const incomplete = sets.filter(({ plan }) => plan !== null && isIncomplete(plan));
-      return { judged: [...singles, ...sets], kept: [...complete, ...incomplete, ...singles] };
-    }
     const places = new Map(candidates.map(({ hash }, i) => [hash, i]));
     const place = (step: Step): number => places.get(step.candidates.at(-1)?.hash ?? '') ?? 0;
-    const inOrder = [...singles, ...sets].sort((a, b) => place(a) - place(b));
-    return { judged: inOrder, kept: inOrder };
+    return [...singles, ...sets].sort((a, b) => place(a) - place(b));
   }
 
   /** Claims what a piece of a group spends and offers what it makes; what did so is in `entered`, whatever the verdict. */
   #enter(
     { candidates, plan }: Step,
     entered: CandidateTx[],
-    { isUnchained = false }: Pick<AcceptanceContext, 'isUnchained'>,
     coins: Pick<Coins, 'claim' | 'offer'> = this.#coins,
   ): SetFault | null {
     if (plan !== null && isIncomplete(plan)) return null;
@@ -224,7 +209,7 @@ export class Acceptance {
     const unfair = plan === null ? null : setFault(plan, members);
     if (unfair !== null) return { fault: unfair };
     for (const member of members) {
-      const wrong = coins.claim(member.tx, { ofBlocks: isUnchained });
+      const wrong = coins.claim(member.tx);
       if (wrong !== null) return { fault: wrong, culprit: member.hash };
       coins.offer(member.hash, member.tx);
       entered.push(member);
@@ -340,10 +325,6 @@ function knownFault({ tx, hash }: CandidateTx, { isKnownCreate }: AcceptanceCont
 
 function membersOf({ waiting, candidates }: DruidPlan): bigint {
   return BigInt(waiting.length + candidates.length);
-}
-
-function isSingle(step: Step | undefined): boolean {
-  return step?.plan === null;
 }
 
 function isIncomplete(plan: DruidPlan): boolean {

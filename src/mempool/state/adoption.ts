@@ -59,13 +59,6 @@ export interface AdoptionModules {
   readonly noteArrival: () => void;
 }
 
-export interface TakeOptions {
-  /** The transactions of the round that was given up, null when there was none. */
-  readonly returned: readonly PooledTx[] | null;
-  /** True for the rules of earlier versions: nothing spends what waits. */
-  readonly isUnchained: boolean;
-}
-
 type Applied = Pick<CandidateTx, 'hash' | 'tx'>;
 
 interface Taking {
@@ -119,8 +112,8 @@ export class Adoption {
     coins.add(back);
   }
 
-  /** Takes in the block, its transactions one after the other. */
-  *take(block: AdoptedBlock, { returned, isUnchained }: TakeOptions, batch: KvBatch): Pieces<void> {
+  /** Takes in the block, its transactions one after the other. `returned`: those of the round that was given up, null without one. */
+  *take(block: AdoptedBlock, returned: readonly PooledTx[] | null, batch: KvBatch): Pieces<void> {
     const { statuses } = this.#modules;
     const timestamp = Number(block.full.block.header.timestamp);
     const taking: Taking = {
@@ -148,15 +141,15 @@ export class Adoption {
       yield;
       if (!this.#isThere(outPoint)) this.#modules.coins.insert(outPoint, txOut, batch);
     }
-    if (!isUnchained) yield* this.#takeOutTorn(taking, batch);
-    if (taking.isContested) yield* this.#settlePool(taking, isUnchained, batch);
+    yield* this.#takeOutTorn(taking, batch);
+    if (taking.isContested) yield* this.#settlePool(taking, batch);
     yield* statuses.decideInPieces(taking.decided, timestamp, batch);
   }
 
   /** Puts transactions of given-up rounds back into the pool, if they still can wait. `time` is in unix seconds. */
   *putBack(returned: readonly PooledTx[], time: number, batch: KvBatch): Pieces<void> {
     const settling = { waiting: new Map(returned.map((tx) => [tx.hash, tx])), decided: new Map<string, TxStatus>() };
-    yield* this.#settlePool(settling, false, batch);
+    yield* this.#settlePool(settling, batch);
     yield* this.#modules.statuses.decideInPieces(settling.decided, time, batch);
   }
 
@@ -242,14 +235,14 @@ export class Adoption {
   }
 
   /** Rejects what is no longer possible, a set as a whole. */
-  *#settlePool(taking: Pick<Taking, 'waiting' | 'decided'>, isUnchained: boolean, batch: KvBatch): Pieces<void> {
+  *#settlePool(taking: Pick<Taking, 'waiting' | 'decided'>, batch: KvBatch): Pieces<void> {
     const lost = ({ unit, fault: wrong }: LostUnit): void => {
       for (const tx of unit) {
         batch.del(keys.pooled(tx.arrival));
         this.#reject(tx, wrong, taking);
       }
     };
-    yield* resettle(this.#modules, [...taking.waiting.values()], lost, { isUnchained });
+    yield* resettle(this.#modules, [...taking.waiting.values()], lost);
   }
 
   #reject({ hash, time }: PooledTx, { message }: Fault, { decided }: Pick<Taking, 'decided'>): void {

@@ -229,9 +229,8 @@ export class Applier implements Service {
       case 'transactions': {
         const all = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
         const groups = await this.#shared.withoutIncluded(all, { isOwn: this.#submitted.has(id) });
-        const { time, unchained } = command;
         const isKnownCreate = await knownCreates(this.#modules.store, groups);
-        const context = { time, isKnownCreate, isUnchained: unchained === true };
+        const context = { time: command.time, isKnownCreate };
         const outcomes = await this.#acceptance.accept(groups, context, batch);
         const entered = groups.filter((_, i) => outcomes[i] === null).flat();
         for (const { hash } of entered) this.#entered.add(hash);
@@ -242,9 +241,8 @@ export class Applier implements Service {
           await this.#shared.passCut(command, batch);
           return null;
         }
-        if (!command.keepsAll) await inPieces(state.dropUnlawful(command.time, batch), this.#turn);
-        const order = { setsFirst: command.keepsAll === true || command.setsFirst === true };
-        const plan = await inPieces(state.planCut(order), this.#turn);
+        await inPieces(state.dropUnlawful(command.time, batch), this.#turn);
+        const plan = await inPieces(state.planCut(), this.#turn);
         if (plan === null) return null;
         const unicorn = await this.#modules.unicorn(plan.seed);
         return inPieces(state.cutBlock(command, plan, unicorn, batch), this.#turn);
@@ -266,8 +264,7 @@ export class Applier implements Service {
       }
       case 'block-adopted': {
         const block = await readAdoptedBlock(command.block, command.facts, this.#turn);
-        const work = state.adoptBlock(block, batch, { isUnchained: command.unchained === true });
-        const isNext = await inPieces(work, this.#turn);
+        const isNext = await inPieces(state.adoptBlock(block, batch), this.#turn);
         if (isNext) adopted.push(block);
         await this.#shared.passBlock(block.height, Number(block.full.block.header.timestamp), batch);
         return isNext;

@@ -73,11 +73,11 @@ export class Coins {
     return null;
   }
 
-  /** Claims all inputs, or none and says why. `ofBlocks`: what waits cannot be spent, as in earlier versions. */
-  claim(tx: Transaction, { ofBlocks = false } = {}): Verdict {
+  /** Claims all inputs, or none and says why. */
+  claim(tx: Transaction): Verdict {
     const claimed: Place[] = [];
     for (const outPoint of spentOutPoints(tx)) {
-      const place = this.#place(outPoint, ofBlocks);
+      const place = this.#place(outPoint);
       if (place !== undefined && !place.table.isClaimed(place.slot)) {
         place.table.setClaimed(place.slot, true);
         claimed.push(place);
@@ -172,10 +172,10 @@ export class Coins {
     return txOut;
   }
 
-  #place(outPoint: OutPoint, ofBlocks = false): Place | undefined {
+  #place(outPoint: OutPoint): Place | undefined {
     const slot = this.utxos.find(outPoint);
     if (slot !== 0) return { table: this.utxos, slot };
-    const waits = ofBlocks ? 0 : this.#waiting.find(outPoint);
+    const waits = this.#waiting.find(outPoint);
     return waits === 0 ? undefined : { table: this.#waiting, slot: waits };
   }
 }

@@ -11,8 +11,6 @@ export interface TransactionsCommand {
   readonly kind: 'transactions';
   readonly time: number;
   readonly groups: readonly (readonly Uint8Array[])[];
-  /** Marks a command of a version in which nothing could spend what waits: applied again, it must give the same verdicts. */
-  readonly unchained?: true;
 }
 
 /** Cuts the template of the next block. `miners`: addresses of the linked miners, in the order of joining. */
@@ -22,10 +20,6 @@ export interface CutBlockCommand {
   readonly miners: readonly string[];
   /** The number of the block; when another is due, the command does nothing. Absent in commands of old versions. */
   readonly height?: number;
-  /** Marks a command of a version that cut whatever was in the pool: applied again, it must give the same block. */
-  readonly keepsAll?: true;
-  /** Marks a command of a version that served DRUID sets before single transactions; so did those that keep all. */
-  readonly setsFirst?: true;
 }
 
 /** A nonce that meets the target, with the coinbase that it commits to; both were checked. */
@@ -56,8 +50,6 @@ export interface BlockAdoptedCommand {
   readonly block: Uint8Array;
   /** Null where storage does not know them. */
   readonly facts: RoundFacts | null;
-  /** Marks a command of a version in which nothing could spend what waits. */
-  readonly unchained?: true;
 }
 
 /** Digest of a node's state after a block, for the others at its journal (docs/adr/0043-digests-in-the-log.md). */
@@ -102,8 +94,6 @@ const TAGS = [
   'cut-block',
   'digest',
 ] as const;
-/** The `cut-block` that drops what is unlawful and serves DRUID sets first. */
-const SETS_FIRST = 6;
 /** The `cut-block` that does not say which block. */
 const ANY_HEIGHT = 8;
 
@@ -181,14 +171,8 @@ function readDigest(reader: BincodeReader): DigestCommand {
 }
 
 function tagOf(command: Command): number {
-  const { kind } = command;
-  if (kind === 'cut-block') {
-    if (command.keepsAll) return TAGS.indexOf(kind);
-    if (command.setsFirst) return SETS_FIRST;
-    return command.height === undefined ? ANY_HEIGHT : TAGS.lastIndexOf(kind);
-  }
-  const isOld = 'unchained' in command && command.unchained;
-  return isOld ? TAGS.indexOf(kind) : TAGS.lastIndexOf(kind);
+  const isOld = command.kind === 'cut-block' && command.height === undefined;
+  return isOld ? ANY_HEIGHT : TAGS.lastIndexOf(command.kind);
 }
 
 /** Throws `data_corrupt`: the journal holds nothing but commands of this program. */
@@ -199,24 +183,16 @@ export function decodeCommand(bytes: Uint8Array): Command {
 function readCommand(reader: BincodeReader): Command {
   const tag = reader.u8();
   const kind = TAGS[tag];
-  const isFirst = kind !== undefined && tag === TAGS.indexOf(kind);
   switch (kind) {
     case 'transactions': {
       const time = reader.number64();
       const groups = reader.list(8, () => reader.list(8, () => reader.bytes()));
-      return { kind, time, groups, ...(isFirst && { unchained: true }) };
+      return { kind, time, groups };
     }
     case 'cut-block': {
       const time = reader.number64();
       const miners = reader.list(8, () => reader.string());
-      return {
-        kind,
-        time,
-        miners,
-        ...(isFirst && { keepsAll: true }),
-        ...(tag === SETS_FIRST && { setsFirst: true }),
-        ...(tag === TAGS.lastIndexOf(kind) && { height: reader.number64() }),
-      };
+      return { kind, time, miners, ...(tag === TAGS.lastIndexOf(kind) && { height: reader.number64() }) };
     }
     case 'proof': {
       const height = reader.number64();
@@ -232,8 +208,7 @@ function readCommand(reader: BincodeReader): Command {
     }
     case 'block-adopted': {
       const block = reader.bytes();
-      const facts = reader.u8() === 0 ? null : readFacts(reader);
-      return { kind, block, facts, ...(isFirst && { unchained: true }) };
+      return { kind, block, facts: reader.u8() === 0 ? null : readFacts(reader) };
     }
     case 'digest':
       return readDigest(reader);

@@ -28,7 +28,6 @@ export function* resettle(
   { pool, coins }: ResettleModules,
   returned: readonly PooledTx[],
   lost: (unit: LostUnit) => void,
-  { isUnchained = false } = {},
 ): Pieces<void> {
   const all = [...returned, ...[...pool.units()].flat()].sort((a, b) => a.arrival - b.arrival);
   for (const { hash, bytes } of all) {
@@ -42,7 +41,7 @@ export function* resettle(
     yield;
     // Decoded once more: all of them at once would take several times the memory of the pool.
     const unit = pooled.map((one): Decoded => ({ pooled: one, tx: decodeTransaction(one.bytes) }));
-    const fault = enter(unit, coins, isUnchained);
+    const fault = enter(unit, coins);
     if (fault === null) for (const one of unit) settled.add(one.pooled, one.tx);
     else lost({ unit: pooled, fault });
   }
@@ -55,9 +54,9 @@ interface Decoded {
 }
 
 /** All members of a unit claim and offer, or none does. */
-function enter(unit: readonly Decoded[], coins: Coins, isUnchained: boolean): Fault | null {
+function enter(unit: readonly Decoded[], coins: Coins): Fault | null {
   for (const [i, { pooled, tx }] of unit.entries()) {
-    const fault = coins.claim(tx, { ofBlocks: isUnchained });
+    const fault = coins.claim(tx);
     if (fault === null) {
       coins.offer(pooled.hash, tx);
       continue;

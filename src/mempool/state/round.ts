@@ -93,16 +93,11 @@ export interface RoundPlan {
   readonly seed: bigint;
 }
 
-/** The content of the block after `head`; the pool must not change between pieces. `setsFirst`: as earlier versions. */
-export function* planRound(
-  rules: RoundRules,
-  head: ChainHead,
-  pool: Pool,
-  { setsFirst = false } = {},
-): Pieces<RoundPlan> {
+/** The content of the block after `head`; the pool must not change between pieces. */
+export function* planRound(rules: RoundRules, head: ChainHead, pool: Pool): Pieces<RoundPlan> {
   const height = head.height + 1;
   const unlocks = (rules.issuances.get(height) ?? []).map(toRoundTx);
-  const waiting = height === 0 ? rules.genesis.map(toRoundTx) : yield* chooseTransactions(pool, rules.block, setsFirst);
+  const waiting = height === 0 ? rules.genesis.map(toRoundTx) : yield* chooseTransactions(pool, rules.block);
   const transactions = [...waiting, ...unlocks];
   yield;
   const seed = yield* unicornSeedPieces({
@@ -124,13 +119,12 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
 }
 
 /**
- * The oldest units until the next does not fit: none is passed over. `setsFirst`: as earlier versions did. In the order of
- * original nodes, what spends what waits is passed over, and goes into a later block.
+ * The oldest units until the next does not fit: none is passed over. In the order of original nodes, what spends what waits is
+ * passed over, and goes into a later block.
  */
 function* chooseTransactions(
   pool: Pool,
   { transactions, bytes: mostBytes, signatureOperations, originalOrder }: BlockRules,
-  setsFirst: boolean,
 ): Pieces<RoundTx[]> {
   const chosen: RoundTx[] = [];
   let bytes = 0;
@@ -146,19 +140,14 @@ function* chooseTransactions(
   };
   let singles = 0;
   let looked = 0;
-  const takeAll = function* (units: Iterable<readonly PooledTx[]>): Pieces<void> {
-    for (const unit of units) {
-      if (++looked % PIECE_UNITS === 0) yield;
-      if (originalOrder && waitsForOthers(pool, unit)) continue;
-      // A set of one goes on its own, and costs as much as one that is none.
-      const isSingle = setsFirst ? unit[0]?.unit === 0 : unit.length === 1;
-      if ((isSingle && singles === transactions) || !take(unit)) break;
-      if (isSingle) singles++;
-    }
-  };
-  if (!setsFirst) yield* takeAll(pool.units());
-  else
-    for (const isSet of [true, false]) yield* takeAll([...pool.units()].filter(([tx]) => (tx?.unit !== 0) === isSet));
+  for (const unit of pool.units()) {
+    if (++looked % PIECE_UNITS === 0) yield;
+    if (originalOrder && waitsForOthers(pool, unit)) continue;
+    // A set of one goes on its own, and costs as much as one that is none.
+    const isSingle = unit.length === 1;
+    if ((isSingle && singles === transactions) || !take(unit)) break;
+    if (isSingle) singles++;
+  }
   return originalOrder ? inOriginalOrder(chosen) : chosen;
 }
 

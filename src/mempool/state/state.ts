@@ -261,8 +261,8 @@ export class MempoolState {
   }
 
   /** Contents of the next block if it were cut now; null if that is too early. Nothing may be applied between two pieces. */
-  *planCut(order?: { readonly setsFirst: boolean }): Pieces<RoundPlan | null> {
-    return this.#rounds.mayOpen ? yield* planRound(this.#rules, this.#closedHead(), this.#pool, order) : null;
+  *planCut(): Pieces<RoundPlan | null> {
+    return this.#rounds.mayOpen ? yield* planRound(this.#rules, this.#closedHead(), this.#pool) : null;
   }
 
   /** The new round, or null when it comes too early. Between two pieces each transaction is found waiting or in the round. */
@@ -306,13 +306,13 @@ export class MempoolState {
    * Takes in the next block of storage in place of those being made; false when it is not the next. Throws
    * `data_corrupt` when a round cannot be given up. The head moves with the last piece.
    */
-  *adoptBlock(block: AdoptedBlock, batch: KvBatch, { isUnchained = false } = {}): Pieces<boolean> {
+  *adoptBlock(block: AdoptedBlock, batch: KvBatch): Pieces<boolean> {
     const { height, hash, full, bytes } = block;
     if (height !== this.#head.height + 1 || full.block.header.previousHash !== this.#head.hash) return false;
     this.#adoptions++;
     const { issued } = this;
     const returned = yield* this.#rounds.giveUp((round, spent) => this.#adoption.giveUp(round, spent, batch));
-    yield* this.#adoption.take(block, { returned, isUnchained }, batch);
+    yield* this.#adoption.take(block, returned, batch);
     yield* this.#acceptance.expire(height - this.#rules.druidLifetime, Number(full.block.header.timestamp), batch);
     const head = headAfterAdopted(this.#rules, this.#head, block, issued);
     yield* this.kept.keep(height, hash, { bytes, facts: head }, batch);

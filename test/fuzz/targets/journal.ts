@@ -28,8 +28,6 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ kind: fc.constant('transactions' as const), time: count, groups: list(list(bytes)) }),
   fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text) }),
   fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text), height: count }),
-  fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text), keepsAll: fc.constant(true) }),
-  fc.record({ kind: fc.constant('cut-block' as const), time: count, miners: list(text), setsFirst: fc.constant(true) }),
   fc.record({ kind: fc.constant('proof' as const), height: count, miner: text, nonce: bytes, coinbase: bytes }),
   fc.record({ kind: fc.constant('close-block' as const), height: count }),
   fc.record({ kind: fc.constant('block-stored' as const), height: count, hash: text }),
