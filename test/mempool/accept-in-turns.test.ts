@@ -1,38 +1,36 @@
 /** Commands that hold many transactions do not hold the event loop (docs/performance.md#requests-and-admission). */
 
-import { describe, expect, it } from 'vitest';
-import { AcceptInTurns } from '../../src/mempool/state/accept-in-turns.js';
-import type { CandidateTx } from '../../src/mempool/state/acceptance.js';
-import type { MempoolState } from '../../src/mempool/state/state.js';
+import { expect, it } from 'vitest';
+import { MempoolState } from '../../src/mempool/state/state.js';
 import { MemoryKv } from '../support/memory-kv.js';
+import { account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 
-const group = (size: number): readonly CandidateTx[] => Array.from({ length: size }, () => ({}) as CandidateTx);
+const alice = account('alice');
 const CONTEXT = { time: 1, isKnownCreate: () => false };
 
-describe('groups that are accepted', () => {
-  it('leave the loop to others in between, over several commands, and no group is divided', async () => {
-    let inTurn = 0;
-    const turns: number[] = [];
-    const approached: number[] = [];
-    const coins = { approach: (transactions: readonly unknown[]) => void approached.push(transactions.length) };
-    const state = {
-      coins: coins as unknown as MempoolState['coins'],
-      accept(groups: readonly (readonly CandidateTx[])[]) {
-        inTurn += groups.flat().length;
-        return groups.map(() => null);
-      },
-    };
-    const accepting = new AcceptInTurns(state, async () => {
-      turns.push(inTurn);
-      inTurn = 0;
-    });
-    const batch = new MemoryKv().batch();
-    const command = [...Array.from({ length: 50 }, () => group(1)), group(40), group(500)];
-    for (let i = 0; i < 2; i++) {
-      expect(await accepting.accept(command, CONTEXT, batch)).toEqual(command.map(() => null));
+it('groups are accepted in pieces, from a turn of its own for each command on, and none is divided', () => {
+  const state = new MempoolState(rulesFor([alice]));
+  const fetched: number[] = [];
+  const { coins } = state;
+  const approach = coins.approach.bind(coins);
+  coins.approach = (transactions) => {
+    fetched.push(transactions.length);
+    approach(transactions);
+  };
+  // Nothing is unspent yet: each group is refused.
+  const tx = candidate(payment({ from: alice, inputs: [genesisOut(0)], outputs: [pay(alice, 1n)] }));
+  const group = (size: number) => Array.from({ length: size }, () => tx);
+  const groups = [...Array.from({ length: 50 }, () => group(1)), group(40), group(500), group(1)];
+  const work = state.accept(groups, CONTEXT, new MemoryKv().batch());
+  const pieces: number[] = [];
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done) {
+      expect(step.value).toHaveLength(groups.length);
+      break;
     }
-    expect(turns).toEqual([90, 500, 90]);
-    // What they spend is fetched for many at a time.
-    expect(approached).toEqual([90, 500, 90, 500]);
-  });
+    pieces.push(fetched.length);
+  }
+  // What they spend is fetched for many at a time.
+  expect(fetched).toEqual([90, 500, 1]);
+  expect(pieces).toEqual([0, 1, 2]);
 });

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { OutPoint, Transaction } from '../../src/chain/types.js';
+import { atOnce } from '../../src/lib/pieces.js';
 import { PoolBounds, SentTransactions } from '../../src/mempool/admission/pool-bounds.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { MemoryKv } from '../support/memory-kv.js';
@@ -102,7 +103,7 @@ describe('a pool that one sender fills with DRUID sets in parts', () => {
     const submit = (txs: readonly Transaction[], sender: string): void => {
       const group = txs.map(candidate);
       const release = bounds.reserve(group, sender);
-      expect(state.accept([group], { time: 1, isKnownCreate: () => false }, batch)).toEqual([null]);
+      expect(atOnce(state.accept([group], { time: 1, isKnownCreate: () => false }, batch))).toEqual([null]);
       release();
     };
     const flood = (): void => {

@@ -38,7 +38,7 @@ export function createNode(rules: StateRules) {
     acceptAll: (txs: readonly Transaction[]) =>
       step((batch) => {
         const context = { time: TIME, isKnownCreate: () => false };
-        return state.accept([txs.map(candidate)], context, batch)[0] ?? null;
+        return atOnce(state.accept([txs.map(candidate)], context, batch))[0] ?? null;
       }),
     cut: (time = TIME) =>
       step((batch) => {

@@ -54,7 +54,7 @@ function createBench(rules: StateRules = rulesFor([alice, bob])) {
     accept: (txs: readonly Transaction[], known: (hash: string) => boolean = () => false) =>
       step((batch) => {
         const context = { time: 1_700_000_000, isKnownCreate: known };
-        return state.accept([txs.map(candidate)], context, batch)[0] ?? null;
+        return atOnce(state.accept([txs.map(candidate)], context, batch))[0] ?? null;
       }),
     cut: async (time = 1_700_000_100): Promise<Round> => {
       const round = await step((batch) => {

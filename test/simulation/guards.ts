@@ -103,7 +103,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'a spent output stays in the database',
-    'mempool/state/current-round.ts',
+    'mempool/state/rounds.ts',
     'for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, batch)]);',
     'for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, { del: () => batch } as never)]);',
   ),

@@ -27,8 +27,8 @@ export const LIMITS: readonly Edit[] = [
   limit('lib/time-slices.ts', 'SLICE_MS', '8', '0.02'),
   limit('mempool/image/changed-outputs.ts', 'PIECE_WRITES', '2_048', '4'),
   limit('mempool/image/image-file.ts', 'PIECE_ROWS', '4_096', '8'),
-  limit('mempool/state/current-round.ts', 'PIECE_TRANSACTIONS', '1_024', '2'),
-  limit('mempool/state/accept-in-turns.ts', 'PIECE_TRANSACTIONS', '64', '2'),
+  limit('mempool/state/rounds.ts', 'PIECE_TRANSACTIONS', '1_024', '2'),
+  limit('mempool/state/acceptance.ts', 'PIECE_TRANSACTIONS', '64', '2'),
   limit('mempool/state/coins.ts', 'PIECE_OUTPUTS', '512', '4'),
   // A node that gets no state from another one makes it from blocks.
   limit('node/roles/mempool/joining.ts', 'PATIENCE_MS', '60_000', '3_000'),

@@ -102,6 +102,9 @@ interface SetFault {
   readonly culprit?: string;
 }
 
+/** Transactions that are accepted in one piece: a millisecond or two. */
+const PIECE_TRANSACTIONS = 64;
+
 export class Acceptance {
   readonly #chain: AcceptanceChain;
   readonly #coins: Coins;
@@ -123,7 +126,21 @@ export class Acceptance {
     offer: () => undefined,
   };
 
-  accept(group: readonly CandidateTx[], context: AcceptanceContext): GroupOutcome {
+  /** Accepts groups one after the other, some in each piece; no group is divided. */
+  *accept(groups: readonly (readonly CandidateTx[])[], context: AcceptanceContext): Pieces<GroupOutcome[]> {
+    const outcomes: GroupOutcome[] = [];
+    while (outcomes.length < groups.length) {
+      yield;
+      const candidates: CandidateTx[] = [];
+      let next = outcomes.length;
+      while (next < groups.length && candidates.length < PIECE_TRANSACTIONS) candidates.push(...(groups[next++] ?? []));
+      this.#coins.approach(candidates.map(({ tx }) => tx));
+      for (const group of groups.slice(outcomes.length, next)) outcomes.push(this.#acceptGroup(group, context));
+    }
+    return outcomes;
+  }
+
+  #acceptGroup(group: readonly CandidateTx[], context: AcceptanceContext): GroupOutcome {
     const candidates = this.#unknown(group);
     for (const candidate of candidates) {
       const wrong = knownFault(candidate, context);

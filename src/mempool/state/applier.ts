@@ -4,6 +4,7 @@
  */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';
+import { isCreate } from '../../chain/transaction.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { KvBatch } from '../../db/kv.js';
 import {
@@ -25,11 +26,11 @@ import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { SharedDigests } from '../replicas/shared-digests.js';
 import { SharedJournal } from '../replicas/shared-journal.js';
-import { AcceptInTurns, knownCreates } from './accept-in-turns.js';
 import { type CandidateTx, type GroupOutcome, readCandidate } from './acceptance.js';
 import { type AdoptedBlock, readAdoptedBlock } from './adoption.js';
 import { type Command, decodeCommand, encodeCommand } from './commands.js';
 import { keepConfirmed } from './final-statuses.js';
+import { keys } from './layout.js';
 import { Compaction, type CompactionModules } from './retention.js';
 import { closedBlockPieces, type Round } from './round.js';
 import type { MempoolState, RejectedTx } from './state.js';
@@ -95,7 +96,6 @@ export class Applier implements Service {
   readonly failed = this.#failure.promise;
   readonly #turn: Turn;
   readonly #submitted = new Map<EntryId, Submitted>();
-  readonly #acceptance: AcceptInTurns;
   readonly #overlap: OverlapFailpoints;
   #entered = new Set<string>();
   #replay: Replay | undefined;
@@ -109,7 +109,6 @@ export class Applier implements Service {
     this.#overlap = new OverlapFailpoints(state);
     const slices = new TimeSlices(clock);
     this.#turn = () => slices.turn();
-    this.#acceptance = new AcceptInTurns(state, this.#turn);
     this.#compaction = new Compaction(modules, {
       alone: (work) => this.#working.run(work),
       fail: (error) => this.#fail(error),
@@ -231,7 +230,7 @@ export class Applier implements Service {
         const groups = await this.#shared.withoutIncluded(all, { isOwn: this.#submitted.has(id) });
         const isKnownCreate = await knownCreates(this.#modules.store, groups);
         const context = { time: command.time, isKnownCreate };
-        const outcomes = await this.#acceptance.accept(groups, context, batch);
+        const outcomes = await inPieces(state.accept(groups, context, batch), this.#turn);
         const entered = groups.filter((_, i) => outcomes[i] === null).flat();
         for (const { hash } of entered) this.#entered.add(hash);
         return outcomes;
@@ -389,4 +388,16 @@ function pass(kind: Command['kind'], moment: 'applied' | 'written'): void {
   if (kind === 'close-block') failpoint('overlap.closed', moment);
   if (kind === 'block-stored') failpoint('overlap.stored', moment);
   if (kind === 'block-adopted') failpoint('overlap.adopted', moment);
+}
+
+/** Tells which of the creations of items among these transactions are in the chain: their hashes may not come again (decision B6). */
+async function knownCreates(
+  store: Pick<ApplierModules['store'], 'getMany'>,
+  groups: readonly (readonly CandidateTx[])[],
+): Promise<(hash: string) => boolean> {
+  const creates = groups.flat().filter(({ tx }) => isCreate(tx));
+  if (creates.length === 0) return () => false;
+  const found = await store.getMany(creates.map(({ hash }) => keys.create(hash)));
+  const hashes = new Set(creates.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));
+  return (hash) => hashes.has(hash);
 }

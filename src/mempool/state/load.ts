@@ -5,7 +5,6 @@ import { decodeTxOut } from '../../chain/codec.js';
 import type { Kv } from '../../db/kv.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { TesseraError } from '../../lib/errors.js';
-import type { RoundContents } from './current-round.js';
 import { arrivalOfKey, keys, outPointOfKey, ROUND_SLOTS, ranges } from './layout.js';
 import type { PooledTx } from './pool.js';
 import {
@@ -17,6 +16,7 @@ import {
   decodeRound,
   decodeWinner,
 } from './records.js';
+import type { RoundContents } from './rounds.js';
 import { MempoolState, type StateRules } from './state.js';
 
 const CHUNK = 2_000;

@@ -26,7 +26,6 @@ import {
 } from './chain-head.js';
 import { Coins } from './coins.js';
 import type { BlockStoredCommand, CloseBlockCommand, CutBlockCommand, ProofCommand, RoundFacts } from './commands.js';
-import type { RoundContents } from './current-round.js';
 import { FinalStatuses } from './final-statuses.js';
 import { keys } from './layout.js';
 import { DruidPool, type DruidSet, type Kin, Pool, type PooledTx } from './pool.js';
@@ -48,6 +47,7 @@ import {
   type PendingPlaces,
   type PendingTx,
   pendingTx,
+  type RoundContents,
   Rounds,
   type Waiting,
   waitingIn,
@@ -233,8 +233,8 @@ export class MempoolState {
     groups: readonly (readonly CandidateTx[])[],
     context: Omit<AcceptanceContext, 'batch'>,
     batch: KvBatch,
-  ): GroupOutcome[] {
-    return groups.map((group) => this.#acceptance.accept(group, { ...context, batch }));
+  ): Pieces<GroupOutcome[]> {
+    return this.#acceptance.accept(groups, { ...context, batch });
   }
 
   /** Verdict that `accept` would give on a group now. */
