@@ -150,25 +150,7 @@ export async function runDev(
     throw new UsageError('--data and --state both keep the chain: give one');
   const watched = args.value('watch');
   if (watched !== undefined && !existsSync(watched)) throw new UsageError(`--watch: there is no file ${watched}`);
-  const intervalMs = intervalFlag(args);
-  const port: number | 'off' | undefined =
-    args.value('port') === 'off' ? 'off' : integerFlag(args, 'port', 0, MAX_PORT);
-  const host = hostFlag(args, context);
-  const common = {
-    accounts: accountFlags(args),
-    ports: integerFlag(args, 'port-offset', 0, MAX_PORT_OFFSET) ?? 0,
-    // --data names the folder of the network, not of one node.
-    flags: [...quietFlag(args), ...flagValues(args).filter(({ option }) => option !== 'node.data_dir')],
-    env: context.env,
-    ...(port === undefined ? {} : { port }),
-    ...(host === undefined ? {} : { host }),
-    ...(intervalMs === undefined ? {} : { intervalMs }),
-    automine: !args.has('no-mining'),
-    impersonates: args.has('impersonate'),
-    ...clockFlag(args),
-    ...(state === undefined ? {} : { stateFile: resolve(state) }),
-    ...forkFlag(args),
-  };
+  const common = networkFlags(args, context);
   // Reports an invalid option before anything is made.
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
   // This only names the folder. The nodes create it at their start, when signals are handled already.
@@ -185,7 +167,7 @@ export async function runDev(
     network = made;
     const onReady = () => {
       const places = { dataDir: kept === undefined ? null : dataDir, stateFile: common.stateFile };
-      tell(args, context, { network: made, ...places, intervalMs, automine: common.automine });
+      tell(args, context, { network: made, ...places, intervalMs: common.intervalMs, automine: common.automine });
       if (watched === undefined || isEnding) return;
       const say = (line: string) => args.has('quiet') || context.stderr.write(`${line}\n`);
       const { url, urls, control } = made;
@@ -210,6 +192,30 @@ export async function runDev(
     if (network?.isUnsaved) printFailure(notSaved(common.stateFile, dataDir), context);
     else if (kept === undefined) await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+/** Options of the network that flags give. */
+function networkFlags(args: ParsedArgs, context: CliContext) {
+  const intervalMs = intervalFlag(args);
+  const state = args.value('state');
+  const port: number | 'off' | undefined =
+    args.value('port') === 'off' ? 'off' : integerFlag(args, 'port', 0, MAX_PORT);
+  const host = hostFlag(args, context);
+  return {
+    accounts: accountFlags(args),
+    ports: integerFlag(args, 'port-offset', 0, MAX_PORT_OFFSET) ?? 0,
+    // --data names the folder of the network, not of one node.
+    flags: [...quietFlag(args), ...flagValues(args).filter(({ option }) => option !== 'node.data_dir')],
+    env: context.env,
+    ...(port === undefined ? {} : { port }),
+    ...(host === undefined ? {} : { host }),
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+    automine: !args.has('no-mining'),
+    impersonates: args.has('impersonate'),
+    ...clockFlag(args),
+    ...(state === undefined ? {} : { stateFile: resolve(state) }),
+    ...forkFlag(args),
+  };
 }
 
 function notSaved(stateFile: string | undefined, dataDir: string): TesseraError {

@@ -1,12 +1,10 @@
 /** The parts of a mempool, put together bottom-up once its state is loaded and the journal is replayed. */
 
 import { eraAt } from '../chain/eras.js';
-import type { Transaction } from '../chain/types.js';
 import { endlessRoom } from '../db/disk-room.js';
 import { soleLeader } from '../journal/journal.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
 import { Verifier } from '../ledger/verifier/verifier.js';
-import { TesseraError } from '../lib/errors.js';
 import type { Failure } from '../lib/service.js';
 import { Admission, type AdmissionModules } from './admission/admission.js';
 import { BlockMaker } from './blocks/block-maker.js';
@@ -77,10 +75,9 @@ export async function openParts(options: MempoolOptions, given: MempoolModules, 
   const sync = new ChainSync(options.chain, { ...modules, applier, verifier, tips });
   failure.follow(sync);
   const isFollowed = (): boolean => eraAt(options.rules.eras, state.closedHeight + 1).isOriginal;
-  const { passOn = refuseAll } = given;
   const admission = new Admission(options.pool, {
     ...modules,
-    passOn: async (transactions) => (isFollowed() ? passOn(transactions) : undefined),
+    isFollowed,
     applier,
     catchUp: given.journal.isShared ? new CatchUp({ ...modules, applied: applier.applied }) : undefined,
     statuses,
@@ -108,10 +105,4 @@ export async function openParts(options: MempoolOptions, given: MempoolModules, 
     carried: new CarriedOver({ state, applier, store, admission, sync, room, logger }),
     gateway: new Gateway({ ...modules, applier, sync, statuses, admission, unready }),
   };
-}
-
-/** For a node that follows a network of original nodes, and knows no mempool node of it. */
-async function refuseAll(_: readonly Transaction[]): Promise<void> {
-  const message = 'original nodes make the blocks of this chain, and mempool.pass_on names none of their mempool nodes';
-  throw new TesseraError('mempool_unreachable', message);
 }

@@ -12,7 +12,6 @@ import { type Random, systemRandom } from '../lib/random.js';
 import { ClosingStack, Failure, type Service } from '../lib/service.js';
 import type { NodeLogger } from '../observability/logger.js';
 import { MetricsRegistry, noMetrics } from '../observability/metrics.js';
-import type { HasClock, HasRandom } from '../observability/modules.js';
 import { type DescriptorPlan, descriptorLimit, planDescriptors, warnOfMachine } from './descriptors.js';
 import { impersonable } from './dev/impersonation.js';
 import { readGenesis } from './genesis-file.js';
@@ -30,7 +29,9 @@ import { DEFINITIONS } from './roles/roles.js';
 /** Milliseconds between two attempts to open a node whose disk is full. */
 const ROOM_AGAIN_MS = 5_000;
 
-export interface NodeModules extends Partial<HasClock & HasRandom> {
+export interface NodeModules {
+  readonly clock?: Clock;
+  readonly random?: Random;
   readonly logger: NodeLogger;
   /** A terminal for progress bars; without one, progress goes to the log. */
   readonly terminal?: { write(text: string): unknown } | undefined;

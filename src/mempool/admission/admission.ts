@@ -54,8 +54,9 @@ export interface AdmissionModules
   extends Pick<MempoolParts, 'applier' | 'clock' | 'metrics' | 'room' | 'state' | 'statuses' | 'verifier'> {
   /** Catches up, where other nodes write to the journal as well. */
   readonly catchUp?: CatchUp | undefined;
-  /** Called with a list that passes every check before it is written. Throws to refuse it. */
-  readonly passOn?: (transactions: readonly Transaction[]) => Promise<void>;
+  /** True while original nodes make the blocks: a list that passes every check is then handed to `passOn`, which may refuse it. */
+  readonly isFollowed?: () => boolean;
+  readonly passOn?: ((transactions: readonly Transaction[]) => Promise<void>) | undefined;
   /** Throws while the state is behind the chain: nothing can be judged then. */
   readonly assertNotBehind: () => void;
   /** Called with each transaction that is refused. */
@@ -151,7 +152,7 @@ export class Admission {
       if (fresh.length === 0) return fresh;
       const arrived = this.#pool.reserve(fresh, sender);
       try {
-        await this.#modules.passOn?.(fresh.map(({ tx }) => tx));
+        await this.#passOn(fresh.map(({ tx }) => tx));
         await this.#write(fresh, sender);
       } finally {
         arrived();
@@ -243,6 +244,15 @@ export class Admission {
   #spendsClaimed({ inputs }: Transaction): boolean {
     const { coins } = this.#modules.state;
     return inputs.some(({ previousOut }) => previousOut !== null && coins.isClaimed(previousOut));
+  }
+
+  async #passOn(transactions: readonly Transaction[]): Promise<void> {
+    const { isFollowed, passOn } = this.#modules;
+    if (!isFollowed?.()) return;
+    const message =
+      'original nodes make the blocks of this chain, and mempool.pass_on names none of their mempool nodes';
+    if (passOn === undefined) throw new TesseraError('mempool_unreachable', message);
+    await passOn(transactions);
   }
 
   async #write(fresh: readonly CandidateTx[], sender: string): Promise<void> {

@@ -60,7 +60,7 @@ const NO_DRUIDS: ReadonlySet<string> = new Set();
 
 /** Parts of the rest of the state that the acceptance needs. */
 export interface AcceptanceChain {
-  readonly height: number;
+  height(): number;
   /** True for a transaction in the pool, in the block being made, or waiting under a DRUID. */
   isPending(hash: string): boolean;
   nextArrival(): number;
@@ -329,7 +329,7 @@ export class Acceptance {
       unit,
       operations,
       fault,
-      height: this.#chain.height,
+      height: this.#chain.height(),
     };
   }
 }

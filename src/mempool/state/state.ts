@@ -103,7 +103,10 @@ export class MempoolState {
     this.#acceptance = this.#createAcceptance();
     this.#adoption = this.#createAdoption();
     for (const tx of contents?.pooled ?? []) this.#restorePooled(tx);
-    for (const tx of contents?.waiting ?? []) this.#restoreWaiting(tx);
+    for (const tx of contents?.waiting ?? []) {
+      const decoded = decodeTransaction(tx.bytes);
+      if (decoded.druidInfo !== null) this.#druids.add(decoded.druidInfo, tx, decoded);
+    }
   }
 
   /** The unspent outputs of blocks, those being made included. */
@@ -378,12 +381,9 @@ export class MempoolState {
   }
 
   #createAcceptance(): Acceptance {
-    const height = (): number => this.#head.height;
     return new Acceptance({
       chain: {
-        get height() {
-          return height();
-        },
+        height: () => this.#head.height,
         isPending: (hash) => isPending(hash, this.#places),
         nextArrival: () => ++this.#arrivals,
       },
@@ -400,9 +400,7 @@ export class MempoolState {
       pool: this.#pool,
       druids: this.#druids,
       statuses: this.statuses,
-      noteArrival: () => {
-        this.#arrivals++;
-      },
+      noteArrival: () => void this.#arrivals++,
     });
   }
 
@@ -417,10 +415,5 @@ export class MempoolState {
     this.coins.hold(decoded);
     this.coins.offer(tx.hash, decoded);
     this.#pool.add(tx, decoded);
-  }
-
-  #restoreWaiting(tx: PooledTx): void {
-    const decoded = decodeTransaction(tx.bytes);
-    if (decoded.druidInfo !== null) this.#druids.add(decoded.druidInfo, tx, decoded);
   }
 }

@@ -5,24 +5,20 @@
  */
 
 import type { Certificate } from '../../chain/certificate.js';
-import { encodeBlockPieces } from '../../chain/codec.js';
 import type { FullBlock } from '../../chain/types.js';
 import { isUnreadable } from '../../db/database-error.js';
 import { endlessRoom, type Room } from '../../db/disk-room.js';
 import type { Kv } from '../../db/kv.js';
 import type { ChainRules, ChainTip } from '../../ledger/block/rules.js';
 import type { LedgerView, ScriptVerifier } from '../../ledger/block/spending.js';
-import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { BlockVerifier } from '../../ledger/block/verify-block.js';
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { Mutex } from '../../lib/mutex.js';
-import { inPieces } from '../../lib/pieces.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import { type HistogramHandle, type Metrics, noMetrics, startTimer } from '../../observability/metrics.js';
-import type { HasClock, HasMetrics } from '../../observability/modules.js';
 import type { RoundFactsBody } from '../../peers/messages.js';
 import { type AuditProgress, type AuditRange, type AuditResult, auditArchive } from '../blocks/audit.js';
 import type { Segments } from '../segments/segments.js';
@@ -30,11 +26,8 @@ import type { ItemInfo, LatestBlock, StorageService, StoredBlock, StoredEntry } 
 import { BlockWriter, type BlockWriterModules } from './block-writer.js';
 import { Certificates } from './certificates.js';
 import { Entries } from './entries.js';
-import { ROUND_KEY } from './layout.js';
 import { ArchiveLookups, type WrittenBlock } from './lookups.js';
 import { ArchiveReader } from './reader.js';
-import { type BlockRecord, readRoundFacts } from './records.js';
-import { type Rendered, renderBlock, renderLatest } from './render.js';
 import { type BlockProgress, UnspentOutputs } from './unspent-outputs.js';
 
 /** Bytes of rendered answers and their canonical bytes kept in memory. */
@@ -46,7 +39,7 @@ export interface ArchiveOptions {
   readonly cacheBytes?: number;
 }
 
-export interface ArchiveModules extends Partial<HasClock & HasMetrics> {
+export interface ArchiveModules {
   /** A database of its own. It stays open: who opened it closes it. */
   readonly kv: Kv;
   /** Blocks; without it they are records of the database, as before data format 3. Who opened it closes it. */
@@ -55,6 +48,8 @@ export interface ArchiveModules extends Partial<HasClock & HasMetrics> {
   readonly scripts?: ScriptVerifier;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
+  readonly clock?: Clock;
+  readonly metrics?: Metrics;
 }
 
 export interface BlockName {
@@ -69,7 +64,7 @@ export interface StoredBlockName extends BlockName {
 
 /** Parts that an archive reads when it opens. */
 interface OpenParts extends Pick<BlockWriterModules, 'certificates' | 'reader' | 'segments' | 'unspent'> {
-  readonly last: BlockRecord | undefined;
+  readonly last: WrittenBlock['record'] | undefined;
 }
 
 export class Archive implements StorageService {
@@ -98,7 +93,6 @@ export class Archive implements StorageService {
   readonly #blockWritten = new SignalSource<WrittenBlock>();
   readonly #failed = new SignalSource<TesseraError>();
   #tip: ChainTip;
-  #latest: LatestBlock | undefined;
 
   private constructor(
     { rules, cacheBytes = DEFAULT_CACHE_BYTES }: ArchiveOptions,
@@ -129,7 +123,7 @@ export class Archive implements StorageService {
     this.#tip = last
       ? { next: last.height + 1, hash: last.hash, issued: last.issued, coinbase: last.block.header.miningTxHash }
       : { next: 0, hash: null, issued: 0n };
-    this.#latest = last && renderLatest(last);
+    if (last !== undefined) this.#entries.found(last);
     this.#metrics = metrics;
     this.#storeSeconds = metrics.histogram('tessera_storage_block_write_duration_seconds');
     const height = metrics.gauge('tessera_block_height');
@@ -145,7 +139,7 @@ export class Archive implements StorageService {
     const reader = new ArchiveReader(kv, segments, new TimeSlices(clock));
     const [placed, name] = [await reader.lastPlaced(), await reader.lastName()];
     // Blocks that were appended and not named are still in the older records.
-    await segments?.settle(placed, { keepsMore: placed?.height === name?.height });
+    await segments?.settle(placed, placed?.height === name?.height);
     if (segments !== undefined && segments.next > (name?.height ?? -1)) {
       if (!segments.isWhole) await segments.noteWhole();
       reader.allInSegments();
@@ -190,7 +184,7 @@ export class Archive implements StorageService {
   }
 
   async latest(): Promise<LatestBlock | undefined> {
-    return this.#latest;
+    return this.#entries.latest;
   }
 
   item(genesisHash: string): Promise<ItemInfo | undefined> {
@@ -222,10 +216,7 @@ export class Archive implements StorageService {
 
   /** Facts from the mempool about the round of the last block. */
   roundFacts(): Promise<RoundFactsBody | undefined> {
-    return this.#guard(async () => {
-      const record = await this.#kv.get(ROUND_KEY);
-      return record && readRoundFacts(record, this.#tip.next - 1);
-    });
+    return this.#guard(() => this.#reader.roundFacts(this.#tip.next - 1));
   }
 
   /** The encoded header; undefined when there is no such block. */
@@ -351,34 +342,28 @@ export class Archive implements StorageService {
     await this.#unspent.catchUp(this.#tip.next, this.#slices, () => undefined, undefined);
     await this.#takeIn(() => undefined, undefined);
     const { verified, certificate } = await this.#verify(full, told);
-    const { hash, height, issued } = verified;
-    const bytes = await inPieces(encodeBlockPieces(full.block), () => this.#slices.turn());
-    const record = { hash, height, issued, bytes, block: full.block };
-    // Before the write, and each in its turn: what is done at once when it is on disk is little, however large the block is.
-    await this.#slices.turn();
-    const rendered = renderBlock(record);
-    await this.#slices.turn();
-    const latest = renderLatest(record);
+    const record = await this.#writer.recordOf(verified, full.block);
+    const keepRendered = await this.#entries.rendered(record, () => this.#slices.turn());
     const isHealed = this.missing !== undefined;
     const earlier = await this.#writer.write(verified, record.bytes, { certificate, round });
-    this.#stored(record, verified, certificate, rendered);
-    this.#latest = latest;
+    const written = { record, verified, earlier };
+    this.#stored(written, certificate);
+    keepRendered();
     stopTimer();
-    this.#told({ record, verified, earlier });
+    this.#told(written);
     if (isHealed) {
       this.#metrics.counter('tessera_storage_blocks_healed_total', 'nodes').inc();
       // A failed load is tried again with the next block.
       this.load().catch(() => undefined);
     }
-    return { height, hash };
+    return { height: record.height, hash: record.hash };
   }
 
   async #takeIn(onProgress: (progress: BlockProgress) => void, signal: AbortSignal | undefined): Promise<void> {
     if (this.ahead === 0 || this.problem !== null) return;
     const taken = (written: WrittenBlock, certificate: Certificate | undefined): void => {
-      const { record, verified } = written;
-      this.#stored(record, verified, certificate);
-      this.#latest = renderLatest(record);
+      this.#stored(written, certificate);
+      this.#entries.found(written.record);
       this.#told(written);
       this.#metrics.counter('tessera_storage_blocks_healed_total', 'segments').inc();
       onProgress({ height: this.#tip.next, target: this.#tip.next + this.ahead });
@@ -387,16 +372,11 @@ export class Archive implements StorageService {
   }
 
   /** The block is on disk. */
-  #stored(
-    record: BlockRecord,
-    { hash, height, issued }: VerifiedBlock,
-    certificate: Certificate | undefined,
-    rendered?: Rendered<StoredBlock>,
-  ): void {
+  #stored({ record }: WrittenBlock, certificate: Certificate | undefined): void {
+    const { hash, height, issued } = record;
     this.#unspent.changed();
     this.#certificates.stored(certificate);
     this.#tip = { next: height + 1, hash, issued, coinbase: record.block.header.miningTxHash };
-    this.#entries.stored(height, hash, rendered);
     if (height === 0) this.#reader.genesisStored(record.block.transactions);
   }
 

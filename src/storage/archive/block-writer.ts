@@ -5,9 +5,9 @@
  */
 
 import type { Certificate } from '../../chain/certificate.js';
-import { decodeBlock } from '../../chain/codec.js';
+import { decodeBlock, encodeBlockPieces } from '../../chain/codec.js';
 import { outPointKey } from '../../chain/transaction.js';
-import type { OutPoint } from '../../chain/types.js';
+import type { Block, OutPoint } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { assertRule, blockFault } from '../../ledger/block/rules.js';
 import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
@@ -39,7 +39,7 @@ import type { EarlierPlaces, WrittenBlock } from './lookups.js';
 import { putPlaces, readTransactionPlace, segmentBlock, type TransactionPlace } from './places.js';
 import { putBlock } from './put-block.js';
 import { type ArchiveReader, readWholeBlock, type WholeBlock } from './reader.js';
-import { encodeItemRecord, encodeLast, encodeRoundFacts } from './records.js';
+import { type BlockRecord, encodeItemRecord, encodeLast, encodeRoundFacts } from './records.js';
 import type { UnspentOutputs } from './unspent-outputs.js';
 
 /** Number of blocks that are taken in between two syncs. */
@@ -87,6 +87,11 @@ export class BlockWriter {
   get problem(): string | null {
     const { segments } = this.#modules;
     return this.#gap === undefined || segments === undefined ? null : segments.damaged(this.#gap.height).message;
+  }
+
+  async recordOf({ hash, height, issued }: VerifiedBlock, block: Block): Promise<BlockRecord> {
+    const bytes = await inPieces(encodeBlockPieces(block), () => this.#modules.slices.turn());
+    return { hash, height, issued, bytes, block };
   }
 
   /** Writes the next block; it survives power loss when this resolves. Gives the places of transactions that an earlier block has too. */

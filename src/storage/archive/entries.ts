@@ -5,11 +5,11 @@
 
 import { LRUCache } from 'lru-cache';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
-import type { StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
+import type { LatestBlock, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
 import { parseEntryKey } from './layout.js';
 import { type ArchiveReader, present } from './reader.js';
-import { damaged } from './records.js';
-import { type Rendered, renderBlock, renderTransaction } from './render.js';
+import { type BlockRecord, damaged } from './records.js';
+import { type Rendered, renderBlock, renderLatest, renderTransaction } from './render.js';
 
 /** Heights whose block hash is kept in memory. */
 const CACHED_HASHES = 100_000;
@@ -29,6 +29,7 @@ export class Entries {
   readonly #fromDisk: CounterHandle;
   readonly #missing: CounterHandle;
   readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
+  #latest: LatestBlock | undefined;
 
   constructor(cacheBytes: number, { reader, metrics, next }: EntriesModules) {
     this.#reader = reader;
@@ -55,10 +56,30 @@ export class Entries {
     return hash;
   }
 
-  /** The block is stored; `rendered` is kept if it is given. */
-  stored(height: number, hash: string, rendered?: Rendered<StoredBlock>): void {
-    this.#hashes.set(height, hash);
-    if (rendered !== undefined) this.#keep(rendered);
+  /** The last block. */
+  get latest(): LatestBlock | undefined {
+    return this.#latest;
+  }
+
+  /** The block is the last one, as it was found or taken in. */
+  found(record: BlockRecord): void {
+    this.#latest = renderLatest(record);
+    this.#hashes.set(record.height, record.hash);
+  }
+
+  /**
+   * Renders a block before it is written, in turns. What is called when it is on disk does little at once, however large the block is.
+   */
+  async rendered(record: BlockRecord, turn: () => Promise<void>): Promise<() => void> {
+    await turn();
+    const rendered = renderBlock(record);
+    await turn();
+    const latest = renderLatest(record);
+    return () => {
+      this.#hashes.set(record.height, record.hash);
+      this.#keep(rendered);
+      this.#latest = latest;
+    };
   }
 
   /** Heights from outside may not be integers at all. */

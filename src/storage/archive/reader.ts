@@ -9,6 +9,7 @@ import { systemClock } from '../../lib/clock.js';
 import { isTesseraError } from '../../lib/errors.js';
 import { inPieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
+import type { RoundFactsBody } from '../../peers/messages.js';
 import { unpack, unpackedLength } from '../segments/pack.js';
 import { readFront, readRecord, type SegmentBlock } from '../segments/record.js';
 import type { Segments } from '../segments/segments.js';
@@ -20,6 +21,7 @@ import {
   itemKey,
   LAST_KEY,
   numberKey,
+  ROUND_KEY,
   transactionPlaceKey,
 } from './layout.js';
 import { type NumberedTransaction, OldReader, present } from './old-reader.js';
@@ -38,6 +40,7 @@ import {
   readBlock,
   readItemRecord,
   readLast,
+  readRoundFacts,
   readTransactionRecord,
   type TransactionRecord,
 } from './records.js';
@@ -128,6 +131,12 @@ export class ArchiveReader {
       },
       (old) => old.block(hash),
     );
+  }
+
+  /** Facts from the mempool about the round of block `height`; undefined where they are of another one. */
+  async roundFacts(height: number): Promise<RoundFactsBody | undefined> {
+    const record = await this.#kv.get(ROUND_KEY);
+    return record && readRoundFacts(record, height);
   }
 
   /** A block that must be there. */

@@ -1,12 +1,18 @@
 /** Reading and writing the files of segments: a system may take or give less at once than it is asked for. */
 
-import { type FileHandle, open } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { unreadable } from '../../db/database-error.js';
+import { syncFolder } from '../../db/write-file-durable.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { isSystemError } from '../../lib/system-error.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
+import { recordPieces, type SegmentBlock } from './record.js';
 
+/** Mode of a segment that is written to. */
+export const OPEN_MODE = 0o600;
 /** Files that are kept open for reading. */
 const OPEN_FILES = 64;
 
@@ -16,6 +22,39 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array, position: nu
     if (bytesWritten === 0) throw new Error('the system takes no more bytes');
     done += bytesWritten;
   }
+}
+
+/** Writes a record, each piece in its turn; gives where it ends. */
+export async function writeRecord(
+  file: FileHandle,
+  block: SegmentBlock,
+  position: number,
+  slices?: TimeSlices,
+): Promise<number> {
+  let at = position;
+  for (const piece of recordPieces(block)) {
+    if (slices?.isUsedUp) await slices.turn();
+    await writeAll(file, piece, at);
+    at += piece.length;
+  }
+  return at;
+}
+
+/** Opens a segment to append to it; undefined when it is not there, unless it is to be made. */
+export async function openToAppend(folder: string, name: string, create: boolean): Promise<FileHandle | undefined> {
+  const path = join(folder, name);
+  const isThere = (await readdir(folder)).includes(name);
+  if (!isThere && !create) return undefined;
+  // It has the mode of a closed one when the process ended in between.
+  if (isThere) await chmod(path, OPEN_MODE);
+  const file = await open(path, constants.O_RDWR | constants.O_CREAT, OPEN_MODE);
+  if (create) {
+    await syncFolder(folder).catch(async (error: unknown) => {
+      await file.close();
+      throw error;
+    });
+  }
+  return file;
 }
 
 /** A disk may give less at once than is asked for; only nothing means the end. */
@@ -47,6 +86,15 @@ export function lost(what: string): TesseraError {
   const wayBack =
     'run tessera rebuild, which keeps the blocks that can be read, or restore the data directory from a backup; missing blocks then come from other storage nodes';
   return new TesseraError('data_lost', `archive: ${what}: ${wayBack}`);
+}
+
+/** The error that names a damaged segment. */
+export function damagedIn(name: string, height: number, cause: unknown): TesseraError {
+  return new TesseraError(
+    'data_corrupt',
+    `archive: block ${height} is damaged in the segment ${name}. Start the node again: with another one in peers.storage it heals by itself; else run tessera rebuild, or restore the data directory from a backup`,
+    { cause, details: { segment: name, height } },
+  );
 }
 
 /** Closed segments that are open for reading. */

@@ -11,7 +11,6 @@
  * taken in or cut off when the archive opens.
  */
 
-import { constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkRoom } from '../../db/disk-room.js';
@@ -23,7 +22,7 @@ import type { TimeSlices } from '../../lib/time-slices.js';
 import type { FarSegments, Fetched } from './far-segments.js';
 import { type Closed, closedAmong, closedName, closedWith, gapIn, markName, openName } from './names.js';
 import { Pages } from './pages.js';
-import { recordLength, recordPieces, type SegmentBlock } from './record.js';
+import { recordLength, type SegmentBlock } from './record.js';
 import {
   encodeFooter,
   type Footer,
@@ -36,12 +35,21 @@ import {
   summarize,
 } from './scan.js';
 import { isSegment } from './segment-check.js';
-import { lost, readAll, refusal, SegmentHandles, writeAll } from './segment-file.js';
+import {
+  damagedIn,
+  lost,
+  OPEN_MODE,
+  openToAppend,
+  readAll,
+  refusal,
+  SegmentHandles,
+  writeAll,
+  writeRecord,
+} from './segment-file.js';
 
 /** Bytes of a segment, unless one block alone is larger. */
 const SEGMENT_BYTES = 256 * 1024 * 1024;
 const FOLDER_MODE = 0o700;
-const OPEN_MODE = 0o600;
 const CLOSED_MODE = 0o400;
 /** Subject of the failpoints. */
 const BLOCKS = 'blocks';
@@ -153,10 +161,7 @@ export class Segments {
    * Finds the end of what counts, behind the last block that the place index names: whole blocks after it are kept and synced, or not,
    * and the rest is cut off. Throws `data_lost` when the named block itself is not there.
    */
-  async settle(
-    last: (RecordPlace & { readonly height: number }) | undefined,
-    { keepsMore = true } = {},
-  ): Promise<void> {
+  async settle(last: (RecordPlace & { readonly height: number }) | undefined, keepsMore = true): Promise<void> {
     if (!keepsMore) await this.#openAgain(last?.height ?? -1);
     const isOpen = last !== undefined && last.height >= this.#first;
     const [height, from] = isOpen ? [last.height + 1, last.offset + last.length] : [this.#first, 0];
@@ -201,13 +206,7 @@ export class Segments {
       if (this.#end > 0 && this.#end + length > this.#maxBytes) await this.#close();
       const file = (await this.#openFile(true)) as FileHandle;
       failpoint('segment.append.before', BLOCKS);
-      let at = this.#end;
-      for (const piece of recordPieces(block)) {
-        if (slices.isUsedUp) await slices.turn();
-        await writeAll(file, piece, at);
-        at += piece.length;
-      }
-      await file.truncate(at);
+      await file.truncate(await writeRecord(file, block, this.#end, slices));
       failpoint('segment.append.after', BLOCKS);
       await file.datasync();
       failpoint('segment.sync.after', BLOCKS);
@@ -297,16 +296,12 @@ export class Segments {
     await chmod(path, OPEN_MODE);
     const file = await open(path, 'r+');
     try {
-      let at = offset;
-      for (const piece of block === undefined ? [] : recordPieces(block)) {
-        await writeAll(file, piece, at);
-        at += piece.length;
-      }
+      const end = block === undefined ? offset : await writeRecord(file, block, offset);
       await file.datasync();
       this.#pages.drop();
       failpoint('segment.replaced', BLOCKS);
       if (last !== undefined && to === height) await this.#seal(file, { first, last, name });
-      return { offset, length: at - offset };
+      return { offset, length: end - offset };
     } finally {
       await file.close();
     }
@@ -335,11 +330,7 @@ export class Segments {
     const { name, isHere } = this.#fileOf(height);
     this.#pages.drop();
     if (!isHere) return this.#farOf(name).damaged(name, height);
-    return new TesseraError(
-      'data_corrupt',
-      `archive: block ${height} is damaged in the segment ${name}. Start the node again: with another one in peers.storage it heals by itself; else run tessera rebuild, or restore the data directory from a backup`,
-      { cause, details: { segment: name, height } },
-    );
+    return damagedIn(name, height, cause);
   }
 
   async close(): Promise<void> {
@@ -390,21 +381,8 @@ export class Segments {
   }
 
   async #openFile(create: boolean): Promise<FileHandle | undefined> {
-    if (this.#open !== undefined) return this.#open;
-    const path = join(this.#path, this.#openName());
-    const isThere = (await readdir(this.#path)).includes(this.#openName());
-    if (!isThere && !create) return;
-    // It has that of a closed one when the process ended in between.
-    if (isThere) await chmod(path, OPEN_MODE);
-    const file = await open(path, constants.O_RDWR | constants.O_CREAT, OPEN_MODE);
-    if (create) {
-      await syncFolder(this.#path).catch(async (error: unknown) => {
-        await file.close();
-        throw error;
-      });
-    }
-    this.#open = file;
-    return file;
+    this.#open ??= await openToAppend(this.#path, this.#openName(), create);
+    return this.#open;
   }
 
   /** Closes the open segment. Interrupted, it is open still: its footer is cut off at the next start. */

@@ -54,19 +54,7 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
     getWaitingTransaction({ params }) {
       const found = services.mempool.waitingPlace(params.tx_hash);
       if (found === undefined) throw new TesseraError('entry_not_found', 'No transaction waits under this hash.');
-      const { place, behind, info } = found;
-      const { outputs, fees } = decodeTransaction(found.bytes);
-      const listed = [...outputs, ...fees];
-      return {
-        ...waitingView(found),
-        info,
-        place: place && { block_num: place.height, being_made: place.isBeingMade, ahead: place.ahead },
-        behind,
-        outputs: listed
-          .slice(0, MAX_LISTED_AHEAD)
-          .map(({ scriptPublicKey, value }) => ({ address: scriptPublicKey, asset: apiAssetView(value) })),
-        output_count: listed.length,
-      };
+      return waitingPlaceView(found);
     },
 
     createTransactions(request) {
@@ -95,6 +83,22 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
   });
   done();
 };
+
+function waitingPlaceView(found: NonNullable<ReturnType<MempoolService['waitingPlace']>>) {
+  const { place, behind, info } = found;
+  const { outputs, fees } = decodeTransaction(found.bytes);
+  const listed = [...outputs, ...fees];
+  return {
+    ...waitingView(found),
+    info,
+    place: place && { block_num: place.height, being_made: place.isBeingMade, ahead: place.ahead },
+    behind,
+    outputs: listed
+      .slice(0, MAX_LISTED_AHEAD)
+      .map(({ scriptPublicKey, value }) => ({ address: scriptPublicKey, asset: apiAssetView(value) })),
+    output_count: listed.length,
+  };
+}
 
 function waitingView({ hash, bytes, time }: WaitingTx) {
   return { tx_hash: hash, bytes: bytes.length, time };

@@ -65,9 +65,7 @@ export const walletRoutes = routesOf(walletOperations, ({ services }) => ({
 
   async changePassphrase(request) {
     const { old_passphrase: old, new_passphrase: chosen } = request.body;
-    if (chosen.trim() === '') {
-      throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
-    }
+    if (chosen.trim() === '') throw new TesseraError('blank_passphrase', 'The new passphrase must not be blank.');
     await services.wallet.keystore.changePassphrase(old, chosen, passphraseCaller(request));
     return undefined;
   },
