@@ -3,8 +3,11 @@
  * is not ready, and goes on when there is room (docs/adr/0014-a-full-disk-ends-no-node.md, rule P7).
  */
 
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -66,7 +69,7 @@ const onDisk = (kv: Kv): Kv =>
   });
 
 /** A role on the folder, whose disk is full while `disk` says so. */
-async function openRole(): Promise<StorageRole> {
+async function openRole(settings: Readonly<Record<string, unknown>> = {}): Promise<StorageRole> {
   await directory.close();
   directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
   const dataDir = {
@@ -82,6 +85,7 @@ async function openRole(): Promise<StorageRole> {
       'node.data_dir': path,
       'storage.verify_threads': 0,
       'mining.asert_activation_height': RULES.activationHeight,
+      ...settings,
     }),
     genesis: GENESIS,
     dataDir: dataDir as unknown as DataDir,
@@ -121,6 +125,33 @@ it('a full disk while its database is made again: it starts, says so, and goes o
   expect(await role.services.storage?.blockAt(BLOCKS - 1)).toMatchObject({ height: BLOCKS - 1 });
   await until(async () => role.services.chainIndex?.status().state === 'ready');
   await role.stop();
+});
+
+it('a full disk at its start: it asks its object store for blocks when there is room', async () => {
+  let asked = 0;
+  const empty = '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>';
+  const store = createServer((_request, response) => {
+    asked += 1;
+    response.setHeader('content-type', 'application/xml').end(empty);
+  });
+  await once(store.listen(0, '127.0.0.1'), 'listening');
+  const { port } = store.address() as AddressInfo;
+  await directory.removeDerived('archive');
+  disk.isFull = true;
+  const role = await openRole({
+    'storage.segments.store': 's3',
+    'storage.segments.endpoint': `http://127.0.0.1:${port}`,
+    'storage.segments.bucket': 'blocks',
+    'storage.segments.access_key': 'of this test',
+    'storage.segments.secret_key': 'of this test, too',
+  });
+  await role.load();
+  expect(asked).toBe(0);
+  disk.isFull = false;
+  await until(async () => asked > 0 && role.readiness().length === 0);
+  expect(role.services.storage?.nextHeight).toBe(BLOCKS);
+  await role.stop();
+  store.close();
 });
 
 it('a damaged database is made again from the segments, without other nodes', async () => {

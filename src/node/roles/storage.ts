@@ -57,6 +57,7 @@ export class StorageRole implements Role {
   /** Work that could not be done now, with the reason. */
   readonly #refused = new Map<unknown, string>();
   #retry: Timer | undefined;
+  #retrying: Promise<void> | undefined;
   readonly #catchingUp: Progress;
   /** Both undefined without an object store. */
   readonly #far: FarSegments | undefined;
@@ -132,17 +133,20 @@ export class StorageRole implements Role {
     );
   }
 
-  /** Takes in what the segments have and the database does not; an archive of an older version counts its unspent outputs. */
-  async load(): Promise<void> {
+  /**
+   * Takes in what the segments have and the database does not, then what the object store has; an archive of an older version counts its
+   * unspent outputs.
+   */
+  load(): Promise<void> {
     const { stopping } = this.#context;
     const progress = this.#archive.ahead > 0 ? this.#takingIn : this.#counting;
-    await this.#retried(async () => {
+    return this.#retried(async () => {
       await this.#archive.load(({ height, target }) => progress.update(height, target), stopping);
       progress.end();
+      const { problem, nextHeight } = this.#archive;
+      if (problem !== null) this.#context.logger('storage').error({ height: nextHeight }, problem);
+      else if (this.#far !== undefined) await this.#takeFromStore(this.#far);
     });
-    const { problem, nextHeight } = this.#archive;
-    if (problem !== null) this.#context.logger('storage').error({ height: nextHeight }, problem);
-    else if (this.#far !== undefined && this.#refused.size === 0) await this.#takeFromStore(this.#far);
   }
 
   /** Blocks that this node lacks come from the object store; what it does not give, other storage nodes may. */
@@ -185,7 +189,9 @@ export class StorageRole implements Role {
       this.#refused.set(work, refusal);
       logger('storage').error({ err: error }, refusal);
       // Damage is reported by the archive itself.
-      this.#retry = clock.after(RETRY_MS, () => void this.#retried(work).catch(() => undefined));
+      this.#retry = clock.after(RETRY_MS, () => {
+        this.#retrying = this.#retried(work).catch(() => undefined);
+      });
     }
   }
 
@@ -232,6 +238,7 @@ export class StorageRole implements Role {
     await this.#storage.stop();
     await this.#broughtOver;
     await this.#taken;
+    await this.#retrying;
     await this.#scripts.close();
     await this.#noting;
   }
