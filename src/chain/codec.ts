@@ -315,6 +315,21 @@ export const decodeScript = decoder(readScript);
 export const encodeTxOut = encoder(writeTxOut);
 export const decodeTxOut = decoder(readTxOut);
 export const encodeTransaction = encoder(writeTransaction);
+
+/** Bytes of transactions that were read or written, and will be asked for again while the transaction is there. */
+const known = new WeakMap<Transaction, Uint8Array>();
+
+/** Notes the encoding of a transaction for `encodedBefore`: its own, or the bytes that it was read from. */
+export function noteEncoded(tx: Transaction, bytes = encodeTransaction(tx)): Uint8Array {
+  known.set(tx, bytes);
+  return bytes;
+}
+
+/** As `encodeTransaction`, and without the work where it was noted. */
+export function encodedBefore(tx: Transaction): Uint8Array {
+  return known.get(tx) ?? encodeTransaction(tx);
+}
+
 export const decodeTransaction = decoder(readTransaction);
 export const encodeBlock = encoder(writeBlock);
 export const decodeBlock = decoder(readBlock);

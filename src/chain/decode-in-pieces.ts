@@ -9,6 +9,7 @@ import {
   inBlock,
   MIN_STRING,
   MIN_TRANSACTION,
+  noteEncoded,
   readHeader,
   readOutPoint,
   readTransaction,
@@ -27,13 +28,25 @@ export type Turn = () => Promise<void>;
 const PIECE_BYTES = 16 * 1024;
 const PIECE_ELEMENTS = 256;
 
-/** Throws `malformed_transaction`. The transactions of block 0, and of blocks of original nodes, may have any length. */
-export async function decodeFullBlockInPieces(bytes: Uint8Array, turn: Turn): Promise<FullBlock> {
+/**
+ * Throws `malformed_transaction`. The transactions of block 0, and of blocks of original nodes, may have any length. With `isForRules`
+ * their bytes are noted for `encodedBefore`; they stay in memory as long as the transactions.
+ */
+export async function decodeFullBlockInPieces(
+  bytes: Uint8Array,
+  turn: Turn,
+  { isForRules = false } = {},
+): Promise<FullBlock> {
   const from = new BincodeReader(bytes);
   const header = readHeader(from);
   const names = await readList(from, MIN_STRING, () => from.string(), turn);
   const most = header.bNum === 0n || header.isOriginal ? bytes.length : MAX_TRANSACTION_BYTES;
-  const readOne = (): Transaction => from.within(most, () => inBlock(readTransaction(from), header));
+  const readOne = (): Transaction => {
+    const begin = from.remaining;
+    const tx = from.within(most, () => inBlock(readTransaction(from), header));
+    if (isForRules) noteEncoded(tx, bytes.subarray(bytes.length - begin, bytes.length - from.remaining));
+    return tx;
+  };
   const transactions = await readList(from, MIN_TRANSACTION, readOne, turn);
   const miningTransaction = readOne();
   from.end();

@@ -1,8 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OP } from '../../src/chain/script/opcodes.js';
 import type { ScriptCheck, SignatureCheck } from '../../src/chain/validation.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
-import { Verifier } from '../../src/ledger/verifier/verifier.js';
+import { AHEAD, Verifier } from '../../src/ledger/verifier/verifier.js';
 import { encodeChecks, runEncodedChecks } from '../../src/ledger/verifier/verify-batch.js';
 
 const key = keyPairFromSeed(new Uint8Array(32).fill(7));
@@ -115,6 +116,21 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
     const copies = Array.from({ length: 1_000 }, () => current.verify([FLOOD]));
     expect((await Promise.all(copies)).every((holds) => holds)).toBe(true);
     expect(current.ran.worker + current.ran.main).toBeLessThan(150 * (threads + 1));
+  });
+
+  it('leaves what nobody waits for yet to the threads, where there are some, and knows it when somebody does', async () => {
+    verifier = new Verifier({ threads });
+    for (let round = 0; round === 0 || (threads > 0 && verifier.ran.worker === 0); round++) {
+      await verifier.verify(Array.from({ length: 100 }, (_, i) => signatureCheck(`${round} ${i}`)));
+    }
+    const checks = Array.from({ length: 100 }, (_, i) => signatureCheck(`ahead ${i}`));
+    const { main, worker } = verifier.ran;
+    const [isThere, total] = [threads > 0, main + worker + 90];
+    verifier.verify(checks, AHEAD).catch(() => undefined);
+    while (verifier.ran.main + verifier.ran.worker < total) await setImmediate();
+    if (isThere) expect(verifier.ran.main).toBe(main);
+    expect(await verifier.verify(checks)).toBe(true);
+    expect(verifier.ran.main + verifier.ran.worker).toBeLessThan(total + 50);
   });
 
   it('holds for no checks, and refuses work once it is closed', async () => {

@@ -9,7 +9,7 @@
  */
 
 import type { BlockLimits } from '../../chain/block-rules.js';
-import { encodeTransaction, inBlock } from '../../chain/codec.js';
+import { encodedBefore, encodeTransaction, inBlock } from '../../chain/codec.js';
 import { blockReward, coinbaseFault } from '../../chain/coinbase.js';
 import { U64_MAX } from '../../chain/constants.js';
 import { druidSetFault } from '../../chain/druid.js';
@@ -170,7 +170,7 @@ function formFault({ hash, bytes, transaction }: VerifiedTransaction, era: Era):
 }
 
 function encoded(transaction: Transaction): VerifiedTransaction {
-  const bytes = encodeTransaction(transaction);
+  const bytes = encodedBefore(transaction);
   return { hash: transactionHashOfBytes(bytes), bytes, transaction };
 }
 

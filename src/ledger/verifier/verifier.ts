@@ -29,6 +29,8 @@ const MAIN_THREAD_SHARE = 16;
 
 /** Signatures of the main thread's share that are looked at, those with a known verdict included. */
 const MAIN_THREAD_LOOKS = 64;
+/** Who has checks verified before anybody waits for them: left to the threads, where there are some. */
+export const AHEAD = 'ahead';
 /** Verdicts that are remembered for certain, of scripts and of signatures: up to 10 MiB each. */
 const REMEMBERED = 20_000;
 
@@ -43,6 +45,8 @@ interface Task {
   readonly job: Job;
   /** Name under which its verdict is remembered: all that it depends on. */
   readonly name: string;
+  /** Nobody waits for it. */
+  readonly isAhead: boolean;
 }
 
 export interface VerifierOptions {
@@ -100,7 +104,7 @@ export class Verifier {
     const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
     for (const check of checks) {
       const queue = isDear(check) ? this.#scripts : this.#signatures;
-      const task = { check, job, name: nameOf(check) };
+      const task = { check, job, name: nameOf(check), isAhead: sender === AHEAD };
       if (!this.#isKnown(task)) queue.push(sender, task);
     }
     this.#schedule();
@@ -202,14 +206,15 @@ export class Verifier {
   /** A few signatures on the main thread; the rest waits for the next turn, so that requests are read in between. */
   #takeShare(): void {
     const end = this.#ran.main + MAIN_THREAD_SHARE;
+    const isMine = this.#threads.ready.size === 0 ? undefined : ({ isAhead }: Task) => !isAhead;
     for (let looks = 0; looks < MAIN_THREAD_LOOKS && this.#ran.main < end; looks++) {
-      const task = this.#signatures.shift();
-      if (task === undefined) break;
+      const task = this.#signatures.shift(isMine);
+      // Those who have work for a thread, scripts too, wait for its answer, which schedules the next turn.
+      if (task === undefined) return;
       if (task.job.settled || this.#isKnown(task)) continue;
       this.#ran.main++;
       this.#decide(task, runCheck(task.check));
     }
-    // Scripts wait for a worker, whose answer schedules the next turn.
     if (this.#signatures.length > 0) this.#schedule();
   }
 }

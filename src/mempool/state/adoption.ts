@@ -1,6 +1,6 @@
 /** Adopting a block from storage, checked before, in pieces: what it spends and creates, and what becomes of what waits. */
 
-import { decodeTransaction, encodeTransaction } from '../../chain/codec.js';
+import { decodeTransaction, encodedBefore } from '../../chain/codec.js';
 import { decodeFullBlockInPieces, type Turn } from '../../chain/decode-in-pieces.js';
 import { blockHash } from '../../chain/hash.js';
 import {
@@ -38,12 +38,12 @@ export interface AdoptedBlock {
 
 /** Decodes a block, in pieces, and checks nothing but its form. Throws `malformed_transaction`. */
 export async function readAdoptedBlock(bytes: Uint8Array, facts: RoundFacts | null, turn: Turn): Promise<AdoptedBlock> {
-  const full = await decodeFullBlockInPieces(bytes, turn);
+  const full = await decodeFullBlockInPieces(bytes, turn, { isForRules: true });
   const { header, transactions: names } = full.block;
   const transactions: CandidateTx[] = [];
   for (const [i, tx] of full.transactions.entries()) {
     await turn();
-    transactions.push({ hash: names[i] ?? '', bytes: encodeTransaction(tx), tx });
+    transactions.push({ hash: names[i] ?? '', bytes: encodedBefore(tx), tx });
   }
   return { height: Number(header.bNum), hash: blockHash(header), full, bytes, transactions, facts };
 }

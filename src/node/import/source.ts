@@ -4,7 +4,7 @@
  * stores the blocks checks them by every rule.
  */
 
-import { encodeBlock, encodeTransaction } from '../../chain/codec.js';
+import { encodeBlock, noteEncoded } from '../../chain/codec.js';
 import { blockHash } from '../../chain/hash.js';
 import { parseBlock, parseTransaction } from '../../chain/json-read.js';
 import type { Block, FullBlock, Transaction } from '../../chain/types.js';
@@ -134,7 +134,7 @@ export class ChainSource {
       const some = names.slice(from, from + TRANSACTIONS);
       for await (const [key, data] of this.#ask(some, (...asked) => this.#answers.transactions(...asked))) {
         const transaction = this.#parse(`transaction ${key}`, () => parseTransaction(data));
-        bytes += encodeTransaction(transaction).length;
+        bytes += noteEncoded(transaction).length;
         if (bytes > most) return;
         found.set(key, transaction);
       }

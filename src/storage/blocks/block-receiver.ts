@@ -110,7 +110,7 @@ export class BlockReceiver {
     const height = body.block_num;
     let full: FullBlock;
     try {
-      full = await decodeFullBlockInPieces(attachment, () => this.#slices.turn());
+      full = await decodeFullBlockInPieces(attachment, () => this.#slices.turn(), { isForRules: true });
     } catch (error) {
       return this.#refuse(height, `the block cannot be decoded: ${errorMessage(error)}`);
     }

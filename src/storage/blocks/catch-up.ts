@@ -304,7 +304,7 @@ export class CatchUp {
   /** Decodes a block while the one before it is stored; with `isExpected` its signatures are verified meanwhile, too. */
   #decode(bytes: Uint8Array | undefined, isExpected = false): Promise<FullBlock | undefined> {
     const decode = async (encoded: Uint8Array): Promise<FullBlock> => {
-      const full = await decodeFullBlockInPieces(encoded, () => this.#slices.turn());
+      const full = await decodeFullBlockInPieces(encoded, () => this.#slices.turn(), { isForRules: true });
       if (isExpected) await verifyAhead(full, this.#archive.scripts, this.#slices);
       return full;
     };

@@ -105,7 +105,9 @@ async function takeRecords(
   const end = producers === undefined ? segment.last : await lastCertified(archive, segment, fetched, producers);
   const slices = new TimeSlices(clock);
   const decode = async (record: SegmentBlock): Promise<FullBlock> => {
-    const full = await decodeFullBlockInPieces(await encodedBlock(record, slices), () => slices.turn());
+    const full = await decodeFullBlockInPieces(await encodedBlock(record, slices), () => slices.turn(), {
+      isForRules: true,
+    });
     await verifyAhead(full, archive.scripts, slices);
     return full;
   };

@@ -7,14 +7,13 @@ import { pay2pkhParts } from '../../chain/script/builders.js';
 import type { FullBlock } from '../../chain/types.js';
 import type { SignatureCheck } from '../../chain/validation.js';
 import type { ScriptVerifier } from '../../ledger/block/spending.js';
+import { AHEAD } from '../../ledger/verifier/verifier.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 
 /** Signatures of one block that are verified ahead: half of what the verifier remembers for certain. */
 const MOST = 10_000;
 /** Signatures that are handed over together. */
 const TOGETHER = 16;
-/** The verifier lets those of the block that is being stored take turns with these. */
-const SENDER = 'ahead';
 /** Text under a valid signature: the hash of what the transaction spends and makes. */
 const SIGNABLE = /^[0-9a-f]{64}$/;
 
@@ -28,7 +27,7 @@ export async function verifyAhead(
   let checks: SignatureCheck[] = [];
   const handOver = (): void => {
     // Whoever stores the block hears of what goes wrong.
-    scripts.verify(checks, SENDER).catch(() => undefined);
+    scripts.verify(checks, AHEAD).catch(() => undefined);
     checks = [];
   };
   for (const { inputs } of transactions) {
