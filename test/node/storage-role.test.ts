@@ -173,9 +173,15 @@ it('blocks of an older data format go to segments while it serves', async () => 
   for (const block of chain.blocks) await old.store(block);
   const role = await openRole();
   await role.load();
+  const said = new Set<string>();
   await role.start();
   expect(await role.services.storage?.blockAt(2)).toMatchObject({ height: 2 });
-  await until(async () => role.readiness().length === 0 && existsSync(join(path, 'segments', 'whole')));
+  await until(async () => {
+    for (const reason of role.degraded()) said.add(reason);
+    return role.readiness().length === 0 && existsSync(join(path, 'segments', 'whole'));
+  });
+  expect([...said]).toContainEqual(expect.stringMatching(/^bringing over the archive: \d+ %, \d of 4 blocks$/));
+  await until(async () => role.degraded().length === 0);
   expect(await role.services.storage?.blockAt(2)).toMatchObject({ height: 2 });
   await role.stop();
 });

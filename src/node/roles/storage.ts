@@ -255,9 +255,9 @@ export class StorageRole implements Role {
     ];
   }
 
-  /** Without its object store it serves recent blocks, and takes new ones. */
+  /** Without its object store it serves recent blocks, and takes new ones. While old blocks go to segments it serves all, and is busier. */
   degraded(): readonly string[] {
-    return [this.#uploads?.problem ?? null].filter((one) => one !== null);
+    return [this.#uploads?.problem ?? null, this.#bringingOver.current ?? null].filter((one) => one !== null);
   }
 
   get failed(): Promise<never> {
