@@ -142,11 +142,23 @@ describe('a server that closes every connection at once', () => {
   it.each(ending.map((command) => [command.name, command] as const))('is no success: %s', async (_name, command) => {
     const asked = await run(command, (await dead((socket) => void socket.destroy())).url);
     const { url } = await listen((socket) => void socket.end());
-    const { written, closed } = await runProcess(await command.line(url, await folder()));
-    expect((await closed)[0], written.err).toBe(asked.status);
-    expect(asked.status).toBeOneOf([1, 3]);
-    expect([written.out, written.err]).toEqual(['', expect.stringContaining('node_unreachable')]);
+    const { status, out, err } = await run(command, url);
+    expect(status, err).toBe(asked.status);
+    expect(status).toBeOneOf([1, 3]);
+    expect([out, err]).toEqual(['', expect.stringContaining('node_unreachable')]);
   });
+
+  // All commands ask through one client: what its first connection in a process does, it does for each of them.
+  it.each(['call', 'wallet balance', 'wallet pay', 'tx send', 'wallet restore'])(
+    'is no success of a process of its own: %s',
+    async (name) => {
+      const command = ending.find((one) => one.name === name);
+      const { url } = await listen((socket) => void socket.end());
+      const { written, closed } = await runProcess((await command?.line(url, await folder())) ?? []);
+      expect((await closed)[0], written.err).toBeOneOf([1, 3]);
+      expect([written.out, written.err]).toEqual(['', expect.stringContaining('node_unreachable')]);
+    },
+  );
 
   it('is looked for again by what goes on for ever, which says so', async () => {
     const { url } = await listen((socket) => void socket.end());

@@ -13,7 +13,7 @@ const SEED = process.env.CLUSTER_SEED ?? '20261122';
 const FAULTS = 'leader|etcd|cut off';
 /** Ends the run before the time of the test is over, so that nothing of it is left. */
 const TIME_LIMIT_MS = 840_000;
-const SIZE = ['--faults', '4', '--storages', '1', '--rate', '4'];
+const SIZE = ['--faults', '2', '--storages', '1', '--rate', '4'];
 
 it.runIf(hasEtcd)(
   'several mempool nodes lose nothing, spend nothing twice and stay equal, whatever is killed, held or cut off (rules P1, P4, P7)',

@@ -16,7 +16,7 @@ import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { genesisOut, pay, payment } from '../support/mempool.js';
 import { createBed } from '../support/peers.js';
-import { alice, bob, cleanups, newFolder, type Setup, send, setUp, stored } from './running.js';
+import { alice, atEnd, bob, newFolder, type Setup, send, setUp, stored } from './running.js';
 
 const follower: Leadership = { leads: false, problem: null, changed: { on: () => () => undefined } };
 
@@ -197,7 +197,7 @@ describe('a mempool node that is behind the journal', () => {
     };
     const held = createDeferred<void>();
     all.held = held;
-    cleanups.push(async () => held.resolve());
+    atEnd(async () => held.resolve());
     const appended = post(parent);
     await stored(all.leader.mempool, 1);
     all.end(error);

@@ -17,7 +17,7 @@ import type { Mempool } from '../../src/mempool/mempool.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { genesisOut, pay, payment } from '../support/mempool.js';
 import { nextOf } from '../support/peers.js';
-import { alice, bob, cleanups, newFolder, send, setUp, stored } from './running.js';
+import { alice, atEnd, bob, newFolder, send, setUp, stored } from './running.js';
 
 /** A disk below its mark, until it gets room. */
 class FullDisk implements Room {
@@ -109,7 +109,7 @@ it('is admitted though it was written before what it spends from, and is not cal
   expect(rejected).toEqual([transactionHash(lost)]);
   await close();
   const reopened = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
-  cleanups.push(() => reopened.close());
+  atEnd(() => reopened.close());
   const left = await reopened.open('mempool');
   for (let number = 0; number < 4; number++) expect(await left.get(keys.carried(number))).toBeUndefined();
 });

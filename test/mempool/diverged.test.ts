@@ -7,7 +7,7 @@ import { damageState } from '../support/damaged-state.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { createBed } from '../support/peers.js';
-import { addMiner, addStorage, alice, bob, cleanups, newFolder, type Setup, send, setUp, stored } from './running.js';
+import { addMiner, addStorage, alice, atEnd, bob, newFolder, type Setup, send, setUp, stored } from './running.js';
 
 const follower: Leadership = { leads: false, problem: null, changed: { on: () => () => undefined } };
 
@@ -29,7 +29,7 @@ async function startThree(): Promise<{ readonly nodes: readonly Setup[]; readonl
     const options = { folder, bed, name: replica, replica, wrapJournal: () => journal, journalKv, miners: [] };
     nodes.push(await setUp({ ...options, ...leadership, storage: false }));
   }
-  cleanups.push(() => journal.close());
+  atEnd(() => journal.close());
   return { nodes, journal };
 }
 

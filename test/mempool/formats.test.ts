@@ -14,7 +14,7 @@ import { MempoolState } from '../../src/mempool/state/state.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, applierOf, rulesFor } from '../support/mempool.js';
-import { alice, bob, cleanups, newFolder, setUp, stored } from './running.js';
+import { alice, atEnd, bob, newFolder, setUp, stored } from './running.js';
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/mempool-folder/', import.meta.url));
 const rules = rulesFor([alice, bob, account('carol')]);
@@ -50,7 +50,7 @@ describe('a data folder of the first version', () => {
 
   it('has a journal that leads to the same state from nothing (rule P2)', async () => {
     const dataDir = await DataDir.open(await copyOfFixture(), { role: 'mempool', networkName: 'test' });
-    cleanups.push(() => dataDir.close());
+    atEnd(() => dataDir.close());
     const journal = await openJournal(await dataDir.open('journal'));
     const kv = new MemoryKv();
     const state = new MempoolState(rules);

@@ -35,7 +35,7 @@ import {
   unicornOf,
 } from '../support/mempool.js';
 import { type Bed, createBed, createSeededRandom, SECRET } from '../support/peers.js';
-import { addMiner, addStorage, alice, bob, cleanups, newFolder, send, setUp, stored } from './running.js';
+import { addMiner, addStorage, alice, atEnd, bob, newFolder, send, setUp, stored } from './running.js';
 
 describe('submitting', () => {
   it('admits a payment, and the chain keeps it', async () => {
@@ -722,7 +722,7 @@ describe('the journal', () => {
     await first.close();
 
     const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
-    cleanups.push(() => dataDir.close());
+    atEnd(() => dataDir.close());
     const journal = await openJournal(await dataDir.open('journal'));
     const kv = new MemoryKv();
     const state = new MempoolState(rulesFor([alice, bob]));
@@ -830,7 +830,7 @@ describe('the journal', () => {
     await stored(first.mempool, 0);
     await first.close();
     const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
-    cleanups.push(() => dataDir.close());
+    atEnd(() => dataDir.close());
     const kv = await dataDir.open('mempool');
     const state = await loadMempoolState(kv, rulesFor([alice, bob]), { hashKey: new Uint8Array(8) });
     const journal = await openJournal(new MemoryKv());
@@ -850,7 +850,7 @@ describe('stopping', () => {
     await journal.close();
     const again = await openJournal(journalKv);
     const bed = createBed('memory');
-    cleanups.push(() => bed.stop());
+    atEnd(() => bed.stop());
     const kv = new MemoryKv();
     let groups = 0;
     let stopping: Promise<void> | undefined;

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { decodeFullBlock, decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
@@ -79,15 +79,15 @@ export interface SetupOptions {
   readonly wrapKv?: (kv: Kv) => Kv;
 }
 
-/** What undoes the test at its end, the last first. */
-export const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+/**
+ * Undoes something at the end of the test, the last first. A hook for all tests would be one for the first file alone that imports this one:
+ * files share a process.
+ */
+export const atEnd = (undo: () => Promise<unknown>): void => onTestFinished(async () => void (await undo()));
 
 export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-mempool-'));
-  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -131,7 +131,7 @@ export async function setUp({ folder, miners = ['m1'], storage = true, ...option
     await mempool.stop();
     await dataDir.close();
   };
-  cleanups.push(close);
+  atEnd(close);
   await mempool.start();
   await network.start();
   if (storage) await addStorage(bed, network, blocks);

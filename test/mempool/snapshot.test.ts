@@ -19,7 +19,7 @@ import type { Link, Message, PeerNetwork } from '../../src/peers/network.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { type Bed, SECRET } from '../support/peers.js';
 import { createStateGiver, type StateGiverOptions } from '../support/state-giver.js';
-import { cleanups, newFolder } from './running.js';
+import { atEnd, newFolder } from './running.js';
 
 interface Pair {
   readonly bed: Bed;
@@ -31,7 +31,7 @@ interface Pair {
 
 async function setUpPair(source: Kv, options: StateGiverOptions = {}): Promise<Pair> {
   const { bed, giver, taker, stop } = await createStateGiver(source, options);
-  cleanups.push(stop);
+  atEnd(stop);
   return { bed, source, target: new MemoryKv(), giver, link: () => taker.dial(giver.address, { timeoutMs: 5_000 }) };
 }
 
@@ -80,7 +80,7 @@ describe('a snapshot', () => {
   it('is of the moment when the first part was asked for, whatever is written meanwhile', async () => {
     const folder = await newFolder();
     const dataDir = await DataDir.open(folder, { role: 'mempool', networkName: 'test' });
-    cleanups.push(() => dataDir.close());
+    atEnd(() => dataDir.close());
     const kv = await dataDir.open('mempool');
     const batch = kv.batch();
     for await (const [key, value] of (await filled()).entries(WHOLE)) batch.put(key, value);

@@ -108,10 +108,13 @@ describe.each([
       await cp(backup, node.folder, { recursive: true });
     };
     await restore();
-    await node.start();
-    expect(await node.stop()).toBe(0);
-    // The start has moved what was in the log into tables; the next damage needs the log.
-    await restore();
+    // The same folder is put back after each damage: one start of it is enough.
+    if (damage === emptyTable) {
+      await node.start();
+      expect(await node.stop()).toBe(0);
+      // The start has moved what was in the log into tables.
+      await restore();
+    }
     await rm(backup, { recursive: true });
   });
 });

@@ -10,7 +10,7 @@ import type { Mempool } from '../../src/mempool/mempool.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { RunningStorageService } from '../../src/storage/storage-service.js';
-import { alice, bob, cleanups, newFolder, type Setup, send, setUp, stored } from '../mempool/running.js';
+import { alice, atEnd, bob, newFolder, type Setup, send, setUp, stored } from '../mempool/running.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { candidate, chainFor, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 import { type Bed, SECRET } from '../support/peers.js';
@@ -30,7 +30,7 @@ async function openStorage(bed: Bed, kv: Kv, name = 'storage'): Promise<StorageN
   const service = new RunningStorageService({ producers: undefined }, modules);
   await network.start();
   await service.start();
-  cleanups.push(() => service.stop());
+  atEnd(() => service.stop());
   return { archive, service, network };
 }
 

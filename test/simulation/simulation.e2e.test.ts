@@ -6,7 +6,11 @@ import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import { bundle } from './bundle.js';
 import { GUARDS } from './guards.js';
+import { storyOf, THEMES } from './story.js';
 
+/** Of these sixteen stories in a row each theme has at least one; a mixed one, which takes longest, is among them once. */
+const FIRST = 15_194;
+const ALWAYS = 16;
 const FIRST_NEW = 1_000_000;
 const NEW = 1_000_000_000;
 /**
@@ -41,7 +45,9 @@ it('the same seed gives the same steps, also after other worlds', async () => {
 });
 
 it('stories that are always the same break no rule (rules P1, P4, P7)', async () => {
-  expect(await soundHunt('--first', '101', '--seeds', '50')).toMatchObject({ seeds: 50 });
+  const themes = Array.from({ length: ALWAYS }, (_, i) => storyOf(String(FIRST + i)).theme);
+  expect([...new Set(themes)].sort()).toEqual(Object.keys(THEMES).sort());
+  expect(await soundHunt('--first', String(FIRST), '--seeds', String(ALWAYS))).toMatchObject({ seeds: ALWAYS });
 });
 
 it('stories that have once failed break no rule any more', async () => {
@@ -50,7 +56,7 @@ it('stories that have once failed break no rule any more', async () => {
 
 it('new stories break no rule either', async () => {
   const first = String(FIRST_NEW + Math.floor(Math.random() * NEW));
-  expect(await soundHunt('--first', first, '--seeds', '20')).toMatchObject({ seeds: 20 });
+  expect(await soundHunt('--first', first, '--seeds', '12')).toMatchObject({ seeds: 12 });
 });
 
 it('every guard that can be taken out is there', async () => {

@@ -20,8 +20,9 @@ export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url)
 const ENDS_WITH_STARTER = new URL('ends-with-starter.mjs', import.meta.url).href;
 /** Lets a suspended node go on when its standard input ends: this process wants it to, or is gone. */
 const GO_ON = 'trap "" INT TERM; read -r line; kill -CONT "$1"';
-/** Polling interval, in ms. */
-const LOOK_EVERY = 25;
+/** Polling intervals, in ms: the first, and the longest to which they grow. Each look costs the one who looks and the one who answers. */
+const LOOK_FIRST = 25;
+const LOOK_LAST = 200;
 /** Time limit for waiting, in ms; generous, because machines are slow and shared. */
 const PATIENCE = 60_000;
 
@@ -283,14 +284,14 @@ export async function call(url: string, body?: unknown): Promise<unknown> {
 export async function until<T>(what: string, look: () => Promise<T | undefined>, patience = PATIENCE): Promise<T> {
   const deadline = performance.now() + patience;
   let last: unknown;
-  while (performance.now() < deadline) {
+  for (let pause = LOOK_FIRST; performance.now() < deadline; pause = Math.min(LOOK_LAST, pause * 1.25)) {
     try {
       const found = await look();
       if (found !== undefined) return found;
     } catch (error) {
       last = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
   throw new Error(`waited in vain for ${what}`, { cause: last });
 }
