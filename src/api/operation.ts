@@ -56,7 +56,7 @@ export interface Operation {
   readonly apiKey?: boolean | 'optional';
   /** Permission that a key needs, when its permissions are limited. Every operation that takes a key has one. */
   readonly permission?: ApiPermission;
-  /** Of an older route: the operation under /v1 that does the same. A key may use the one if it may use the other. */
+  /** For an older route, the operation under /v1 that does the same. A key may use the one if it may use the other. */
   readonly twin?: Operation;
   /** True if it is never open to callers from other machines, whatever the configuration says. */
   readonly secret?: boolean;

@@ -109,7 +109,7 @@ export interface ApiModules extends NodeServices, HasClock, HasLogger, HasMetric
   readonly node: NodeInfo;
   /** Why the node is not ready; empty when it is. */
   readonly readiness: () => readonly string[];
-  /** What a ready node cannot do now. */
+  /** Work that a ready node cannot do now. */
   readonly degraded?: (() => readonly string[]) | undefined;
   /** Service of the routes under /v1/dev, in dev networks only; undefined while the network starts. */
   readonly dev?: (() => DevService | undefined) | undefined;

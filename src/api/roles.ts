@@ -31,7 +31,7 @@ import { walletTradeOperations } from './routes/wallet/trade-operations.js';
 export interface RoleApi {
   readonly operations: readonly Operation[];
   readonly envelopes?: readonly EnvelopeOperation[];
-  /** Those that `envelope.wallet_routes` adds. */
+  /** Routes that `envelope.wallet_routes` adds. */
   readonly walletEnvelopes?: readonly (EnvelopeOperation | OlderOperation)[];
   readonly sites?: readonly Site[];
   /** Operations that the options open to callers without a key. */

@@ -13,7 +13,7 @@ const MOST_MEMPOOL_NODES = 100;
 const MOST_ITERATIONS = 1_000_000;
 const SOCKET_ADDRESS = /^((?:\d{1,3}\.){3}\d{1,3}):(\d{1,5})$/;
 
-/** What the seed of a round and its witness are checked with. */
+/** Parameters that check the seed of a round and its witness. */
 export interface EraUnicorn {
   readonly modulus: bigint;
   readonly iterations: number;
@@ -27,7 +27,7 @@ export interface Era {
   /** Blocks of original nodes: fee `i` in place of output `i`, items for any address, no limits. */
   readonly isOriginal: boolean;
   readonly header: HeaderLayout;
-  /** What the signature of an input covers: the outputs and its outpoint, or the outpoint alone. */
+  /** Data that the signature of an input covers: the outputs and its outpoint, or the outpoint alone. */
   readonly signatures: (typeof SIGNATURES)[number];
   /** The reward is divided by it. */
   readonly mempoolNodes: number;

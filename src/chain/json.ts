@@ -91,7 +91,7 @@ export function transactionJson(tx: Transaction): string {
   return `{"inputs":${inputs},"outputs":${outputs},"version":${tx.version},"fees":${fees},"druid_info":${druidInfo}}`;
 }
 
-/** With the members of its layout (docs/chain.md#header-layouts). */
+/** JSON with the members of its layout (docs/chain.md#header-layouts). */
 export function headerJson(header: BlockHeader): string {
   const { layout } = header;
   const timestamp = layout === 'oldest' ? '' : `"timestamp":${header.timestamp},`;

@@ -1,4 +1,4 @@
-/** What signatures cover, and names of parties of a trade (docs/chain.md#signables): 64 hex characters in ASCII. */
+/** Data that signatures cover, and names of parties of a trade (docs/chain.md#signables): 64 hex characters in ASCII. */
 
 import { sha3Hex, sha3HexAfter } from '../crypto/sha3.js';
 import { toHex } from '../lib/bytes.js';
@@ -29,7 +29,7 @@ export function signablesFor(outputs: readonly TxOut[]): (previousOut: OutPoint 
   return (previousOut) => signableAfter(outPointJson(previousOut));
 }
 
-/** What a signature covered before April 2024: the outpoint alone (docs/chain.md#eras). */
+/** Data that a signature covered before April 2024: the outpoint alone (docs/chain.md#eras). */
 export function outPointSignable(outPoint: OutPoint): string {
   return sha3Hex(outPointText(outPoint));
 }

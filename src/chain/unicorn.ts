@@ -94,7 +94,7 @@ export function createUnicorn(seed: bigint, { modulus, iterations }: UnicornPara
   return { seed, witness, g: toWholeBytes(witness) };
 }
 
-/** What draws are made from: `g`, marked where the network draws by Fortuna. */
+/** Basis of draws: `g`, marked where the network draws by Fortuna. */
 export function drawBasis({ g }: Unicorn, draw: (typeof DRAWS)[number]): string {
   return draw === 'fortuna' ? FORTUNA + g : g;
 }

@@ -117,12 +117,12 @@ export interface Command {
   run(args: ParsedArgs, context: CliContext): Promise<number>;
 }
 
-/** What the file of a command says of it. Name and summary are in the list, and every command has --json. */
+/** Facts of a command, from its file. Name and summary are in the list, and every command has --json. */
 export interface OwnSpec extends Omit<CommandSpec, 'name' | 'summary' | 'flags' | 'examples'> {
   /** Command line → what it does. */
   readonly examples: Readonly<Record<string, string>>;
   readonly flags?: readonly FlagSpec[];
-  /** What --json prints, where that needs a word. */
+  /** Description of the output of --json, where one is needed. */
   readonly json?: string;
 }
 

@@ -120,7 +120,7 @@ export const completionCommand = (entries: readonly CommandEntry[]): OwnCommand 
   },
 });
 
-/** What may follow; the last word is what is typed so far. */
+/** Completions; the last word is what is typed so far. */
 async function offeredFor(words: readonly string[], entries: readonly CommandEntry[]): Promise<Completion> {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';
@@ -186,7 +186,7 @@ function fitting(offered: Completion, current: string, prefix = ''): Completion 
   return offered.filter((line) => line.startsWith(current)).map((line) => `${prefix}${line}`);
 }
 
-/** With the first sentence of its description, or as much of it as fits. */
+/** A name with the first sentence of its description, or as much of it as fits. */
 function flagLine({ name, description }: FlagSpec): string {
   const [sentence = ''] = description.split(/(?<=[^.])[.:;](?: |$)/);
   const short = sentence.length <= MAX_DESCRIPTION ? sentence : `${sentence.slice(0, MAX_DESCRIPTION - 1).trimEnd()}…`;

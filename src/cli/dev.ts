@@ -132,7 +132,7 @@ const spec: OwnSpec = {
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-/** What the command uses of a network. */
+/** Parts of a network that the command uses. */
 type StartedNetwork = Service &
   Pick<DevNetwork, 'urls' | 'accounts' | 'mnemonic' | 'isUnsaved'> &
   Partial<Pick<DevNetwork, 'url'>> & { readonly control: WatchedScriptOptions['control'] };

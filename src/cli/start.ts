@@ -39,7 +39,7 @@ const spec: OwnSpec = {
   exits: { 130: 'ended by a second SIGINT', 143: 'ended by a second SIGTERM' },
 };
 
-/** What the command uses of a node, and of several. */
+/** Parts of a node, and of several, that the command uses. */
 type StartedNode = Service & Pick<Node, 'apiUrl' | 'peerAddress'> & Partial<Pick<Node, 'metricsUrl' | 'reload'>>;
 type StartedGroup = Service &
   Pick<NodeGroup, 'apiUrl'> &

@@ -33,7 +33,7 @@ export class UnknownOutcome extends TesseraError {
 }
 
 export interface Repeating {
-  /** After a lost answer: `stop` throws it, `repeat` asks again; a function is asked once whether a repetition does nothing more. */
+  /** Policy for a lost answer: `stop` throws it, `repeat` asks again; a function is asked once whether a repetition does nothing more. */
   readonly afterLoss: 'stop' | 'repeat' | (() => Promise<boolean>);
   /** Repeats also what the node could not look at then; `all`: also what never came to it. */
   readonly refusals: false | 'passing' | 'all';

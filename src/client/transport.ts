@@ -104,7 +104,7 @@ export async function exchange(
 async function send({ method, url, headers, body }: Outgoing, sending: Sending) {
   const { signal, timeoutMs, maxAnswerBytes } = sending;
   const limit = new TimeLimit(timeoutMs, signal);
-  // Also without a body: nodes that ask for no key take no change from a page of another origin that needs no preflight.
+  // A type is sent without a body too: nodes that ask for no key take no change from a page of another origin that needs no preflight.
   const media = body instanceof Uint8Array ? 'application/octet-stream' : 'application/json';
   const type = method === 'GET' ? {} : { 'content-type': media };
   try {

@@ -24,7 +24,7 @@ export interface OptionMarks {
   readonly live?: boolean;
 }
 
-/** What is said of an option besides its meaning. */
+/** Marks of an option, besides its meaning. */
 type Marks = Omit<OptionMarks, 'description'>;
 
 interface NumberMarks extends Marks {

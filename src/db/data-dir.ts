@@ -258,7 +258,7 @@ async function refuseUnmarked(path: string): Promise<void> {
 /** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must tolerate that. */
 export interface Migration {
   readonly to: number;
-  /** What was there before is kept beside it, unless this says that it is not. */
+  /** False when no copy of the folder is kept beside it. */
   readonly keepsCopy?: false;
   run(directory: { readonly path: string; open(name: string): Promise<Kv> }): Promise<void>;
 }

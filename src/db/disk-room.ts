@@ -13,7 +13,7 @@ import { type Signal, SignalSource } from '../lib/signal.js';
 
 /** Milliseconds between two looks: time for some 100 MB on a fast disk, which the mark must be larger than. */
 const LOOK_EVERY_MS = 1_000;
-/** How far above the mark there must be room again, so that the node does not change its mind every second. */
+/** Room above the mark before writing goes on, so that the node does not change its mind every second. */
 const ENOUGH_AGAIN = 1.25;
 const MIB = 1024 * 1024;
 

@@ -31,7 +31,7 @@ export interface Kv {
   getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
   batch(): KvBatch;
   /**
-   * In the order of the calls. With `sync` the batch survives power loss, else kill -9. Throws `database_failed` when
+   * Writes in the order of the calls. With `sync` the batch survives power loss, else kill -9. Throws `database_failed` when
    * the system refuses it: it is not there then, and later writes may succeed.
    */
   write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void>;

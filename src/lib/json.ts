@@ -157,7 +157,7 @@ export function prettyExact(value: unknown, margin = ''): string {
   return lines.length === 0 ? `${first}${last}` : `${first}\n${inner}${lines.join(`,\n${inner}`)}\n${margin}${last}`;
 }
 
-/** As `parseExactJson`; the message goes after the name of the file, and has line and column. */
+/** Parses like `parseExactJson`; the message goes after the name of the file, and has line and column. */
 export function parseJsonFile(input: string | Uint8Array, options?: ParseOptions): JsonValue {
   try {
     return parseExactJson(input, options);

@@ -4,7 +4,7 @@ export function isSystemError(error: unknown, ...codes: readonly string[]): bool
   return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }
 
-/** What a promise that fails for a missing file or folder is caught with: nothing is there then. Throws all other errors. */
+/** Handler of a promise that fails for a missing file or folder: gives undefined. Throws all other errors. */
 export function ifMissing(error: unknown): undefined {
   if (!isSystemError(error, 'ENOENT')) throw error;
 }

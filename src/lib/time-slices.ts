@@ -36,7 +36,7 @@ export class TimeSlices {
   readonly #rounds: Rounds;
   #sliceEnd = Number.NEGATIVE_INFINITY;
   #tail: Promise<void> = NOW;
-  /** Those that asked and have no turn yet, by asker. */
+  /** Waiters without a turn yet, by asker. */
   readonly #waiting = new FairQueue<() => void>();
 
   constructor(clock: Clock) {

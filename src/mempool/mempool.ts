@@ -284,7 +284,7 @@ interface Look {
   readonly at: number;
 }
 
-/** How long entries of the journal wait until the state has applied them, as far as one look at each scrape can tell. */
+/** Time that entries of the journal wait until the state has applied them, as far as one look at each scrape can tell. */
 export class JournalLag {
   readonly #clock: Clock;
   /** Looks at which something had not been applied that has not been yet, the oldest first. */

@@ -1,5 +1,5 @@
 /**
- * Who may tell whom what. A message that is not in the table ends the link; two roles with nothing to say without the
+ * The table of messages: who may tell whom what. A message that is not in the table ends the link; two roles with nothing to say without the
  * secret have no link without it. SECURITY.md shows the same table; a test compares the two.
  */
 

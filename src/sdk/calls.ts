@@ -53,7 +53,7 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Replaces the retry time of the client. */
   readonly retryForMs?: number | undefined;
-  /** With the same name, 1 to 255 printable ASCII characters, it is done once, also by another page or process. Default: a new name. */
+  /** Idempotency key, 1 to 255 printable ASCII characters: with the same one it is done once, also by another page or process. Default: a new name. */
   readonly idempotencyKey?: string | undefined;
   /** The node to ask, where several roles have the operation and `url` names them. */
   readonly role?: NodeRole | undefined;

@@ -1,4 +1,4 @@
-/** What most parts of the user service are given. */
+/** Modules that most parts of the user service are given. */
 
 import type { HasClock, HasLogger } from '../observability/modules.js';
 import type { PeerNetwork } from '../peers/network.js';

@@ -155,7 +155,7 @@ export class OutputProofs {
       const found = scan.find(key);
       return found.kind === 'unspent' ? [[key, found.output]] : [];
     });
-    // Where the last output of each address is.
+    // Place of the last output of each address.
     const last = new Map(proven.map(([, { utxo }], at) => [utxo[1].scriptPublicKey, at]));
     for (let at = 0; at < proven.length; at += OUTPUTS_PER_STEP) {
       await this.#slices.turn();

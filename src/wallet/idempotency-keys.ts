@@ -1,5 +1,5 @@
 /**
- * What was done for each idempotency key, so that a repeated request does nothing twice (docs/wallet.md#paid-exactly-once). A key is
+ * Results by idempotency key, so that a repeated request does nothing twice (docs/wallet.md#paid-exactly-once). A key is
  * written with its transaction and kept until the end of the next day (UTC), in folders by day.
  */
 

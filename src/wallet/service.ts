@@ -124,7 +124,7 @@ export interface MovementQuery {
   readonly to?: number;
   readonly fromHeight?: number;
   readonly toHeight?: number;
-  /** Of the request that has made it. */
+  /** Idempotency key of the request that has made it. */
   readonly idempotencyKey?: string;
 }
 

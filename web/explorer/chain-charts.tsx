@@ -7,7 +7,7 @@ import { duration, expectedHashes, payments, short } from './figures.js';
 
 const RAW_IN_TOKEN = 72_072_000n;
 
-/** What happened between each block and the one before it in the list; blocks have whole seconds. */
+/** Changes between each block and the one before it in the list; blocks have whole seconds. */
 function steps(newestFirst: readonly Block[], value: (from: Block, to: Block, seconds: number) => number): Point[] {
   return newestFirst
     .slice(0, -1)

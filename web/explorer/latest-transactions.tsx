@@ -97,7 +97,7 @@ async function lastIn(
   return found.slice(0, LISTED);
 }
 
-/** These blocks, and those before them. */
+/** Shows these blocks, and those before them. */
 async function* backwards(
   reader: Pick<ChainReader, 'readBlocks'>,
   newest: readonly Block[],

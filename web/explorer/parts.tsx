@@ -55,7 +55,7 @@ export function Kind({ kind }: { readonly kind: TransactionKind }) {
 export const PAID_RULE =
   '“≈” marks a guess: the last of several outputs is taken for change and left out, because wallets put it there.';
 
-/** What a transaction has paid, without change. */
+/** Amount that a transaction has paid, without change. */
 export function Paid({ value: { kind, tokens, paid } }: { readonly value: TransactionSummary }) {
   if (tokens === 0n) return kind === 'creation' ? <Kind kind={kind} /> : <span class="none">items</span>;
   return (

@@ -1,4 +1,4 @@
-/** What waits at the mempool of this node, read again as transactions and blocks come. */
+/** Transactions that wait at the mempool of this node, read again as transactions and blocks come. */
 
 import { useEffect, useState } from 'preact/hooks';
 import type { MempoolResponse } from '../../src/sdk/client.js';

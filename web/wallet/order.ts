@@ -70,7 +70,7 @@ export function sendOrder(
 }
 
 /**
- * What the history of the node has for an order; undefined when it has nothing. A donation is paid by another node, and its key
+ * Entry of the node's history for an order; undefined when it has none. A donation is paid by another node, and its key
  * makes no movement here.
  */
 export async function findMade(

@@ -1,4 +1,4 @@
-/** What the owner calls a payment and its payee: typed with the payment, kept as labels once the node has taken it. */
+/** Names that the owner gives to a payment and its payee: typed with the payment, kept as labels once the node has taken it. */
 
 import { useEffect } from 'preact/hooks';
 import { useAction } from '../shared/use-action.js';

@@ -229,7 +229,7 @@ const ENVELOPE_FAULTS: ReadonlySet<ErrorCode> = new Set([
 const ENVELOPE_KEPT: ReadonlySet<number> = new Set([401, 404, 405, 413, 415, 421, 429, 503]);
 const ENVELOPE_NOT_FOUND: ReadonlySet<ErrorCode> = new Set(['entry_not_found', 'block_not_found', 'no_blocks']);
 
-/** What the original node answers else where a rule refuses (decision E10). */
+/** The original node's other answers where a rule refuses (decision E10). */
 const ORIGINAL_STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   transaction_rejected: 500,
   double_spend: 500,

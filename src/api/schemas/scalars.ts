@@ -29,7 +29,7 @@ export function Int64(options: SchemaOptions = {}): TUnsafe<ExactInteger> {
   return Type.Unsafe<ExactInteger>({ type: 'integer', format: 'int64', minimum: 0, ...options });
 }
 
-/** How many entries of a list are wanted at most: an optional member of a query. */
+/** Limit of a list: an optional member of a query. */
 export function Limit(maximum: number, description: string, options: SchemaOptions = {}) {
   return Type.Optional(Int64({ minimum: 1, maximum, description, ...options }));
 }

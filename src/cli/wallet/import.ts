@@ -140,7 +140,7 @@ const NONCE_LENGTH = 12;
 const KEY_LENGTH = 32;
 const ROUNDS = 100_000;
 const MASTER_KEY = 'MasterKeyStore';
-/** Where it lists the addresses that it has keys for. */
+/** Route that lists the addresses that it has keys for. */
 const ADDRESSES = 'a';
 
 /** The key pairs in a folder, in the form of an export. Throws `wrong_passphrase` and `wallet_unreadable`. */

@@ -38,7 +38,7 @@ import { givenSecret, PASSPHRASE, secretFlag } from './secrets.js';
 
 interface Order extends DevOrder {
   readonly kind: 'address' | 'ip';
-  /** What the request is for. */
+  /** Purpose of the request. */
   readonly label: string;
 }
 

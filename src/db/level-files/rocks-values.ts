@@ -1,4 +1,4 @@
-/** What a folder of RocksDB holds, as the original nodes write it. Only files are read, so nothing in the folder changes. */
+/** The contents of a folder of RocksDB, as the original nodes write it. Only files are read, so nothing in the folder changes. */
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -62,7 +62,7 @@ const HEADER_LENGTH = 12;
 const COUNT_OFFSET = 8;
 const DELETION = 0;
 const PUT = 1;
-/** What RocksDB adds to the kind of a write to a named column, whose number comes next. */
+/** Number that RocksDB adds to the kind of a write to a named column, whose number comes next. */
 const COLUMN = 4;
 
 export interface BatchWrite {

@@ -8,7 +8,7 @@ import { type BlockFault, blockFault, type ChainTip } from './rules.js';
 
 /** Iterations of sloth that every block is checked with; a thousand take a good part of a second. */
 const CHEAP_ITERATIONS = 8;
-/** With more of them one block in so many is checked. */
+/** Number of blocks above which one in so many is checked. */
 const SAMPLED = 1_000;
 const SEED_VALUE = /^(\d{1,78})-(\d{1,400})$/;
 

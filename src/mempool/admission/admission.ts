@@ -83,7 +83,7 @@ export class Admission {
   readonly #era: Era;
   readonly #verifications = new VerificationBounds();
   readonly #slices: TimeSlices;
-  /** Whether the scripts of a transaction hold, by its hash, which covers all that they depend on. */
+  /** Verdicts on scripts of transactions, by hash, which covers all that they depend on. */
   readonly #scripts = new RecentMap<boolean>(REMEMBERED_VERDICTS);
 
   constructor(options: AdmissionOptions, modules: AdmissionModules) {

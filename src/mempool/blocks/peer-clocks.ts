@@ -1,4 +1,4 @@
-/** How far this node's clock is from the operator's other nodes. One that is off makes no block (decision B19). */
+/** Compares this node's clock with the operator's other nodes. A node with a wrong clock makes no block (decision B19). */
 
 import { MAX_BLOCK_AHEAD_SECONDS } from '../../chain/constants.js';
 import type { Timer } from '../../lib/clock.js';
@@ -70,7 +70,7 @@ export class PeerClocks {
     return `the clock of this node is ${seconds} s ${where} those of other nodes, and mining.max_clock_skew_ms is ${this.#maxSkew}: it makes no block until that is mended`;
   }
 
-  /** Whether a block may have the time of this node now. Where it may not, the others are asked again: a clock may have been set. */
+  /** True if a block may have the time of this node now. If it may not, the others are asked again: a clock may have been set. */
   mayCut(): boolean {
     this.#mayCut = this.#look();
     if (!this.#mayCut) this.#askAll();

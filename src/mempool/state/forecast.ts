@@ -11,7 +11,7 @@ interface Planned {
   readonly transactions: readonly PooledTx[];
 }
 
-/** What is in original order may come later than this: there, no block has two transactions of a chain. */
+/** Transactions in original order may come later than this: there, no block has two transactions of a chain. */
 function* plannedBlocks(state: MempoolState): Generator<Planned> {
   let height = state.head.height;
   for (const round of state.rounds) {

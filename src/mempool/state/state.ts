@@ -193,7 +193,7 @@ export class MempoolState {
     return this.#pool.get(hash) !== undefined;
   }
 
-  /** What is ready for a block, in the order of service. */
+  /** Transactions that are ready for a block, in the order of service. */
   readyUnits(): Iterable<readonly PooledTx[]> {
     return this.#pool.units();
   }

@@ -40,7 +40,7 @@ export class Follower {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #problem: string | null = null;
-  /** Until it knows better. */
+  /** The first guess, until it knows better. */
   #isFar = true;
 
   /** `askMs`: see `ASK_MS`. */

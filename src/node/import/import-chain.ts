@@ -29,7 +29,7 @@ import { producersOf } from '../producers.js';
 import type { ChainEnd, ChainSource } from './source.js';
 
 interface ImportOptions {
-  /** Of the storage node, whose folder has no chain, or a part of this one. */
+  /** Configuration of the storage node, whose folder has no chain, or a part of this one. */
   readonly config: Config;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
@@ -130,7 +130,7 @@ class FoundSoFar implements Pick<Genesis, 'transactions' | 'issuances' | 'blockR
   }
 }
 
-/** What is in the folder must be the beginning of the chain. Throws `other_chain`. */
+/** Checks that the folder has the beginning of the chain. Throws `other_chain`. */
 export async function holdBeginning(archive: Archive, source: ChainSource, end: ChainEnd): Promise<void> {
   const { next, hash } = archive.tip;
   if (next === 0) return;

@@ -70,7 +70,7 @@ export interface Role extends Service {
   /** Sets message handlers and loads. Called before the network starts; `start` is called after it. */
   load(): Promise<void>;
   readiness(): readonly string[];
-  /** What it cannot do now although it is ready: no balancer should take it out for that. */
+  /** Work that it cannot do now although it is ready: no balancer should take it out for that. */
   degraded?(): readonly string[];
 }
 

@@ -90,7 +90,7 @@ function createUser(
   );
 }
 
-/** What the definitions of the roles with a wallet have in common. */
+/** Parts that the roles with a wallet have in common. */
 export const ofWallets: Pick<RoleDefinition, 'rebuild' | 'holdAgainst'> = {
   rebuild,
   holdAgainst: async (archive, { kv, signal }, show) =>

@@ -15,13 +15,13 @@ import { memberOf } from '../import/source.js';
 /** Addresses of one question. */
 const AT_ONCE = 200;
 
-/** What is in the outputs of each address, in words, by the names of the outputs. */
+/** Contents of the outputs of each address, in words, by the names of the outputs. */
 export type Holdings = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export interface OldBalances {
   /** Addresses that it names unasked. */
   addresses(): Promise<readonly string[]>;
-  /** What it has at these addresses, or at more. */
+  /** Outputs of these addresses, or of more. */
   at(addresses: readonly string[]): Promise<Holdings>;
 }
 
@@ -58,7 +58,7 @@ export function oldBalances(source: string, signal: AbortSignal): OldBalances {
   };
 }
 
-/** How many addresses were compared, and in a line for each what differs. Throws the fault of the source. */
+/** Number of compared addresses, and a line for each difference. Throws the fault of the source. */
 export async function compare(old: OldBalances, held: Holdings, onProgress: (done: number, total: number) => void) {
   const addresses = [...new Set([...held.keys(), ...(await old.addresses())])];
   const differences: string[] = [];

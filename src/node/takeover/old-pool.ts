@@ -15,7 +15,7 @@ const HASH_LENGTH = 32;
 const MARK = Buffer.from('200000000000000067', 'hex');
 const LENGTH = 8;
 
-/** In the order of their hashes, as the old node would have put them into its blocks. */
+/** Transactions in the order of their hashes, as the old node would have put them into its blocks. */
 export function poolIn(folders: readonly string[]): ReadonlyMap<string, Transaction> {
   const found = new Map<string, Transaction>();
   const take = (hash: string, bytes: Uint8Array): void => {

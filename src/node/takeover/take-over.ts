@@ -26,7 +26,7 @@ import { genesisFingerprint } from '../network-rules.js';
 import { compare, contentText, type Holdings, type OldBalances } from './old-balances.js';
 
 export interface TakeoverOptions {
-  /** Of the storage node that has the chain. */
+  /** Configuration of the storage node that has the chain. */
   readonly config: Config;
   /** The first block by our rules. */
   readonly at: number;
@@ -35,7 +35,7 @@ export interface TakeoverOptions {
   /** Milliseconds between two blocks; undefined leaves it to the configuration. */
   readonly intervalMs: number | undefined;
   readonly balances: OldBalances | undefined;
-  /** What was in the old pool, by hash. */
+  /** Transactions of the old pool, by hash. */
   readonly pool: ReadonlyMap<string, Transaction>;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
@@ -106,7 +106,7 @@ async function heldIn(kv: Kv): Promise<Holdings> {
   return held;
 }
 
-/** What is in no block, and why a part of it cannot be posted. */
+/** Transactions that are in no block, and why some of them cannot be posted. */
 async function sorted({ lookups }: Archive, kv: Kv, pool: TakeoverOptions['pool']) {
   const waiting: Transaction[] = [];
   const refused: [hash: string, reason: string][] = [];

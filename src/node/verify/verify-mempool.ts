@@ -1,4 +1,4 @@
-/** What `tessera verify` checks of a mempool node: the state against its digest, against the journal, and against an archive. */
+/** Checks of `tessera verify` on a mempool node: the state against its digest, against the journal, and against an archive. */
 
 import { decodeTransaction, encodeTxOut } from '../../chain/codec.js';
 import { outPointKey, spentOutPoints } from '../../chain/transaction.js';

@@ -1,4 +1,4 @@
-/** What `tessera verify` checks of a storage node: every block by the rules of the chain, and the index against one that is built once more. */
+/** Checks of `tessera verify` on a storage node: every block by the rules of the chain, and the index against one that is built once more. */
 
 import { Verifier } from '../../ledger/verifier/verifier.js';
 import { Archive } from '../../storage/archive/archive.js';

@@ -1,4 +1,4 @@
-/** What `tessera verify --store` checks: the segments in the object store, from block 0 on, by their bytes alone. */
+/** Checks of `tessera verify --store`: the segments in the object store, from block 0 on, by their bytes alone. */
 
 import type { Config } from '../../config/schema.js';
 import { systemClock } from '../../lib/clock.js';

@@ -178,7 +178,7 @@ export class BlockWriter {
     await putPlaces(verified, block, place, batch, slices);
   }
 
-  /** What a block changes besides its own records. */
+  /** Changes by a block, besides its own records. */
   async #change(verified: VerifiedBlock, certificate: Certificate | undefined, batch: KvBatch): Promise<EarlierPlaces> {
     const { reader, unspent, certificates, slices } = this.#modules;
     let spent: ReadonlySet<string> | undefined;

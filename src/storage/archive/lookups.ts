@@ -83,7 +83,7 @@ export class ArchiveLookups {
     });
   }
 
-  /** From the places, and from records that are in no segment yet. */
+  /** Names from the places, and from records that are in no segment yet. */
   #namesFrom(prefix: 'd' | 'k', oldKey: (name: string) => Uint8Array, text: string, limit: number): Promise<string[]> {
     return this.#guard(async () => {
       const names = new Set<string>();

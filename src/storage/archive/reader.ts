@@ -78,7 +78,7 @@ export class ArchiveReader {
     this.#old = new OldReader(kv);
   }
 
-  /** From now on all blocks are in segments. */
+  /** Notes that all blocks are in segments from now on. */
   allInSegments(): void {
     this.#old = undefined;
   }
@@ -325,7 +325,7 @@ export class ArchiveReader {
     return record;
   }
 
-  /** From the segments, or else from the older records; a block may be brought over between the two looks. */
+  /** Reads from the segments, or else from the older records; a block may be brought over between the two looks. */
   async #either<T>(
     fromSegments: () => Promise<T | undefined>,
     fromRecords: (old: OldReader) => Promise<T | undefined>,

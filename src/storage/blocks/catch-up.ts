@@ -352,7 +352,7 @@ export class CatchUp {
       return;
     }
     if (isTesseraError(error) && OWN_FAULTS.has(error.code)) {
-      // Not the peer's fault, and no peer can help: wait for the retry or for the node to stop.
+      // It is not the peer's fault, and no peer can help: wait for the retry or for the node to stop.
       this.#logger.error({ peer: link.address, err: error }, 'a fetched block cannot be stored');
       this.#tips.clear();
       return;

@@ -36,7 +36,7 @@ const PLACE_BYTES = HEIGHT_BYTES + TX_NUM_BYTES;
 const ADDRESS_BYTES = 6;
 const ITEM_BYTES = 5;
 const MAX_ITEM = 2 ** (8 * ITEM_BYTES) - 1;
-/** In place of the number of an item. */
+/** Value in place of the number of an item. */
 export const TOKENS = MAX_ITEM;
 const INDEX_BYTES = 4;
 /** Amounts of one item at one address may pass 2^64: each creation may have that many. */

@@ -60,7 +60,7 @@ export interface TransactionSummary extends TransactionPlace {
   readonly outputs: number;
   /** Raw units in its outputs and fees. */
   readonly tokens: bigint;
-  /** Of them, what was paid as `paidOf` tells it. */
+  /** The paid part of them, as `paidOf` tells it. */
   readonly paid: bigint;
 }
 

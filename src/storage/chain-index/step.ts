@@ -37,7 +37,7 @@ interface Creating {
   readonly place: Place;
   readonly kind: TransactionKind;
   readonly sources: AllSources;
-  /** What the inputs have moved. */
+  /** Amounts that the inputs have moved. */
   readonly movements: Movements;
 }
 

@@ -56,7 +56,7 @@ export function recordLength({ block, transactions }: SegmentBlock): number {
   return transactions.reduce((sum, { length }) => sum + length, front) + SUM_LENGTH;
 }
 
-/** Where each transaction begins, counted from the beginning of the record. */
+/** Offset of each transaction from the beginning of the record. */
 export function* transactionOffsets({ block, transactions }: SegmentBlock): Generator<number, void, undefined> {
   let at = frontLength({ count: transactions.length, blockLength: block.length });
   for (const { length } of transactions) {
@@ -150,7 +150,7 @@ export function readRecord(bytes: Uint8Array): SegmentBlock | undefined {
   return at === end ? { height, issued, certificate, block, transactions } : undefined;
 }
 
-/** Where a record may begin at or after `from`; -1 when none does. */
+/** Offset at or after `from` where a record may begin; -1 for none. */
 export function findMagic(bytes: Uint8Array, from: number): number {
   return asBuffer(bytes).indexOf('TSB1', from, 'latin1');
 }

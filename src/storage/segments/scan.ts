@@ -43,7 +43,7 @@ export interface Footer extends Range {
   readonly offsets: readonly number[];
 }
 
-/** Where a scan begins, with which block, and where it ends; infinite, where that is not known. */
+/** Range of a scan: its first block, and the offsets of its beginning and end; infinite, where that is not known. */
 export interface ScanRange {
   readonly height: number;
   readonly at: number;
@@ -143,7 +143,7 @@ function windowOf(read: ReadSegment, end: number): BytesAt {
 
 type Place = Pick<ScanRange, 'height' | 'at'>;
 
-/** Where records go on behind a damaged one; undefined when they do not. */
+/** Place where records go on behind a damaged one; undefined when they do not. */
 async function behind(read: ReadSegment, range: ScanRange, footer: Footer | undefined): Promise<Place | undefined> {
   const height = range.height + 1;
   const at = footer?.offsets[height - footer.first];

@@ -62,7 +62,7 @@ export interface SegmentsOptions {
   readonly far?: FarSegments | undefined;
 }
 
-/** Where a record is in its segment. */
+/** Place of a record in its segment. */
 export interface RecordPlace {
   readonly offset: number;
   readonly length: number;

@@ -3,7 +3,7 @@
 import type { DerivedKeys, KeyPlace } from './derived-keys.js';
 import { Lookahead } from './lookahead.js';
 
-/** How far `tessera wallet restore` looks ahead: unpaid addresses are given again, so only an owner can leave as many behind. */
+/** Distance that `tessera wallet restore` looks ahead: unpaid addresses are given again, so only an owner can leave as many behind. */
 export const SEARCH_GAP = 200;
 
 export class AddressSearch {

@@ -118,7 +118,7 @@ const PRODUCERS: readonly Column<Producer>[] = [
 /** Blocks in which producers are counted. */
 const COUNTED = 500;
 
-/** Who has made the last blocks. */
+/** Producers of the last blocks. */
 function Producers({ tip }: { readonly tip: number | undefined }) {
   const { source } = useChain();
   const found = useResource(

@@ -21,7 +21,7 @@ export interface ChartProps {
   readonly points: readonly Point[];
   readonly kind: 'bars' | 'line' | 'steps';
   readonly show: (y: number) => string;
-  /** On the axis, where there is little room. */
+  /** Short labels for the axis, where there is little room. */
   readonly showShort?: (y: number) => string;
   readonly color: 'gold' | 'clay' | 'lapis' | 'sea';
   /** The lowest value at the bottom; else zero. */

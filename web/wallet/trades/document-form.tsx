@@ -19,7 +19,7 @@ const NEXT: Readonly<Record<'acceptance' | 'confirmation', string>> = {
 };
 
 export interface DocumentFormProps {
-  /** What to look at first. */
+  /** The part to look at first. */
   readonly text: string;
   readonly onDone: (trade: TradeResponse) => void;
 }

@@ -1,4 +1,4 @@
-/** What a trade is about, in words: what this wallet gives, and what it gets for it. */
+/** A trade in words: what this wallet gives, and what it gets for it. */
 
 import { Amount } from '../../shared/components/amount.js';
 import { Fact, Facts } from '../../shared/components/facts.js';

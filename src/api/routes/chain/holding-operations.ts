@@ -179,7 +179,7 @@ const ItemTransfersResponse = named(
   },
 );
 
-/** Of addresses and items. */
+/** Parameters of addresses and items. */
 export const holdingOperations = [
   explorer.get('getChainAddress', '/v1/chain/addresses/{address}', {
     summary: 'What an address has',

@@ -215,7 +215,7 @@ export const TraceResponse = named('TraceResponse', 'The scripts of a transactio
   { inputs: [{ fault: null, steps: [{ entry: '3', is_taken: true, stack: ['3'] }] }] },
 );
 
-/** Those that change the network are open where dev networks are, on loopback; elsewhere they ask for a key. */
+/** Operations that change the network are open where dev networks are, on loopback; elsewhere they ask for a key. */
 const dev = section('Dev');
 
 export const payFromFaucet = dev.post('payFromFaucet', '/v1/dev/faucet', {

@@ -148,7 +148,7 @@ export function entryTuple(entry: StoredEntry | undefined) {
   return [entry.key, data, item_meta];
 }
 
-/** As `entryTuple`, with the place under the name of its kind, as the original node answers. */
+/** The result of `entryTuple`, with the place under the name of its kind, as the original node answers. */
 export function originalTuple(entry: StoredEntry | undefined) {
   if (entry === undefined) return entryTuple(entry);
   const { data, item_meta } = entryJson(entry);

@@ -25,7 +25,7 @@ const MAX_SIZE = 64 * 1024 * 1024;
 export class IdempotencyCache {
   readonly #options: IdempotencyOptions;
   readonly #clock: Clock;
-  // In order of insertion, which is also the order of expiry.
+  // Entries in order of insertion, which is also the order of expiry.
   readonly #entries = new Map<string, Entry>();
   #size = 0;
 

@@ -25,11 +25,11 @@ interface Differences<Twin extends Operation, Body extends TSchema> {
   readonly status?: 'InProgress';
   readonly body?: Body;
   readonly params?: TSchema;
-  /** What its twin is asked; by default what it is asked itself. */
+  /** The request to its twin; by default its own. */
   readonly asks?: (body: Static<Body>, params: { readonly part: string }) => Partial<Arguments<Twin>>;
-  /** What it shows of the result; by default all. */
+  /** Members of the result that it shows; by default all. */
   readonly shows?: (result: Answerable<Result<Twin>>, body: Static<Body>, request: FastifyRequest) => unknown;
-  /** What it shows of a payment that cannot be made, which is no error of the original's. */
+  /** The answer for a payment that cannot be made, which is no error of the original's. */
   readonly fails?: (reason: string) => unknown;
 }
 
@@ -71,7 +71,7 @@ function example<S extends TSchema>(schema: S, value: unknown): S {
   return { ...schema, examples: [value] };
 }
 
-/** What the original says where it has nothing to say. */
+/** The original's answer where there is no result. */
 const nothing = { content: Type.String({ description: 'The text null.' }), shows: () => 'null' };
 const { kind: _, ...members } = payment.body.schema.properties;
 const PAYMENT = { address: EXAMPLE_ADDRESS, amount: 1_000, passphrase: '', locktime: null };

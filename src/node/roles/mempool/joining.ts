@@ -24,7 +24,7 @@ const MIB = 1024 * 1024;
 
 export interface JoiningModules extends HasClock, HasLogger {
   readonly kv: Kv;
-  /** Where the journal begins and ends, for a state that ends with that entry. Throws `data_corrupt` when it is lost. */
+  /** Bounds of the journal, for a state that ends with that entry. Throws `data_corrupt` when it is lost. */
   readonly join: (last: LastEntry) => Promise<{ readonly base: number; readonly last: LastEntry }>;
   readonly network: Pick<PeerNetwork, 'dial'>;
   readonly storage: Pick<FromStorage, 'refusal' | 'take'>;
