@@ -4,7 +4,9 @@ import type { DevFacts } from '../api/routes/dev/service.js';
 import { type DevAccounts, type DevAccountsOptions, devAccounts } from '../config/dev-accounts.js';
 import { type DevConfigOptions, devAddressConfig, devConfig } from '../config/dev-config.js';
 import { type FlagValue, IN_CODE } from '../config/sources.js';
+import { sha3Bytes } from '../crypto/sha3.js';
 import { makeFolder } from '../db/write-file-durable.js';
+import { concatBytes } from '../lib/bytes.js';
 import { createDeferred } from '../lib/deferred.js';
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { type Random, systemRandom } from '../lib/random.js';
@@ -15,7 +17,6 @@ import { DevClock, DevControl, type DevNodes, type StopOptions } from './dev/dev
 import { DevRecord, hasChain } from './dev/dev-record.js';
 import { copyChain } from './dev/fork.js';
 import { IMPERSONATING_NETWORK } from './dev/impersonation.js';
-import { RepeatableRandom } from './dev/repeatable.js';
 import { Snapshots } from './dev/snapshots.js';
 import { readState, type StateFacts, writeState } from './dev/state-file.js';
 import { JointApi } from './joint-api.js';
@@ -363,4 +364,22 @@ function portsOf({ apiUrl, metricsUrl }: Node): Readonly<Record<string, number>>
 function present<T>(service: T | undefined): T {
   if (service === undefined) throw new TesseraError('overloaded', 'The network is not up yet; try again.');
   return service;
+}
+
+const HASH_BYTES = 32;
+
+class RepeatableRandom implements Random {
+  readonly #seed: string;
+  #count = 0;
+
+  constructor(seed: string) {
+    this.#seed = seed;
+  }
+
+  bytes(length: number): Uint8Array {
+    const hashes = Array.from({ length: Math.ceil(length / HASH_BYTES) }, () =>
+      sha3Bytes(`tessera dev random ${this.#seed} ${this.#count++}`),
+    );
+    return concatBytes(...hashes).slice(0, length);
+  }
 }

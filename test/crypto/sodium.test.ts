@@ -5,8 +5,14 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import { sign, verifySignature } from '../../src/crypto/ed25519.js';
 import { opensslSigner, verifyByOpenssl, whyNoSodium } from '../../src/crypto/ed25519-backend.js';
-import { EDGE_MESSAGE, EDGE_SIGNATURES } from '../../src/crypto/edge-signatures.js';
-import { checkedSodium, openSodium, type Signer, type Verify } from '../../src/crypto/sodium.js';
+import {
+  checkedSodium,
+  EDGE_MESSAGE,
+  EDGE_SIGNATURES,
+  openSodium,
+  type Signer,
+  type Verify,
+} from '../../src/crypto/sodium.js';
 import { verifyByEquation } from '../../src/crypto/unusual-keys.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { account } from '../support/mempool.js';

@@ -1,11 +1,14 @@
-/** Drives the rounds of block making by appending commands. Of several nodes at one journal only the leader does. */
+/** Drives the rounds of block making by appending commands, and judges proofs. Of several nodes at one journal only the leader does. */
 
-import { encodeHeader } from '../../chain/codec.js';
+import { decodeTransaction, encodeHeader } from '../../chain/codec.js';
+import { coinbaseFault } from '../../chain/coinbase.js';
+import { transactionHashOfBytes } from '../../chain/hash.js';
+import { proofOfWorkFault } from '../../chain/pow.js';
 import { drawSelection, USAGE_PARTICIPANTS } from '../../chain/unicorn.js';
 import { fromHex } from '../../lib/bytes.js';
 import { type Timer, unixSeconds } from '../../lib/clock.js';
 import { errorMessage } from '../../lib/errors.js';
-import type { Verdict } from '../../lib/fault.js';
+import { fault, type Verdict } from '../../lib/fault.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { MessageBody } from '../../peers/messages.js';
 import type { Link, Message, Reply } from '../../peers/network.js';
@@ -13,7 +16,6 @@ import type { MempoolParts } from '../modules.js';
 import type { Round } from '../state/round.js';
 import { AskedBlocks } from './asked-blocks.js';
 import type { ChainSync } from './chain-sync.js';
-import { isUsual, NOT_MINED_NOW, NOT_SELECTED, proofFault } from './proof-check.js';
 import type { Signer } from './signer.js';
 
 export interface BlockMakerOptions {
@@ -384,4 +386,20 @@ function makerMetrics(metrics: Metrics) {
     accepted: metrics.counter('tessera_mempool_proofs_total', 'accepted'),
     refused: metrics.counter('tessera_mempool_proofs_total', 'refused'),
   };
+}
+
+const NOT_MINED_NOW = fault('block_refused', 'Not block currently mined');
+const NOT_SELECTED = fault('block_refused', 'Not a selected participant of this block');
+
+/** True for usual refusals: in each round some proofs come late or twice, and followers get proofs that all may send. */
+function isUsual(refusal: Verdict, leads: boolean): boolean {
+  return refusal === NOT_MINED_NOW || (refusal === NOT_SELECTED && !leads);
+}
+
+/** Judges nonce and coinbase (encoded) of a proof for the round. Throws when the coinbase cannot be decoded. */
+function proofFault(round: Round, nonce: Uint8Array, coinbase: Uint8Array): Verdict {
+  const unpaid = coinbaseFault(decodeTransaction(coinbase), BigInt(round.height), round.reward);
+  if (unpaid !== null) return fault('block_refused', `Coinbase transaction invalid: ${unpaid.message}`);
+  const weak = proofOfWorkFault({ ...round.header, nonce, miningTxHash: transactionHashOfBytes(coinbase) });
+  return weak === null ? null : fault('block_refused', `Invalid PoW for block: ${weak.message}`);
 }

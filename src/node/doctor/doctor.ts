@@ -2,9 +2,8 @@
 
 import type { LoadedConfig } from '../../config/load.js';
 import { type Examination, type Finding, reasonOf, warn } from './finding.js';
-import { folderExamination } from './folder.js';
+import { folderExamination, segmentExaminations } from './folder.js';
 import { peerExaminations, readinessExamination } from './network.js';
-import { segmentExaminations } from './segments.js';
 import { configExamination, descriptors, portExamination, versions } from './system.js';
 
 /** The findings that need no configuration. */

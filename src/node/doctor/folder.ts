@@ -1,4 +1,4 @@
-/** Checks the data folder: its owner, the node that it belongs to, who uses it, and whether a node would start on it. */
+/** Checks the data folder: its owner, the node that it belongs to, who uses it, whether a node would start on it; segments and their store. */
 
 import { type Stats, statSync } from 'node:fs';
 import { readdir, stat, statfs } from 'node:fs/promises';
@@ -9,8 +9,11 @@ import { lockHolder } from '../../db/folder-lock.js';
 import { inspectDatabase } from '../../db/kept-files.js';
 import { DATA_FORMAT, type Marker, readMarker, refuseHalfRestored } from '../../db/marker.js';
 import { damagedFolders } from '../../db/put-aside.js';
+import { factsOf } from '../../lib/roles.js';
+import { closedAmong, gapIn } from '../../storage/segments/names.js';
 import { KEYSTORE_FILE } from '../../wallet/keys/keystore.js';
 import { keystoreCopies } from '../../wallet/keys/keystore-copies.js';
+import { segmentsOf } from '../archive-files.js';
 import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
 /** The permissions of group and others. */
@@ -141,4 +144,42 @@ async function disk(path: string): Promise<readonly Finding[]> {
   const inodes = files > 0 && ffree < 10_000 ? [warn('disk', `${ffree} inodes free at ${place}`, advice)] : [];
   if (free < NO_SPACE) return [fail('disk', shown, advice), ...inodes];
   return [free < LOW_SPACE ? warn('disk', shown, advice) : ok('disk', shown), ...inodes];
+}
+
+export function segmentExaminations(config: Config): readonly Examination[] {
+  if (!factsOf(config.node.role).databases.includes('archive')) return [];
+  return [
+    { name: 'segments', run: () => segmentFindings(config) },
+    { name: 'object store', run: (signal) => storeFindings(config, signal) },
+  ];
+}
+
+async function segmentFindings({ node, storage }: Config): Promise<readonly Finding[]> {
+  const names = await readdir(join(node.dataDir, 'segments')).catch(() => undefined);
+  if (names === undefined) return [];
+  const closed = closedAmong(names);
+  const gap = gapIn(closed);
+  const far = closed.filter(({ isHere }) => !isHere).length;
+  if (gap !== undefined) {
+    const advice = 'restore the file or a backup, or run tessera rebuild: missing blocks come from other storage nodes';
+    return [fail('segments', `the file with the blocks from ${gap} on is missing`, advice)];
+  }
+  if (far > 0 && storage.segments.store === 'local') {
+    const found = `${far} of ${closed.length} closed files are only in an object store, and none is configured`;
+    return [fail('segments', found, 'set storage.segments as it was when they were put there')];
+  }
+  return [ok('segments', `${closed.length} closed files of blocks, ${far} of them only in the object store`)];
+}
+
+async function storeFindings(config: Config, signal: AbortSignal): Promise<readonly Finding[]> {
+  const { far } = await segmentsOf({ path: config.node.dataDir }, config);
+  if (far === undefined) return [];
+  signal.addEventListener('abort', () => far.close(), { once: true });
+  try {
+    await far.store.probe();
+    const { endpoint, bucket } = config.storage.segments;
+    return [ok('object store', `${endpoint}, bucket ${bucket}, answers; tessera verify --store checks what it has`)];
+  } catch (error) {
+    return [fail('object store', reasonOf(error), 'see docs/operations.md#old-blocks-in-an-object-store')];
+  }
 }
