@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFuzzTarget, type FuzzTarget, requestArbitrary } from '../support/api/fuzz.js';
 import { fc } from '../support/property.js';
 
-const RUNS = 12_000;
+const RUNS = 4_000;
 
 let target: FuzzTarget;
 beforeAll(async () => {

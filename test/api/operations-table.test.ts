@@ -61,7 +61,7 @@ function table(): string {
     '# Operations',
     '',
     'Every operation of a node, the roles that serve it, and the tests that name it. Made from the definitions in `src/api`.',
-    'Beside these tests, `api/fuzz.e2e.test.ts` sends 12,000 whole and broken requests to all operations, and any number with',
+    'Beside these tests, `api/fuzz.e2e.test.ts` sends 4,000 whole and broken requests to all operations, and any number with',
     '`npm run fuzz -- --runs N`: 100,000 took 27 seconds on two cores, every answer as documented.',
     '`api/openapi.test.ts` holds the documents against what is mounted. "On request" is `api.tooling_everywhere`.',
     '',
