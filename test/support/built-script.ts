@@ -1,6 +1,6 @@
 /**
  * Scripts that tests run as processes of their own: each is put into one file once, with the sources that it imports. A start then costs
- * what a start of the program costs; with a loader that translates every source, it costs four times as much.
+ * what a start of the program costs; with a loader that translates every source, it costs three times as much.
  */
 
 import { createHash } from 'node:crypto';
