@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { transactionToCreateJson } from '../chain/create-transaction.js';
 import { transactionHash } from '../chain/hash.js';
+import type { Transaction } from '../chain/types.js';
 import { loadConfig } from '../config/load.js';
 import { keyPairFromSeed } from '../crypto/ed25519.js';
 import { fromHex, toHex } from '../lib/bytes.js';
@@ -18,6 +19,9 @@ import { checkUrl } from './node-access.js';
 import { withProgress } from './output.js';
 
 const DAY_MS = 86_400_000;
+/** Transactions of one body, and its bytes where it is more than one transaction. */
+const MOST_IN_BODY = 500;
+const MOST_BODY_BYTES = 512 * 1024;
 const SEED = /^[0-9a-f]{64}$/;
 
 export const command: OwnCommand = {
@@ -28,7 +32,7 @@ export const command: OwnCommand = {
         'original nodes. Copy that file to every node, then start storage, mempool, miner and user nodes (docs/moving-in.md).',
       'With --balances, what every address has is compared with the old network first, output by output. A difference is ' +
         'named, and nothing is written.',
-      'With --pool, lists what waited in the old mempool node and is in no block, as a body of POST /v1/transactions. Transactions that our ' +
+      'With --pool, lists what waited in the old mempool node and is in no block, as bodies of POST /v1/transactions. Transactions that our ' +
         'nodes would refuse are named instead.',
       'Nodes must be stopped. The same command can be run again.',
     ],
@@ -50,7 +54,7 @@ export const command: OwnCommand = {
         'A database of the old mempool node, which must be stopped; also the one of its consensus.',
         { repeatable: true },
       ),
-      flag('--waiting FILE', 'The file to create for what waited; needed with --pool.'),
+      flag('--waiting FILE', 'The file to create for what waited, a body in each line; needed with --pool.'),
       flag('--dry-run', 'Does all checks, says what would differ, and writes nothing.'),
       ...CONFIG_FLAGS,
     ],
@@ -69,6 +73,8 @@ export const command: OwnCommand = {
     const [file, source, isRehearsal] = [args.value('waiting'), args.value('balances'), args.has('dry-run')];
     const folders = args.values('pool');
     if ((file === undefined) === folders.length > 0) throw new UsageError('--pool and --waiting need each other');
+    const lost = folders.find((folder) => !existsSync(folder));
+    if (lost !== undefined) throw new UsageError(`--pool: there is no folder ${lost}`);
     if (file !== undefined && existsSync(file)) throw new UsageError(`${file} exists`);
     const { oldBalances } = await import('../node/takeover/old-balances.js');
     const { poolIn } = await import('../node/takeover/old-pool.js');
@@ -86,13 +92,26 @@ export const command: OwnCommand = {
         pool: poolIn(folders),
       }),
     );
-    const transactions = taken.waiting.map((one) => transactionToCreateJson(one));
-    if (file !== undefined && !isRehearsal) await writeNewFile(file, `${stringifyExact({ transactions })}\n`, 0o644);
+    if (file !== undefined && !isRehearsal) await writeNewFile(file, bodiesOf(taken.waiting), 0o644);
     const report = { ...reportOf(taken), producer_key: producer === undefined ? null : toHex(producer.publicKey) };
     printed(args, context, report, textOf(taken, report.producer_key));
     return taken.differences.length > 0 ? 1 : 0;
   },
 };
+
+/** Bodies of POST /v1/transactions, each in a line, within the limits that a node has by default. */
+function bodiesOf(waiting: readonly Transaction[]): string {
+  const bodies: string[][] = [];
+  let room = 0;
+  for (const one of waiting) {
+    const text = stringifyExact(transactionToCreateJson(one));
+    if (room < text.length || bodies.at(-1)?.length === MOST_IN_BODY) room = MOST_BODY_BYTES;
+    if (room === MOST_BODY_BYTES) bodies.push([]);
+    bodies.at(-1)?.push(text);
+    room -= text.length;
+  }
+  return bodies.map((texts) => `{"transactions":[${texts.join(',')}]}\n`).join('');
+}
 
 /** The seed in the file, which is made if it is not there. */
 async function seedIn(file: string | undefined, isRehearsal: boolean): Promise<string | undefined> {

@@ -4,14 +4,16 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { tokenAsset } from '../../src/chain/assets.js';
+import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import { BincodeWriter } from '../../src/chain/bincode.js';
-import { txOut } from '../../src/chain/builders.js';
+import { createItemFromSignature, txOut } from '../../src/chain/builders.js';
 import { encodeTransaction } from '../../src/chain/codec.js';
 import { parseCreateTransaction } from '../../src/chain/create-transaction.js';
 import { transactionHash } from '../../src/chain/hash.js';
+import { assetSignable } from '../../src/chain/signable.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { runCli } from '../../src/cli/run.js';
+import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { encodeRecord } from '../../src/db/level-files/log.js';
 import { encodeSlice } from '../../src/db/level-files/varints.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../../src/lib/json.js';
@@ -53,6 +55,15 @@ async function run(...args: readonly string[]) {
   const status = await runCli([...args, ...about], context);
   const err = context.err().replaceAll(/^(import|takeover).*\n/gm, '');
   return { status, report: context.out() === '' ? undefined : JSON.parse(context.out()), err };
+}
+
+function creation(bNum: bigint): Transaction {
+  const { seed, publicKey } = keyPairFromSeed(new Uint8Array(32).fill(3));
+  const signature = sign(seed, assetSignable(itemAsset(1n, null)));
+  return createItemFromSignature(
+    { bNum, amount: 1n, spec: 'Create', metadata: null },
+    { address: ADDRESS, publicKey, signature },
+  );
 }
 
 const takeover = (...args: readonly string[]) => run('takeover', '--at', String(HEIGHT), ...args);
@@ -156,6 +167,18 @@ describe('the height', () => {
     expect(erasNow()).toHaveLength(2);
   });
 
+  it('ends every import, until its era is removed: blocks of the old network are none of ours', async () => {
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    for (let i = 0; i <= HEIGHT; i++) chain.add(i === 0 ? [] : [payment(i)]);
+    const { url } = await originalNode('envelope', chain.answers());
+    expect(await takeover()).toMatchObject({ status: 0 });
+    const refused = await run('import', '--from', url);
+    expect(refused).toMatchObject({ status: 1, err: expect.stringContaining('remove the last of its') });
+    writeFileSync(genesisFile, stringifyExact(originalGenesisFile(ERAS)));
+    expect(await run('import', '--from', url)).toMatchObject({ status: 0, report: { imported: 1 } });
+    expect(await run('verify', '--role', 'storage')).toMatchObject({ status: 0 });
+  });
+
   it('needs a key in a network that names producers', async () => {
     about = about.map((one) => (one === 'network.producer_keys=' ? `${one}${'ab'.repeat(32)}` : one));
     const { status, err } = await takeover();
@@ -214,10 +237,20 @@ describe('the old pool', () => {
     expect(transactions.map((one: unknown) => transactionHash(parseCreateTransaction(one)))).toEqual(report.waiting);
   });
 
+  it('is written in as many bodies as a node takes, each in a line', async () => {
+    const many = Array.from({ length: 501 }, (_, i) => creation(BigInt(i)));
+    const pool = database(many.map((tx) => [transactionHash(tx), encodeTransaction(tx)]));
+    expect(await takeover('--pool', pool, '--waiting', waiting)).toMatchObject({ status: 0, report: { refused: [] } });
+    const lines = readFileSync(waiting, 'utf8').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).transactions.length)).toEqual([500, 1]);
+  });
+
   it('writes no list in a rehearsal, and none over a file', async () => {
     const pool = database([['a key', Uint8Array.of(1)]]);
     expect(await takeover('--pool', pool, '--waiting', genesisFile)).toMatchObject({ status: 2 });
     expect(await takeover('--pool', pool)).toMatchObject({ status: 2 });
+    const lost = await takeover('--pool', join(folder, 'lost'), '--waiting', waiting);
+    expect(lost).toMatchObject({ status: 2, err: expect.stringContaining('there is no folder') });
     expect(await takeover('--pool', pool, '--waiting', waiting, '--dry-run')).toMatchObject({ status: 0 });
     expect(() => readFileSync(waiting)).toThrow();
   });

@@ -3,7 +3,6 @@
  * one question at a time and a few a second, and holds each block to the rules of its height, as an import does.
  */
 
-import { eraAt } from '../../chain/eras.js';
 import type { Genesis } from '../../chain/genesis.js';
 import type { Verifier } from '../../ledger/verifier/verifier.js';
 import { errorMessage } from '../../lib/errors.js';
@@ -102,7 +101,7 @@ export class Follower {
     await storeAll(archive, source, end, {
       scripts,
       signal: this.#stopping.signal,
-      look: (full) => asIn(full, eraAt(genesis.eras, archive.nextHeight)),
+      look: (full) => asIn(full, genesis.eras, archive.nextHeight),
       onProgress: (done, total) => progress.update(done, total),
     });
     progress.end();

@@ -104,7 +104,7 @@ class FoundSoFar implements Pick<Genesis, 'transactions' | 'issuances' | 'blockR
     const before = this.#eras;
     const issued = tip.next === 0 ? this.#genesis.initialIssuance : tip.issued;
     const { eras, found } = findRules(before, full, tip, issued);
-    const one = asIn(full, eraAt(eras, tip.next));
+    const one = asIn(full, eras, tip.next);
     if (eras === before) return one;
     this.#eras = eras;
     try {
@@ -196,8 +196,13 @@ async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, 
   }
 }
 
-/** The block as one of its era; what JSON does not say. */
-export function asIn(full: FullBlock, { isOriginal }: Era): FullBlock {
+/** The block as one of its era; what JSON does not say. Throws `invalid_config` where our nodes have taken over. */
+export function asIn(full: FullBlock, eras: readonly Era[], height: number): FullBlock {
+  const { isOriginal } = eraAt(eras, height);
+  if (!isOriginal && eras.some((era) => era.isOriginal && era.from < height)) {
+    const message = `by the genesis file our nodes make block ${height}, and get it from each other; to go on with the old network, remove the last of its "eras" first (docs/moving-in.md)`;
+    throw new TesseraError('invalid_config', message);
+  }
   const header = { ...full.block.header, ...(isOriginal && { isOriginal: true as const }) };
   return { ...full, block: { ...full.block, header } };
 }
