@@ -18,6 +18,7 @@ import { costBench } from './cost.bench.js';
 import { fairnessBench } from './fairness.bench.js';
 import { importBench } from './import.bench.js';
 import { largestBlockBench } from './largest-block.bench.js';
+import { longChainBench } from './long-chain.bench.js';
 import { describeMachine, thisMachine } from './machine.js';
 import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
@@ -54,6 +55,7 @@ const BENCHES: Readonly<Record<string, (options: BenchArguments) => Promise<void
   index: chainIndexBench,
   'catch-up': catchUpBench,
   'archive-size': archiveSizeBench,
+  'long-chain': longChainBench,
   import: importBench,
 };
 const asked = readArguments(process.argv.slice(2), Object.keys(BENCHES));
