@@ -16,7 +16,7 @@ import { FIXTURES, realChain } from '../support/original-chain.js';
 import { originalNode } from '../support/original-node.js';
 import { call, createNetwork, MAIN, type Network, until, whenReady } from '../support/processes.js';
 
-const AFTER = 10;
+const AFTER = 100;
 const PASSPHRASE = 'a wallet of the new node';
 const fixture = (name: string, file: string): string => fileURLToPath(new URL(`${name}/${file}`, FIXTURES));
 
@@ -88,51 +88,63 @@ describe('a chain of original nodes', () => {
   it.each([
     ['one-miner', 42],
     ['two-mempool-nodes', 75],
-  ] as const)('is taken over with every balance, goes on, and its wallet pays: %s', async (name, at) => {
-    await genesisOf(name);
-    const balances = balancesOf(name);
-    const { address_list } = balances as { address_list: Record<string, JsonValue> };
-    const old = await originalNode('envelope', realChain(name));
-    old.instead = mempoolOf(balances);
-    const made = nodes();
-    await tessera('import', '--from', old.url, ...made.aboutStorage);
-    const key = join(folder, 'producer.key');
-    // Of the network in config/dev.toml, whose public key its nodes know.
-    writeFileSync(key, '57e55dc09d025ff479461f1be63feddd579d09a9ebaeb41396d729026dc2cded\n');
-    const flags = ['--balances', old.url, '--producer-key', key, '--interval-ms', '50', ...made.aboutStorage, '--json'];
-    const report = JSON.parse(await tessera('takeover', '--at', String(at), ...flags));
-    const compared = { compared_addresses: Object.keys(address_list).length, differences: [], interval_ms: 50 };
-    expect(report).toMatchObject(compared);
-    await tessera(
-      'rebuild',
-      ...made.about('mempool', join(made.storage.folder, '..', 'mempool')),
-      '--archive',
-      made.storage.folder,
-    );
+  ] as const)(
+    'is taken over with every balance, goes on for a hundred blocks, and its wallet pays: %s',
+    async (name, at) => {
+      await genesisOf(name);
+      const balances = balancesOf(name);
+      const { address_list } = balances as { address_list: Record<string, JsonValue> };
+      const old = await originalNode('envelope', realChain(name));
+      old.instead = mempoolOf(balances);
+      const made = nodes();
+      await tessera('import', '--from', old.url, ...made.aboutStorage);
+      const key = join(folder, 'producer.key');
+      // Of the network in config/dev.toml, whose public key its nodes know.
+      writeFileSync(key, '57e55dc09d025ff479461f1be63feddd579d09a9ebaeb41396d729026dc2cded\n');
+      const flags = [
+        '--balances',
+        old.url,
+        '--producer-key',
+        key,
+        '--interval-ms',
+        '50',
+        ...made.aboutStorage,
+        '--json',
+      ];
+      const report = JSON.parse(await tessera('takeover', '--at', String(at), ...flags));
+      const compared = { compared_addresses: Object.keys(address_list).length, differences: [], interval_ms: 50 };
+      expect(report).toMatchObject(compared);
+      await tessera(
+        'rebuild',
+        ...made.about('mempool', join(made.storage.folder, '..', 'mempool')),
+        '--archive',
+        made.storage.folder,
+      );
 
-    const { mempool, user, stop } = await goOn(made, at - 1);
-    const ask = (addresses: readonly string[]) => call(`${mempool.apiUrl}/fetch_balance`, addresses);
-    expect(await ask(Object.keys(address_list))).toMatchObject({ content: balances });
+      const { mempool, user, stop } = await goOn(made, at - 1);
+      const ask = (addresses: readonly string[]) => call(`${mempool.apiUrl}/fetch_balance`, addresses);
+      expect(await ask(Object.keys(address_list))).toMatchObject({ content: balances });
 
-    // Both networks began with its output.
-    const wallet = JSON.parse(readFileSync(fixture('one-miner', 'wallet.json'), 'utf8'));
-    await call(`${user.apiUrl}/v1/wallet/keypairs`, wallet);
-    const to = 'ab'.repeat(32);
-    const amount = 1_000_000;
-    const payment = { kind: 'address', address: to, amount, passphrase: PASSPHRASE };
-    await until('the coins of its keys', () => call(`${user.apiUrl}/v1/payments`, payment));
-    await until('the payment', async () => {
-      const { content } = (await ask([to])) as { content: { total: { tokens: number } } };
-      return content.total.tokens === amount || undefined;
-    });
-    await heightOf(made.storage.apiUrl, at + AFTER);
-    const [payer = ''] = Object.keys(wallet.addresses);
-    const others = Object.keys(address_list).filter((address) => address !== payer);
-    const left = Object.fromEntries(others.map((address) => [address, address_list[address]]));
-    expect(await ask(others)).toMatchObject({ content: { address_list: left } });
-    await stop();
-    expect(await tessera('verify', ...made.aboutStorage)).toContain('all valid');
-  });
+      // Both networks began with its output.
+      const wallet = JSON.parse(readFileSync(fixture('one-miner', 'wallet.json'), 'utf8'));
+      await call(`${user.apiUrl}/v1/wallet/keypairs`, wallet);
+      const to = 'ab'.repeat(32);
+      const amount = 1_000_000;
+      const payment = { kind: 'address', address: to, amount, passphrase: PASSPHRASE };
+      await until('the coins of its keys', () => call(`${user.apiUrl}/v1/payments`, payment));
+      await until('the payment', async () => {
+        const { content } = (await ask([to])) as { content: { total: { tokens: number } } };
+        return content.total.tokens === amount || undefined;
+      });
+      await heightOf(made.storage.apiUrl, at + AFTER);
+      const [payer = ''] = Object.keys(wallet.addresses);
+      const others = Object.keys(address_list).filter((address) => address !== payer);
+      const left = Object.fromEntries(others.map((address) => [address, address_list[address]]));
+      expect(await ask(others)).toMatchObject({ content: { address_list: left } });
+      await stop();
+      expect(await tessera('verify', ...made.aboutStorage)).toContain('all valid');
+    },
+  );
 
   it('is taken over by a mempool node that fetches it from storage', async () => {
     await genesisOf('two-mempool-nodes');
