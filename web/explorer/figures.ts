@@ -1,6 +1,7 @@
 /** Figures that follow from blocks: how fast, how hard, how much. */
 
 import { TOTAL_TOKENS } from '../../src/chain/constants.js';
+import { paidOf } from '../../src/chain/transaction.js';
 import type { Block, Transaction } from './chain/shapes.js';
 
 const HASHES = 1n << 256n;
@@ -86,4 +87,14 @@ export function nextPart({ first_input, inputs, input_count, first_output, outpu
   ] as const;
   const open = ends.flatMap(([end, count]) => (end < count ? [end] : []));
   return open.length === 0 ? undefined : Math.min(...open);
+}
+
+/** What a transaction has paid, without change; undefined when not all of its inputs and outputs are at hand. */
+export function paidIn({ inputs, input_count, outputs, output_count }: Transaction): bigint | undefined {
+  if (inputs.length < Number(input_count) || outputs.length < Number(output_count)) return undefined;
+  const amounts = outputs.flatMap(({ asset, amount, fee }) => (asset === 'token' && !fee ? [BigInt(amount)] : []));
+  return paidOf(
+    inputs.some(({ source }) => source !== null),
+    amounts,
+  );
 }

@@ -140,7 +140,7 @@ function Producers({ tip }: { readonly tip: number | undefined }) {
   return (
     <section aria-labelledby="producers">
       <h2 id="producers" class="list-head">
-        Producers of the last {grouped(COUNTED)} blocks
+        Producers of the last {grouped(Math.min(COUNTED, (tip ?? 0) + 1))} blocks
       </h2>
       <Loaded resource={found} what="producers">
         {(producers) => (

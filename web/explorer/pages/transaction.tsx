@@ -15,10 +15,10 @@ import { useResource } from '../../shared/use-resource.js';
 import { readerOf } from '../chain/reader.js';
 import type { Transaction } from '../chain/shapes.js';
 import { useChain, useThrottled } from '../chain/use-chain.js';
-import { byteSize, nextPart } from '../figures.js';
+import { byteSize, nextPart, paidIn } from '../figures.js';
 import { InputView, OutputView } from '../in-out.js';
 import { Missing } from '../missing.js';
-import { AddressLink, Asset, BlockLink, ItemLink, Kind, NeedsIndex, TransactionLink } from '../parts.js';
+import { AddressLink, Asset, BlockLink, ItemLink, Kind, NeedsIndex, PAID_RULE, TransactionLink } from '../parts.js';
 import { useWaiting, WaitingView } from '../waiting.js';
 
 /** Inputs or outputs that one answer has at most. */
@@ -90,6 +90,7 @@ function TransactionView({ transaction, height, first, onPart }: TransactionView
   const confirmations = Math.max(Number(transaction.confirmations ?? 1), (height ?? number) - number + 1);
   const [firstInput, firstOutput] = [Number(transaction.first_input), Number(transaction.first_output)];
   const next = nextPart(transaction);
+  const paid = paidIn(transaction);
   return (
     <>
       {source === 'stored' && <NeedsIndex what="What the inputs were worth, and by what the outputs are spent," />}
@@ -105,6 +106,12 @@ function TransactionView({ transaction, height, first, onPart }: TransactionView
           {time !== undefined && (
             <Fact name="Time">
               <When seconds={time} />
+            </Fact>
+          )}
+          {paid !== undefined && paid !== tokens && (
+            <Fact name="Paid, without change">
+              ≈ <Amount raw={paid} />
+              <p class="hint">{PAID_RULE}</p>
             </Fact>
           )}
           <Fact name="Tokens in its outputs">

@@ -30,6 +30,9 @@ export interface ChartProps {
 
 const HEIGHT = 190;
 const PAGE = 10;
+/** Room beside the numbers of an axis, and for each of their characters. */
+const AXIS_PX = 24;
+const DIGIT_PX = 7;
 const FONT = '12px system-ui, sans-serif';
 
 const styleOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name);
@@ -59,7 +62,12 @@ function optionsOf({ kind, color, showShort, show, isRelative }: ChartProps, plo
         space: 70,
         size: 30,
       },
-      { ...axis, values: (_plot, values) => values.map(showShort ?? show), size: isRelative ? 92 : 62 },
+      {
+        ...axis,
+        values: (_plot, values) => values.map(showShort ?? show),
+        size: (_plot, values) =>
+          Math.max(62, AXIS_PX + DIGIT_PX * Math.max(0, ...(values ?? []).map(({ length }) => length))),
+      },
     ],
     series: [
       {},

@@ -1,47 +1,8 @@
 /** Hashes and addresses: a small mosaic made from the text, by which the eye tells them apart, and the text, short or whole. */
 
 import { useState } from 'preact/hooks';
+import { tilesOf } from '../mosaic.js';
 import { visible } from './safe-text.js';
-
-const CELLS = 4;
-const STEP = 5;
-const TILE = 4.4;
-const COLORS = ['gold', 'clay', 'lapis', 'sea', 'stone'] as const;
-/** FNV-1a; it only chooses colours. */
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-/** Lists show the same texts again and again. */
-const MAX_KNOWN = 2_000;
-
-function numberOf(text: string): number {
-  let hash = FNV_OFFSET;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
-  return hash >>> 0;
-}
-
-type Tiles = readonly (readonly [color: (typeof COLORS)[number], path: string])[];
-
-const known = new Map<string, Tiles>();
-
-/** One path for each colour: a list of addresses has hundreds of mosaics. */
-function tilesOf(text: string): Tiles {
-  const found = known.get(text);
-  if (found !== undefined) return found;
-  const seed = numberOf(text);
-  const paths = new Map<(typeof COLORS)[number], string>();
-  for (let at = 0; at < CELLS * CELLS; at++) {
-    const [x, y] = [at % CELLS, Math.floor(at / CELLS)];
-    // The same on both sides, as a face is.
-    const column = Math.min(x, CELLS - 1 - x);
-    const color = COLORS[numberOf(`${seed}/${column}/${y}`) % (COLORS.length + 1)];
-    if (color === undefined) continue;
-    paths.set(color, `${paths.get(color) ?? ''}M${x * STEP} ${y * STEP}h${TILE}v${TILE}h-${TILE}z`);
-  }
-  const tiles = [...paths];
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(text, tiles);
-  return tiles;
-}
 
 /** The mosaic of a text: sixteen tiles in five colours. */
 function Mosaic({ of, size = 20 }: { readonly of: string; readonly size?: number }) {
