@@ -13,7 +13,11 @@ import {
   launchBrowser,
   openPage,
   type PageOptions,
+  press,
   sidewaysScroll,
+  type,
+  WAYS,
+  type Way,
 } from '../support/browser.js';
 import { freePort } from '../support/free-port.js';
 import { until } from '../support/processes.js';
@@ -86,9 +90,10 @@ const open = (path: string, options?: PageOptions) => openPage(browser, `${origi
 const heading = (page: Page) => page.locator('main h1');
 
 /** Searches, and waits for the page whose heading holds the text. */
-async function searchFor(page: Page, text: string, found: string): Promise<void> {
-  await page.getByRole('searchbox').fill(text);
-  await page.getByRole('searchbox').press('Enter');
+async function searchFor(page: Page, text: string, found: string, way: Way = 'mouse'): Promise<void> {
+  await type(page.getByRole('searchbox'), text, way);
+  if (way === 'keyboard') await page.keyboard.press('Enter');
+  else await press(page.getByRole('button', { name: 'Search' }), way);
   await heading(page).filter({ hasText: found }).waitFor();
 }
 
@@ -122,6 +127,11 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     await chart.focus();
     await page.keyboard.press('Home');
     await page.locator('[role="slider"][aria-valuetext^="block 0: "]').waitFor();
+    await page.setViewportSize(WAYS.keyboard.viewport);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.keyboard.press('ArrowRight');
+    await page.locator('[role="slider"][aria-valuetext^="block 1: "]').waitFor();
+    expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
     await chart.locator('.u-over').hover();
   });
 
@@ -130,9 +140,13 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     await heading(page).filter({ hasText: 'Network' }).waitFor();
     const peers = page.getByRole('region', { name: 'Linked mempool and storage nodes' });
     await peers.getByText(`version ${programVersion()}`).first().waitFor();
+    await press(page.getByRole('link', { name: 'Status' }), 'mouse');
+    const examined = page.getByRole('region', { name: 'Findings' }).getByRole('listitem').filter({ hasText: /^ok/ });
+    for (const check of ['node: runs and is ready', 'peer 127.0.0.1:', 'clock: within 5 s', 'index: ready'])
+      await examined.filter({ hasText: check }).first().waitFor();
     await page.keyboard.press('/');
     await page.locator('input[type="search"]:focus').waitFor();
-    await searchFor(page, '1', '1');
+    await searchFor(page, '1', '1', 'keyboard');
     expect(new URL(page.url()).pathname).toBe('/blocks/1');
     await searchFor(page, facts.payment, facts.payment);
     await searchFor(page, facts.block, '1');
@@ -175,6 +189,9 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
 
   it('shows a payment with exact amounts in both units, its source, and who has spent it', async () => {
     const { page } = await open(`/transactions/${facts.payment}`);
+    const about = page.getByRole('region', { name: 'About the transaction' });
+    await about.getByText(/^“≈” marks a guess/).waitFor();
+    await about.locator('data[value="72072001"]').waitFor();
     const outputs = page.getByRole('region', { name: /^Outputs/ });
     await outputs.locator('data[value="72072001"]', { hasText: '1.00000001… tokens' }).waitFor();
     await outputs.getByText('72,072,001 raw').waitFor();
@@ -315,25 +332,23 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
       const { found } = (await read('/v1/chain/search?q=ferry')) as { found: unknown[] };
       return found.length === 2 || undefined;
     });
-    for (const [pixels, colorScheme] of [
-      [360, 'dark'],
-      [1_280, 'light'],
-    ] as const) {
-      const { page } = await open('/', { context: { colorScheme, viewport: { width: pixels, height: 800 } } });
-      await searchFor(page, 'ferry', 'Search');
+    for (const way of ['keyboard', 'mouse'] as const) {
+      const { page } = await open('/', { context: WAYS[way] });
+      await searchFor(page, 'ferry', 'Search', way);
       await page.locator('.results').getByText('Ferry pass').waitFor();
-      await page.getByRole('searchbox').fill('FERRY tick');
-      await page.getByRole('searchbox').press('Enter');
+      await searchFor(page, 'FERRY tick', 'g', way);
       const about = page.getByRole('region', { name: 'About the item' });
       await about.getByText('Ferry ticket <b>', { exact: true }).waitFor();
       const width = () => page.evaluate("document.querySelector('.item-image')?.naturalWidth");
       await until('the image to be there', async () => (await width()) === 1 || undefined);
       await about.getByText('Seat', { exact: true }).waitFor();
-      await about.getByText('Raw text').press('Enter');
+      await press(about.locator('summary', { hasText: 'Raw text' }), way);
       await about.getByText('"trait_type"').waitFor();
+      await press(page.getByRole('link', { name: /^Transfers/ }), way);
+      await page.getByRole('table', { name: /transfers/i }).waitFor();
       expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
       expect(await axeFindings(page)).toEqual([]);
-      await searchFor(page, 'ferry pass', 'g');
+      await searchFor(page, 'ferry pass', 'g', way);
       await about.getByRole('link', { name: 'Open the image at stranger.example' }).waitFor();
       expect(await about.locator('img').count()).toBe(0);
     }
@@ -378,8 +393,11 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
       expect(await sidewaysScroll(page), path).toBeLessThanOrEqual(0);
       expect(await axeFindings(page), path).toEqual([]);
       await page.emulateMedia({ colorScheme: 'dark' });
+      await page.setViewportSize({ width: 1_280, height: 740 });
+      expect(await sidewaysScroll(page), path).toBeLessThanOrEqual(0);
       expect(await axeFindings(page, ['color-contrast']), path).toEqual([]);
       await page.emulateMedia({ colorScheme: 'light' });
+      await page.setViewportSize({ width: 360, height: 740 });
     }
   });
 
@@ -405,7 +423,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     await page.goto(`${origin}/addresses/${ADDRESS}`);
     await page.getByText('storage.index = true').waitFor();
     await page.goto(`${origin}/transactions/${facts.payment}`);
-    await page.locator('data[value="72072001"]').waitFor();
+    await page.locator('data[value="72072001"]').first().waitFor();
     await page.goto(`${origin}/blocks/1`);
     await page.getByRole('table', { name: 'Transactions of the block' }).locator('a').first().waitFor();
   });

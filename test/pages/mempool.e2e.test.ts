@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DevNetwork } from '../../src/node/dev-network.js';
-import { axeFindings, HAS_BROWSER, launchBrowser, openPage, sidewaysScroll } from '../support/browser.js';
+import { axeFindings, HAS_BROWSER, launchBrowser, openPage, press, sidewaysScroll, WAYS } from '../support/browser.js';
 import { silentLogger } from '../support/silent-logger.js';
 
 const ADDRESS = 'a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d';
@@ -25,7 +25,7 @@ it.runIf(HAS_BROWSER)('a transaction that waits has a place and a likely block, 
       return (await answer.json()) as { tx_hash: string };
     };
     const { page } = await openPage(browser, `${origin}/mempool`, {
-      context: { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+      context: WAYS.keyboard,
     });
     await page.getByText('Nothing waits.').waitFor();
     const payment = { kind: 'address', address: ADDRESS, amount: 72_072_000, passphrase: '' };
@@ -34,7 +34,10 @@ it.runIf(HAS_BROWSER)('a transaction that waits has a place and a likely block, 
     await page.getByText(/^1 wait, /).waitFor();
     expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
     expect(await axeFindings(page)).toEqual([]);
-    await page.locator(`.table a[href="/transactions/${tx_hash}"]`).press('Enter');
+    const { page: desk } = await openPage(browser, `${origin}/mempool`, { context: WAYS.mouse });
+    await press(desk.locator(`.table a[href="/transactions/${tx_hash}"]`), 'mouse');
+    await desk.getByText('1: nothing is before it').waitFor();
+    await press(page.locator(`.table a[href="/transactions/${tx_hash}"]`), 'keyboard');
     const about = page.getByRole('region', { name: 'About the transaction' });
     await about.getByText('1: nothing is before it').waitFor();
     await about.getByText('nothing that it depends on').waitFor();

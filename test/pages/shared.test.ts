@@ -3,10 +3,13 @@
 import { describe, expect, it } from 'vitest';
 import { DISPLAY_UNIT, U64_MAX } from '../../src/chain/constants.js';
 import { expandCompact } from '../../src/chain/pow.js';
+import { sha3Hex } from '../../src/crypto/sha3.js';
 import type { Block, Transaction } from '../../web/explorer/chain/shapes.js';
 import { expectedHashes, intervals, nextPart, percentIssued, throughput } from '../../web/explorer/figures.js';
+import { findings, type Observed } from '../../web/explorer/findings.js';
 import { grouped, readAmount, tokenText, type Unit } from '../../web/shared/amounts.js';
 import { matchPath } from '../../web/shared/match-path.js';
+import { tilesOf } from '../../web/shared/mosaic.js';
 import { fc, test } from '../support/property.js';
 
 const u64 = fc.bigInt({ min: 0n, max: U64_MAX });
@@ -151,5 +154,49 @@ describe('the parts of a transaction', () => {
     expect(shown(500, 100, 0, [600, 1])).toBeUndefined();
     expect(shown(0, 9, 500, [40, 501])).toBe(9);
     expect(shown(36, 4, 465, [40, 501])).toBeUndefined();
+  });
+});
+
+it('mosaics differ where texts do', () => {
+  const texts = Array.from({ length: 10_000 }, (_, at) => sha3Hex(String(at)));
+  expect(new Set(texts.map((text) => JSON.stringify(tilesOf(text)))).size).toBeGreaterThan(9_900);
+});
+
+describe('the findings about a node', () => {
+  const well = {
+    health: { status: 'ok', reasons: [] },
+    clock: -0.4,
+    peers: [{ address: '127.0.0.1:12330', node_type: 'Storage', version: '0.1.0' }],
+    version: '0.1.0',
+    age: 7,
+    usual: 5,
+    waiting: 3n,
+    index: { state: 'ready', block_num: 12n, blocks: 13n, problem: null },
+  } as const;
+  const notOk = (change: Partial<Observed>) =>
+    findings({ ...well, ...change }).flatMap(({ check, verdict, advice }) =>
+      verdict === 'ok' ? [] : [[check, verdict, advice !== undefined]],
+    );
+
+  it('are ok where all is well, and as many where something is not', () => {
+    expect(findings(well)).toHaveLength(5);
+    expect(notOk({})).toEqual([]);
+  });
+
+  it.each<[check: string, verdict: string, change: Partial<Observed>]>([
+    ['node', 'warn', { health: { status: 'degraded', reasons: ['the object store is away'] } }],
+    ['node', 'fail', { health: { status: 'unavailable', reasons: ['the node is starting'] } }],
+    ['blocks', 'warn', { age: 61 }],
+    ['peer 127.0.0.1:12330', 'warn', { version: '0.2.0' }],
+    ['clock', 'warn', { clock: 6 }],
+    ['clock', 'fail', { clock: -61 }],
+    ['index', 'warn', { index: { state: 'building', block_num: null, blocks: 13n, problem: null } }],
+    ['index', 'fail', { index: { state: 'waiting', block_num: 3n, blocks: 13n, problem: 'the disk is full' } }],
+  ])('say what is wrong with the %s, as %s, and what to do', (check, verdict, change) => {
+    expect(notOk(change)).toEqual([[check, verdict, true]]);
+  });
+
+  it('do not call a block late that nothing waits for', () => {
+    expect(notOk({ age: 86_400, waiting: 0n })).toEqual([]);
   });
 });

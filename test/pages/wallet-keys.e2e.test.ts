@@ -14,7 +14,16 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { IN_CODE } from '../../src/config/sources.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
-import { axeFindings, HAS_BROWSER, sidewaysScroll, watchedPage } from '../support/browser.js';
+import {
+  axeFindings,
+  HAS_BROWSER,
+  press,
+  sidewaysScroll,
+  type,
+  WAYS,
+  type Way,
+  watchedPage,
+} from '../support/browser.js';
 import { NODE_CERT, NODE_TLS_KEY } from '../support/certificates.js';
 import { freePort } from '../support/free-port.js';
 import { silentLogger } from '../support/silent-logger.js';
@@ -93,9 +102,9 @@ async function paymentsOf(page: Page, amount: number, key = KEY): Promise<number
   return movements.filter((movement) => movement.amount === amount && movement.direction === 'out').length;
 }
 
-async function confirmPayment(page: Page, button = 'Pay now'): Promise<void> {
-  await page.getByLabel('Passphrase of the wallet').fill(PASSPHRASE);
-  await page.getByRole('button', { name: button }).click();
+async function confirmPayment(page: Page, button = 'Pay now', way: Way = 'mouse'): Promise<void> {
+  await type(page.getByLabel('Passphrase of the wallet'), PASSPHRASE, way);
+  await press(page.getByRole('button', { name: button }), way);
 }
 
 describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
@@ -251,6 +260,8 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
 
   it('says that it is paid when the history of the node has the payment whose answer was lost', async () => {
     const page = await open('/wallet/pay');
+    await page.setViewportSize(WAYS.keyboard.viewport);
+    await page.emulateMedia({ colorScheme: 'dark' });
     await enter(page, NEXT_KEY);
     const other = await open('/wallet');
     await page.route('**/v1/payments', async (route) => {
@@ -261,15 +272,15 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
       await route.abort();
     });
     // While it is shown the page says it at once; what it has sent is repeated no more.
-    await review(page, '4243', 'raw units');
-    await confirmPayment(page);
+    await review(page, '4243', 'raw units', PAYEE, 'keyboard');
+    await confirmPayment(page, 'Pay now', 'keyboard');
     await page.getByText('The node has accepted it').waitFor();
     await page.getByText('Confirmed', { exact: true }).first().waitFor();
     // Also after the page was loaded again, without passphrase.
-    await page.getByRole('button', { name: 'Another payment' }).click();
+    await press(page.getByRole('button', { name: 'Another payment' }), 'keyboard');
     await page.route('**/v1/wallet/movements?*idempotency_key*', (route) => route.abort());
-    await review(page, '4244', 'raw units');
-    await confirmPayment(page);
+    await review(page, '4244', 'raw units', PAYEE, 'keyboard');
+    await confirmPayment(page, 'Pay now', 'keyboard');
     await page.getByText('No answer yet.').waitFor();
     await page.reload();
     await enter(page, NEXT_KEY);
@@ -280,7 +291,8 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
     await paid.locator('a[href^="/transactions/g"]').waitFor();
     expect(await axeFindings(page)).toEqual([]);
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    await page.getByRole('button', { name: 'Close' }).click();
+    expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+    await press(page.getByRole('button', { name: 'Close' }), 'keyboard');
     for (const amount of [4_243, 4_244]) expect(await paymentsOf(page, amount, NEXT_KEY)).toBe(1);
     await other.close();
   });

@@ -16,7 +16,10 @@ import {
   launchBrowser,
   openPage,
   type PageOptions,
+  press,
   sidewaysScroll,
+  type,
+  WAYS,
 } from '../support/browser.js';
 import { until } from '../support/processes.js';
 import { silentLogger } from '../support/silent-logger.js';
@@ -105,57 +108,74 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await row.getByText('Confirmed').waitFor();
   });
 
-  it('takes a request for a payment, and keeps a note and the name of the payee', async () => {
-    for (const [width, colorScheme] of [
-      [360, 'dark'],
-      [1_280, 'light'],
-    ] as const) {
-      const { page } = await open('/wallet/receive', { context: { viewport: { width, height: 800 }, colorScheme } });
+  it.each(['keyboard', 'mouse'] as const)(
+    'takes a request for a payment, and keeps a note and the name of the payee, by %s',
+    async (way) => {
+      const { page } = await open('/wallet/receive', { context: WAYS[way] });
+      const button = (name: string | RegExp) => page.getByRole('button', { name });
+      const amount = way === 'mouse' ? 36_036_001 : 36_036_002;
       // An address is there at once.
       await page.getByRole('img', { name: 'QR code of the address' }).waitFor();
-      await page.getByLabel('Amount', { exact: true }).fill('0.5');
-      await page.getByLabel('For what, as the payer sees it').fill('Rent & water');
+      await type(page.getByLabel('Amount', { exact: true }), '0.5', way);
+      await type(page.getByLabel('For what, as the payer sees it'), 'Rent & water', way);
       expect(await page.locator('.request-uri code').innerText()).toMatch(
         /^tessera:[0-9a-f]{64}\?amount=36036000&label=Rent%20%26%20water$/,
       );
       expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
       expect(await axeFindings(page)).toEqual([]);
-      await goTo(page, '/wallet/pay');
-      await page
-        .getByLabel('To', { exact: true })
-        .fill(`tessera:${PAYEE}?amount=${36_036_000 + width}&label=Rent%20%26%20water`);
+      await press(page.getByRole('navigation').getByRole('link', { name: 'Pay' }), way);
+      await type(
+        page.getByLabel('To', { exact: true }),
+        `tessera:${PAYEE}?amount=${amount}&label=Rent%20%26%20water`,
+        way,
+      );
       expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe(PAYEE);
       expect(await page.getByLabel('Note, for yourself').inputValue()).toBe('Rent & water');
-      await page.getByLabel('Name of the payee, for the address book').fill('Landlord');
-      await page.getByRole('button', { name: 'Review' }).press('Enter');
-      await page.getByRole('button', { name: 'Pay now' }).press('Enter');
+      await type(page.getByLabel('Name of the payee, for the address book'), 'Landlord', way);
+      await press(button('Review'), way);
+      await press(button('Pay now'), way);
       await page.getByText('The payee is in the address book.').waitFor();
-      await page.getByRole('button', { name: 'Another payment' }).press('Enter');
-      await page.getByLabel('To', { exact: true }).fill(PAYEE);
-      await page.locator('#payee-hint').getByText('Landlord').waitFor();
-      await goTo(page, '/wallet/history');
+      await press(button('Another payment'), way);
+
+      const book = page.getByRole('region', { name: 'Address book' });
+      await press(button('Rename Landlord'), way);
+      await type(page.getByLabel('Name in the address book'), 'Landlady <b>', way);
+      await press(button(/^Save$/), way);
+      await book.locator('.line-main').getByText('Landlady <b>', { exact: true }).waitFor();
+      await press(button(/^Pay Landlady/), way);
+      await page.locator('#payee-hint').getByText('Landlady').waitFor();
+      expect(await page.getByLabel('To', { exact: true }).inputValue()).toBe(PAYEE);
+      expect(await page.evaluate('document.activeElement.id')).toBe('amount');
+      expect(await axeFindings(page)).toEqual([]);
+      expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+      await press(button(/^Rename Landlady/), way);
+      await type(page.getByLabel('Name in the address book'), ' ', way);
+      await press(button(/^Save$/), way);
+      await book.waitFor({ state: 'detached' });
+
+      await press(page.getByRole('navigation').getByRole('link', { name: 'History' }), way);
       await page.getByLabel('Direction').selectOption('out');
       const history = page.getByRole('table', { name: 'History of the wallet' });
       await history.getByText('Rent & water').first().waitFor();
       const download = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Save as CSV' }).press('Enter');
+      await press(button('Save as CSV'), way);
       const file = await readFile(await (await download).path(), 'utf8');
-      expect(file).toContain(`,-${36_036_000 + width},`);
+      expect(file).toContain(`,-${amount},`);
       expect(file).toContain('Rent & water');
-      await history.getByRole('button', { name: /^Note/ }).first().press('Enter');
-      await page.getByLabel('Note, for yourself').fill('Heating');
-      await page.getByLabel('Note, for yourself').press('Enter');
-      await history.getByText('Heating').first().waitFor();
+      await press(history.getByRole('button', { name: /^Note/ }).first(), way);
+      await type(page.getByLabel('Note, for yourself'), `Heating by ${way}`, way);
+      await press(button(/^Save$/), way);
+      await history.getByText(`Heating by ${way}`).first().waitFor();
       expect(await axeFindings(page)).toEqual([]);
       expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
       await page.getByLabel('State').selectOption('rejected');
       await page.getByText('None.', { exact: true }).waitFor();
-    }
-  });
+    },
+  );
 
   it('tells what arrives, if the owner asks for it', async () => {
     const { page } = await open('/wallet', {
-      context: { permissions: ['notifications'] },
+      context: { permissions: ['notifications'], ...WAYS.keyboard },
       prepare: (fresh) =>
         fresh.addInitScript(
           "window.told = []; window.Notification = class { static requestPermission() { return Promise.resolve('granted'); } constructor(_, { body }) { told.push(body); } };",
@@ -163,7 +183,7 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     });
     // What it reads then is what it has not to tell.
     const known = page.waitForResponse(/movements\?limit=8$/).then((response) => response.finished());
-    await page.getByRole('button', { name: 'Tell me when something arrives' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Tell me when something arrives' }), 'keyboard');
     await page.getByRole('button', { name: 'Telling what arrives' }).waitFor();
     await known;
     const { address } = await (await fetch(`${origin}/v1/wallet/addresses`, { method: 'POST' })).json();
@@ -174,13 +194,17 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
       'the browser to tell it',
       async () => (await page.evaluate("told.includes('2 tokens have arrived')")) || undefined,
     );
+    await page.setViewportSize(WAYS.mouse.viewport);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await press(page.getByRole('button', { name: 'Telling what arrives' }), 'mouse');
+    await page.getByRole('button', { name: 'Tell me when something arrives' }).waitFor();
   });
 
   it('keeps the focus in the page after a payment by keyboard', async () => {
-    const { page } = await open('/wallet/pay');
-    await review(page, '17', 'raw units');
+    const { page } = await open('/wallet/pay', { context: WAYS.keyboard });
+    await review(page, '17', 'raw units', PAYEE, 'keyboard');
     const focused = page.locator('main:focus, main :focus');
-    await page.getByRole('button', { name: 'Pay now' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Pay now' }), 'keyboard');
     await page.getByText('Confirmed', { exact: true }).first().waitFor();
     await focused.waitFor();
     await page.keyboard.press('Tab');
@@ -208,55 +232,65 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     expect(await movementsOf(4_242)).toHaveLength(1);
   });
 
-  it('says what is wrong while one types, in words, and pays all that there is at one click', async () => {
-    const answer = await fetch(`${origin}/v1/wallet?page=0`);
-    const { available_total_tokens: available } = (await answer.json()) as { available_total_tokens: number };
-    const { page } = await open('/wallet/pay');
-    const amount = page.getByLabel('Amount', { exact: true });
-    const reviewed = page.getByRole('button', { name: 'Review' });
-    await page.getByLabel('To', { exact: true }).fill('nobody');
-    await amount.fill('0.00000001');
-    await page.getByText(/^Neither an address/).waitFor();
-    await page.getByText('Too many decimals: it lies between 0 and 1 raw units. Three decimals always fit.').waitFor();
-    await page.getByLabel('To', { exact: true }).fill(PAYEE);
-    await page.getByText(/^Available:/).waitFor();
-    await page.getByLabel('Unit').selectOption('raw');
-    for (const [typed, words] of [
-      ['0', 'The amount has to be more than 0.'],
-      ['1 000', 'Write it without spaces: 1000'],
-      ['1,000', 'Write it without a comma: 1000'],
-      [String(available + 1_234), /^This is 1,234 raw units too much\. [\d,]+ raw units can be paid now\.$/],
-    ] as const) {
-      await amount.fill(typed);
-      await page.locator('#amount-hint').getByText(words).waitFor();
-      expect(await reviewed.isDisabled(), typed).toBe(true);
-      expect(await amount.getAttribute('aria-invalid')).toBe('true');
-    }
-    await page.getByRole('button', { name: 'Max' }).click();
-    expect(await amount.inputValue()).toBe(String(available));
-    await reviewed.click();
-    await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
-  });
+  it.each(['keyboard', 'mouse'] as const)(
+    'says what is wrong while one types, and pays all that there is, by %s',
+    async (way) => {
+      const answer = await fetch(`${origin}/v1/wallet?page=0`);
+      const { available_total_tokens: available } = (await answer.json()) as { available_total_tokens: number };
+      const { page } = await open('/wallet/pay', { context: WAYS[way] });
+      const amount = page.getByLabel('Amount', { exact: true });
+      const reviewed = page.getByRole('button', { name: 'Review' });
+      await type(page.getByLabel('To', { exact: true }), 'nobody', way);
+      await type(amount, '0.00000001', way);
+      await page.getByText(/^Neither an address/).waitFor();
+      await page
+        .getByText('Too many decimals: it lies between 0 and 1 raw units. Three decimals always fit.')
+        .waitFor();
+      await page.getByLabel('To', { exact: true }).fill(PAYEE);
+      await page.getByText(/^Available:/).waitFor();
+      await page.getByLabel('Unit').selectOption('raw');
+      for (const [typed, words] of [
+        ['0', 'The amount has to be more than 0.'],
+        ['1 000', 'Write it without spaces: 1000'],
+        ['1,000', 'Write it without a comma: 1000'],
+        [String(available + 1_234), /^This is 1,234 raw units too much\. [\d,]+ raw units can be paid now\.$/],
+      ] as const) {
+        await amount.fill(typed);
+        await page.locator('#amount-hint').getByText(words).waitFor();
+        expect(await reviewed.isDisabled(), typed).toBe(true);
+        expect(await amount.getAttribute('aria-invalid')).toBe('true');
+      }
+      expect(await axeFindings(page)).toEqual([]);
+      expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+      await press(page.getByRole('button', { name: 'Max' }), way);
+      expect(await amount.inputValue()).toBe(String(available));
+      await press(reviewed, way);
+      await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
+    },
+  );
 
   it('says in words what the node refuses, with numbers that can be read', async () => {
-    const { page } = await open('/wallet/pay');
-    await review(page, '5', 'raw units');
+    const { page } = await open('/wallet/pay', { context: WAYS.keyboard });
+    await review(page, '5', 'raw units', PAYEE, 'keyboard');
     await page.route('**/v1/payments', (route: Route) =>
       // Somebody else has paid meanwhile.
       route.continue({ postData: (route.request().postData() ?? '').replace('"amount":5', `"amount":${2n ** 62n}`) }),
     );
-    await page.getByRole('button', { name: 'Pay now' }).click();
+    await press(page.getByRole('button', { name: 'Pay now' }), 'keyboard');
     await page.getByText('Nothing was done.').waitFor();
     await page.getByText(/needs 4,611,686,018,427,387,904 raw units: available [\d,]+, /).waitFor();
-    await page.getByRole('button', { name: 'Back' }).click();
+    expect(await axeFindings(page)).toEqual([]);
+    await press(page.getByRole('button', { name: 'Back' }), 'mouse');
     expect(await page.getByLabel('Amount', { exact: true }).inputValue()).toBe('5');
   });
 
   it('receives at a new address, with a label and a QR code', async () => {
     // So high that all rows are in sight.
-    const { page } = await open('/wallet/receive', { context: { viewport: { width: 1_280, height: 4_000 } } });
-    await page.getByLabel('Label, for yourself').fill(HOSTILE);
-    await page.getByRole('button', { name: 'New address' }).click();
+    const { page } = await open('/wallet/receive', {
+      context: { ...WAYS.keyboard, viewport: { width: 360, height: 4_000 } },
+    });
+    await type(page.getByLabel('Label, for yourself'), HOSTILE, 'keyboard');
+    await press(page.getByRole('button', { name: 'New address' }), 'keyboard');
     await page.getByRole('img', { name: 'QR code of the address' }).waitFor();
     await page.getByText('The new address is above.').waitFor();
     const address = await page.locator('.address .hash-text').innerText();
@@ -264,6 +298,11 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     const labels = page.getByRole('region', { name: 'Addresses with a label' });
     await labels.getByText('<script>document.title=2</script>').first().waitFor();
     expect(await labels.locator('img, script').count()).toBe(0);
+    expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+    await page.setViewportSize({ width: 1_280, height: 4_000 });
+    await page.emulateMedia({ colorScheme: 'light' });
+    await press(labels.getByRole('button', { name: /^Show/ }).first(), 'mouse');
+    await page.locator('.address').getByText(address).waitFor();
     await goTo(page, '/wallet/pay');
     await review(page, '3', 'raw units', address);
     await page.getByRole('button', { name: 'Pay now' }).click();
@@ -276,7 +315,7 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
   });
 
   it('creates items, shows the text of strangers as text, and sends some', async () => {
-    const { page } = await open('/wallet/items');
+    const { page } = await open('/wallet/items', { context: WAYS.mouse });
     await page.getByRole('button', { name: 'Create items' }).click();
     await page.getByLabel('How many').fill('3');
     await page.getByLabel('Metadata').fill(HOSTILE);
@@ -297,33 +336,31 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await page.getByRole('button', { name: 'To the items' }).click();
     await card.getByText('2 ×').waitFor();
 
-    const metadata = '{"name":"Ferry ticket","attributes":{"Seat":"7 <b>"}}';
-    await fetch(`${origin}/v1/items`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ genesis_hash_spec: 'Create', item_amount: 1, metadata }),
-    });
-    for (const [width, colorScheme] of [
-      [360, 'dark'],
-      [1_280, 'light'],
-    ] as const) {
-      const gallery = (await open('/wallet/items', { context: { colorScheme, viewport: { width, height: 800 } } }))
-        .page;
+    // Once more, by keyboard.
+    const { page: phone } = await open('/wallet/items', { context: WAYS.keyboard });
+    const button = (name: string | RegExp) => phone.getByRole('button', { name });
+    await press(button('Create items'), 'keyboard');
+    await type(phone.getByLabel('How many'), '2', 'keyboard');
+    await type(phone.getByLabel('Metadata'), '{"name":"Ferry ticket","attributes":{"Seat":"7 <b>"}}', 'keyboard');
+    await press(button('Review'), 'keyboard');
+    await press(button('Create now'), 'keyboard');
+    await press(button('To the items'), 'keyboard');
+    for (const gallery of [phone, page]) {
       const ticket = gallery.getByRole('listitem').filter({ hasText: 'Ferry ticket' });
       await ticket.getByText('7 <b>', { exact: true }).waitFor();
       expect(await sidewaysScroll(gallery)).toBeLessThanOrEqual(0);
       expect(await axeFindings(gallery)).toEqual([]);
-      await ticket.getByRole('button', { name: /^Send/ }).press('Enter');
-      await gallery.getByRole('heading', { name: 'Send items' }).waitFor();
     }
+    await press(phone.getByRole('listitem').filter({ hasText: 'Ferry ticket' }).getByRole('button'), 'keyboard');
+    await type(phone.getByLabel('To', { exact: true }), PAYEE, 'keyboard');
+    await press(button('Review'), 'keyboard');
+    await press(button('Send now'), 'keyboard');
+    await phone.getByText('Confirmed', { exact: true }).first().waitFor();
   });
 
-  it.each([
-    [360, 'dark', 'keyboard'],
-    [1_280, 'light', 'mouse'],
-  ] as const)('trades with another wallet, at %i pixels in %s, by %s', async (width, colorScheme, by) => {
-    const context = { colorScheme, viewport: { width, height: 800 } };
-    const click = (button: Locator) => (by === 'mouse' ? button.click() : button.press('Enter'));
+  it.each(['keyboard', 'mouse'] as const)('trades with another wallet, by %s', async (by) => {
+    const context = WAYS[by];
+    const click = (button: Locator) => press(button, by);
     const { page: maker } = await open('/wallet/trades', { context });
     const { page: taker } = await openPage(browser, `${network.urls.miner}/wallet/trades`, { context });
     const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -405,8 +442,11 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
       expect(await sidewaysScroll(page), what).toBeLessThanOrEqual(0);
       expect(await axeFindings(page), what).toEqual([]);
       await page.emulateMedia({ colorScheme: 'dark' });
+      await page.setViewportSize({ width: 1_280, height: 740 });
+      expect(await sidewaysScroll(page), what).toBeLessThanOrEqual(0);
       expect(await axeFindings(page, ['color-contrast']), what).toEqual([]);
       await page.emulateMedia({ colorScheme: 'light' });
+      await page.setViewportSize({ width: 360, height: 740 });
     };
     const names = ['', '/pay', '/receive', '/history', '/items', '/trades', '/donations', '/safety', '/none'];
     for (const name of names) {

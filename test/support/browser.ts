@@ -1,8 +1,9 @@
 /** A real browser for tests of pages: what it must not do is collected, and axe-core judges what it shows. */
 
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
+import { until } from './processes.js';
 import { findTool } from './tools.js';
 
 /** For `describe.runIf(HAS_BROWSER)`. */
@@ -81,4 +82,41 @@ export async function axeFindings(page: Page, rules?: readonly string[]): Promis
 /** Pixels by which the page is wider than the window. */
 export function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+}
+
+/** Both ways through a page, each at its end of the widths and colours: a flow is taken both ways. */
+export const WAYS = {
+  keyboard: { colorScheme: 'dark', viewport: { width: 360, height: 800 } },
+  mouse: { colorScheme: 'light', viewport: { width: 1_280, height: 800 } },
+} as const;
+
+export type Way = keyof typeof WAYS;
+
+/** Presses a button or follows a link: with the mouse, or with Tab up to it and Enter. */
+export async function press(target: Locator, way: Way): Promise<void> {
+  if (way === 'mouse') return target.click();
+  await tabTo(target);
+  await target.page().keyboard.press('Enter');
+}
+
+/** Types into a field, after a click into it or Tab up to it. */
+export async function type(target: Locator, text: string, way: Way): Promise<void> {
+  if (way === 'mouse') return target.fill(text);
+  await tabTo(target);
+  await target.page().keyboard.press('Control+a');
+  await target.page().keyboard.insertText(text);
+}
+
+const MOST_STOPS = 200;
+
+/** Goes on with Tab from where the focus is, until it is on the target, which is on the page and not switched off. */
+async function tabTo(target: Locator): Promise<void> {
+  await target.waitFor();
+  await until('it to be switched on', async () => (await target.isEnabled()) || undefined);
+  const focused = target.and(target.page().locator(':focus'));
+  for (let stops = 0; stops < MOST_STOPS; stops++) {
+    if ((await focused.count()) > 0) return;
+    await target.page().keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not lead to ${String(target)}`);
 }

@@ -1,6 +1,7 @@
 /** What tests do on the wallet page. */
 
 import type { Page } from 'playwright-core';
+import { press, type, type Way } from './browser.js';
 
 /** The first account of the dev network. */
 export const PAYEE = 'a5684800b1fb871d78120745ca82847810763fdb6ffaed3f8a72a4ce5d4bb14d';
@@ -11,11 +12,12 @@ export async function review(
   amount: string,
   unit: 'tokens' | 'raw units',
   address: string = PAYEE,
+  way: Way = 'mouse',
 ): Promise<void> {
-  await page.getByLabel('To', { exact: true }).fill(address);
-  await page.getByLabel('Amount', { exact: true }).fill(amount);
+  await type(page.getByLabel('To', { exact: true }), address, way);
+  await type(page.getByLabel('Amount', { exact: true }), amount, way);
   await page.getByLabel('Unit').selectOption({ label: unit });
-  await page.getByRole('button', { name: 'Review' }).click();
+  await press(page.getByRole('button', { name: 'Review' }), way);
   await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
 }
 

@@ -16,8 +16,9 @@ export const isPayee = ({ kind, label }: Label): boolean => kind === 'address' &
 export const payeesIn = (labels: readonly Label[]): readonly KnownPayee[] =>
   labels.filter(isPayee).map(({ name, label }) => ({ address: name, name: label.slice(MARK.length) }));
 
+/** The label that keeps a name; an empty one takes the payee out. */
 export const payeeLabel = (address: string, name: string): Label => ({
   kind: 'address',
   name: address,
-  label: `${MARK}${name}`,
+  label: name === '' ? '' : `${MARK}${name}`,
 });

@@ -2,21 +2,19 @@
 
 import { useState } from 'preact/hooks';
 import { SafeLine, visible } from '../shared/components/safe-text.js';
-import { payeesIn } from './address-book.js';
+import type { KnownPayee } from './address-book.js';
 import { Field } from './parts.js';
 import { parsePayee } from './payee.js';
-import { useWallet } from './use-wallet.js';
 
 export interface PayeeFieldProps {
   readonly value: string;
+  readonly payees: readonly KnownPayee[];
   readonly onChange: (value: string) => void;
 }
 
-export function PayeeField({ value, onChange }: PayeeFieldProps) {
+export function PayeeField({ value, payees, onChange }: PayeeFieldProps) {
   const [wasLeft, setLeft] = useState(false);
   const found = parsePayee(value);
-  const labels = useWallet('labels', (node, signal) => node.getWalletLabels({}, { signal }));
-  const payees = payeesIn(labels.value?.labels ?? []);
   const known = payees.find(({ address }) => address === found?.address);
   const isWrong = wasLeft && value.trim() !== '' && found === undefined;
   return (

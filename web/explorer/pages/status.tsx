@@ -1,4 +1,4 @@
-/** Page for operators: whether the node is ready, why not, and whether blocks come at their pace. */
+/** Page for operators: whether the node is ready, why not, whether blocks come at their pace, and what can be examined from here. */
 
 import { grouped } from '../../shared/amounts.js';
 import { Fact, Facts } from '../../shared/components/facts.js';
@@ -13,6 +13,7 @@ import { useChain, useThrottled } from '../chain/use-chain.js';
 import { useRecentBlocks } from '../chain/use-recent-blocks.js';
 import { ChainCharts } from '../chain-charts.js';
 import { byteSize, duration, intervals, median } from '../figures.js';
+import { type Finding, findings } from '../findings.js';
 import { useMempool } from '../use-mempool.js';
 import { PROGRAM_VERSION } from '../version.js';
 import { HealthView } from './network.js';
@@ -30,7 +31,9 @@ export function StatusPage() {
   const facts = useNode();
   const times = intervals(blocks).map(({ y }) => y);
   const usual = median(times);
-  const role = facts?.node_type.toLowerCase() ?? 'ROLE';
+  const peers = useResource('peers', (signal) => node.getDebug({}, { signal }), `${version}/${state}/${tip}`);
+  const clock = useResource('clock', clockAhead, version);
+  const age = blocks[0] && Date.now() / 1_000 - Number(blocks[0].time) + (clock.value ?? 0);
   return (
     <Page title="Status">
       <section class="panel" aria-label="Status of this node">
@@ -57,19 +60,58 @@ export function StatusPage() {
               <a href="/mempool">{grouped(mempool.transactions)} transactions</a>, {byteSize(mempool.bytes)}
             </Fact>
           )}
-          <Fact name="Index of the chain">
-            {index === undefined ? 'none' : index.state}
-            {index?.problem != null && <bdi>: {index.problem}</bdi>}
-          </Fact>
           <Fact name="Version">{PROGRAM_VERSION}</Fact>
-          <Fact name="On its machine">
-            <code>tessera doctor --role {role}</code> examines disk, memory, clock, configuration and links, and says
-            what to do.
-          </Fact>
         </Facts>
       </section>
+      <Findings
+        role={facts?.node_type.toLowerCase() ?? ''}
+        found={findings({
+          health: health.value,
+          clock: clock.value,
+          peers: peers.value?.node_peers,
+          version: PROGRAM_VERSION,
+          age,
+          usual,
+          waiting: mempool?.transactions,
+          index,
+        })}
+      />
       {health.error !== undefined && <Failed error={health.error} retry={health.reload} />}
       {blocks.length > 1 && <ChainCharts blocks={blocks} />}
     </Page>
   );
+}
+
+const VERDICTS = { ok: 'good', warn: 'wait', fail: 'bad' } as const;
+
+function Findings({ found, role }: { readonly found: readonly Finding[]; readonly role: string }) {
+  return (
+    <section class="panel" aria-labelledby="findings">
+      <h2 id="findings">Findings</h2>
+      <ul class="lines findings">
+        {found.map(({ check, verdict, found: text, advice }) => (
+          <li key={`${check}/${text}`}>
+            <span class={`tag ${VERDICTS[verdict]}`}>{verdict}</span>
+            <span class="line-main">
+              <bdi>{check}</bdi>: <bdi>{text}</bdi>
+              {advice !== undefined && <span class="hint advice">→ {advice}</span>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p class="hint">
+        This is what can be seen from this browser. On the machine of the node,{' '}
+        <code>tessera doctor{/^[a-z]+$/.test(role) && ` --role ${role}`}</code> also examines its disk, files,
+        certificates, configuration and ports.
+      </p>
+    </section>
+  );
+}
+
+/** The clock of the node minus that of this browser, in seconds. */
+async function clockAhead(signal: AbortSignal): Promise<number> {
+  const asked = Date.now();
+  const { headers } = await fetch('/livez', { signal, credentials: 'omit', cache: 'no-store' });
+  // The date has whole seconds; ours is taken in the middle of the request.
+  return (Date.parse(headers.get('date') ?? '') + 500 - (asked + Date.now()) / 2) / 1_000;
 }

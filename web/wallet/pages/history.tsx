@@ -3,13 +3,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import { LongList } from '../../shared/components/long-list.js';
 import { Page } from '../../shared/components/page.js';
-import { SafeLine } from '../../shared/components/safe-text.js';
 import type { Column } from '../../shared/components/table.js';
 import { useAction } from '../../shared/use-action.js';
 import { historyCsv } from '../history-csv.js';
+import { LabelForm } from '../label-form.js';
 import type { Movement } from '../movement-log.js';
 import { MOVEMENT_COLUMNS, movementKey } from '../movement-rows.js';
-import { Field, TransactionName } from '../parts.js';
+import { TransactionName } from '../parts.js';
 import { saveFile } from '../save-file.js';
 import { useSession } from '../session.js';
 import { type MovementFilter, useMovements } from '../use-movements.js';
@@ -32,7 +32,10 @@ export function HistoryPage() {
   const [filter, setFilter] = useState<MovementFilter>({});
   const { movements, ...list } = useMovements(filter);
   const [noted, setNoted] = useState<Movement>();
-  const columns = useMemo(() => [...MOVEMENT_COLUMNS, noteColumn(setNoted)], []);
+  const columns = useMemo(
+    () => [...MOVEMENT_COLUMNS.slice(0, -1), noteColumn(setNoted), ...MOVEMENT_COLUMNS.slice(-1)],
+    [],
+  );
   return (
     <Page title="History">
       <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
@@ -57,14 +60,20 @@ export function HistoryPage() {
         <SaveCsv filter={filter} />
       </form>
       {noted !== undefined && (
-        <Note
+        <LabelForm
           key={movementKey(noted)}
-          movement={noted}
+          title="Note"
+          field="Note, for yourself"
+          hint="The wallet keeps it, and it is in its backups. Empty: none."
+          text={noted.label ?? ''}
+          labelFor={(label) => ({ kind: 'transaction', name: noted.tx_hash ?? '', label })}
           onEnd={() => {
             setNoted(undefined);
             list.retry();
           }}
-        />
+        >
+          <TransactionName value={noted.tx_hash ?? ''} />
+        </LabelForm>
       )}
       <LongList
         label="History of the wallet"
@@ -88,61 +97,6 @@ function noteColumn(onNote: (movement: Movement) => void): Column<Movement> {
         </button>
       ),
   };
-}
-
-function Note({ movement, onEnd }: { readonly movement: Movement; readonly onEnd: () => void }) {
-  const { ask } = useSession();
-  const [text, setText] = useState(movement.label ?? '');
-  const { said, isBusy, run } = useAction();
-  const name = movement.tx_hash ?? '';
-  const save = async () => {
-    await ask((node) => node.setWalletLabels({ labels: [{ kind: 'transaction', name, label: text.trim() }] }));
-    onEnd();
-    return null;
-  };
-  return (
-    <section class="panel" aria-labelledby="note-head">
-      <h2 id="note-head">Note</h2>
-      <p>
-        <TransactionName value={name} />
-        {movement.label !== null && (
-          <>
-            {' '}
-            <SafeLine text={movement.label} />
-          </>
-        )}
-      </p>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void run(save);
-        }}
-      >
-        <Field label="Note, for yourself" id="note" hint="The wallet keeps it, and it is in its backups. Empty: none.">
-          <input
-            id="note"
-            class="field"
-            maxLength={120}
-            autocomplete="off"
-            aria-describedby="note-hint"
-            ref={(input) => input?.focus()}
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
-        </Field>
-        <div class="buttons">
-          <button type="submit" class="button main" disabled={isBusy}>
-            Save
-          </button>
-          <button type="button" class="button" onClick={onEnd}>
-            Back
-          </button>
-        </div>
-      </form>
-      {said}
-    </section>
-  );
 }
 
 function SaveCsv({ filter }: { readonly filter: MovementFilter }) {

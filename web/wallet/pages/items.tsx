@@ -6,11 +6,13 @@ import { grouped, readAmount } from '../../shared/amounts.js';
 import { Metadata } from '../../shared/components/item-card.js';
 import { Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
+import { useKeptFocus } from '../../shared/use-kept-focus.js';
 import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { Field, ItemName } from '../parts.js';
 import { parsePayee } from '../payee.js';
 import { PayeeField } from '../payee-field.js';
+import { usePayees } from '../payees.js';
 import { useOrders } from '../use-orders.js';
 import { useWallet } from '../use-wallet.js';
 import { CreateItems } from './create-items.js';
@@ -54,6 +56,7 @@ const SHOWN = 50;
 function Items({ onSend }: { readonly onSend: (item: WalletItem) => void }) {
   const found = useWallet('items', (node, signal) => node.getWalletItems({}, { signal }));
   const [shown, setShown] = useState(SHOWN);
+  useKeptFocus();
   return (
     <Loaded resource={found} what="items">
       {({ items }) => (
@@ -101,6 +104,8 @@ interface SendItemsProps {
 }
 
 function SendItems({ item, onBack, onDone }: SendItemsProps) {
+  const { payees } = usePayees();
+  useKeptFocus();
   const [payee, setPayee] = useState('');
   const [text, setText] = useState('1');
   const desk = useOrders();
@@ -124,7 +129,7 @@ function SendItems({ item, onBack, onDone }: SendItemsProps) {
           setOrder(desk.take('/v1/item-payments', { ...found, genesis_hash: item.genesis_hash, amount: count }));
         }}
       >
-        <PayeeField value={payee} onChange={setPayee} />
+        <PayeeField value={payee} payees={payees} onChange={setPayee} />
         <Field label="How many" id="count" hint={`${grouped(item.available)} can be sent now.`} fault={fault}>
           <input
             id="count"

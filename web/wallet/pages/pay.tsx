@@ -13,6 +13,7 @@ import { Confirm } from '../confirm.js';
 import type { Order } from '../order.js';
 import { parsePayee } from '../payee.js';
 import { PayeeField } from '../payee-field.js';
+import { AddressBook, usePayees } from '../payees.js';
 import { KeepNames, NameFields, type Names, NO_NAMES } from '../payment-names.js';
 import { PaymentProgress } from '../payment-progress.js';
 import { useOrders } from '../use-orders.js';
@@ -23,6 +24,7 @@ export function PayPage() {
   const [amount, setAmount] = useState<AmountInput>(NO_AMOUNT);
   const [names, setNames] = useState<Names>(NO_NAMES);
   const available = useTotals().value?.available_total_tokens;
+  const book = usePayees();
   const desk = useOrders();
   const [order, setOrder] = useState<Order>();
   const [accepted, setAccepted] = useState<PaymentAcceptedResponse>();
@@ -66,7 +68,7 @@ export function PayPage() {
             setOrder(desk.take('/v1/payments', { ...found, amount: raw }));
           }}
         >
-          <PayeeField value={payee} onChange={choose} />
+          <PayeeField value={payee} payees={book.payees} onChange={choose} />
           <AmountField value={amount} onChange={setAmount} available={available} />
           <NameFields names={names} onChange={setNames} />
           <div class="buttons">
@@ -76,6 +78,13 @@ export function PayPage() {
           </div>
         </form>
       </section>
+      <AddressBook
+        {...book}
+        onPay={(address) => {
+          setPayee(address);
+          document.getElementById('amount')?.focus();
+        }}
+      />
     </Page>
   );
 }
