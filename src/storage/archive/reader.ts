@@ -63,7 +63,7 @@ export interface WholeBlock {
 export class ArchiveReader {
   readonly #kv: Kv;
   readonly #segments: Segments | undefined;
-  /** Reads blocks that are in no segment yet; undefined when all are in segments. */
+  /** Reads blocks that are in no segment yet; undefined when all are in segments. Whoever looks there second takes it before the first look. */
   #old: OldReader | undefined;
   /** The names that configuration, not hashing, gave to the transactions of block 0. */
   #genesisNames: readonly string[] | undefined;
@@ -172,12 +172,16 @@ export class ArchiveReader {
 
   /** Hashes of transactions in the order of the places; undefined where there is none. */
   async namesAt(places: readonly NumberedTransaction[]): Promise<(string | undefined)[]> {
+    const older = this.#old;
     const lists = new Map<number, readonly string[] | undefined>();
     for (const { height } of places) if (!lists.has(height)) lists.set(height, await this.#namesOf(height));
-    const old = places.filter(({ height }) => lists.get(height) === undefined);
-    const names = this.#old === undefined || old.length === 0 ? [] : await this.#old.namesAt(old);
+    const old = older === undefined ? [] : places.filter(({ height }) => lists.get(height) === undefined);
+    const names = (await older?.namesAt(old)) ?? [];
     const byPlace = new Map(old.map((place, i) => [place, names[i]]));
-    return places.map((place) => lists.get(place.height)?.[place.txNum] ?? byPlace.get(place));
+    // Those that were in neither may have been brought over between the two looks.
+    for (const { height } of old.filter((_, i) => names[i] === undefined))
+      lists.set(height, await this.#namesOf(height));
+    return places.map((place) => byPlace.get(place) ?? lists.get(place.height)?.[place.txNum]);
   }
 
   /** Names of all transactions of a block in the segments, the coinbase last. */
@@ -260,10 +264,11 @@ export class ArchiveReader {
   }
 
   async #transactionBytes(hashes: readonly string[]): Promise<readonly (TransactionBytes | undefined)[]> {
+    const older = this.#old;
     const found = await this.#placedBytes(hashes);
     const missing = hashes.filter((_, i) => found[i] === undefined);
-    if (this.#old === undefined || missing.length === 0) return found;
-    const old = await this.#old.transactions(missing);
+    if (older === undefined || missing.length === 0) return found;
+    const old = await older.transactions(missing);
     const moved = missing.filter((_, i) => old[i] === undefined);
     // Those that were in neither may have been brought over between the two looks.
     const again = moved.length === 0 ? [] : await this.#placedBytes(moved);
@@ -330,10 +335,11 @@ export class ArchiveReader {
     fromSegments: () => Promise<T | undefined>,
     fromRecords: (old: OldReader) => Promise<T | undefined>,
   ): Promise<T | undefined> {
+    const old = this.#old;
     const found = this.#segments === undefined ? undefined : await fromSegments();
-    if (found !== undefined || this.#old === undefined) return found;
+    if (found !== undefined || old === undefined) return found;
     try {
-      const older = await fromRecords(this.#old);
+      const older = await fromRecords(old);
       if (older !== undefined || this.#segments === undefined) return older;
     } catch (error) {
       const moved = isTesseraError(error, 'data_corrupt') ? await fromSegments() : undefined;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeFullBlock, encodeTransaction } from '../../../src/chain/codec.js';
 import { transactionHash } from '../../../src/chain/hash.js';
+import type { FullBlock } from '../../../src/chain/types.js';
 import { DataDir } from '../../../src/db/data-dir.js';
 import { prefixRange } from '../../../src/db/keys.js';
 import type { Kv } from '../../../src/db/kv.js';
@@ -30,15 +31,34 @@ let kv: Kv;
 let segments: Segments | undefined;
 let chain: TestChain;
 
+/** Called after each look into the database of `afterLooks`, before its answer is given. */
+let moves: () => Promise<void> = async () => undefined;
+
+function afterLooks(kv: Kv): Kv {
+  const moved = async <T>(looked: Promise<T>): Promise<T> => {
+    const found = await looked;
+    await moves();
+    return found;
+  };
+  const looking = {
+    get: (key: Uint8Array) => moved(kv.get(key)),
+    getMany: (keys: readonly Uint8Array[]) => moved(kv.getMany(keys)),
+  };
+  return { ...withWrite(kv, (batch, options) => kv.write(batch, options)), ...looking };
+}
+
 /** Opens the folder as the process after a restart does. */
-async function reopen(options: { readonly inSegments?: boolean } = {}): Promise<Archive> {
+async function reopen(
+  options: { readonly inSegments?: boolean; readonly wrap?: (kv: Kv) => Kv } = {},
+): Promise<Archive> {
   await segments?.close();
   await directory?.close();
   directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
   segments =
     options.inSegments === false ? undefined : await Segments.open(join(path, 'segments'), { maxBytes: MAX_BYTES });
   kv = await directory.open('archive', { mayBeGone: segments?.isWhole === true });
-  return Archive.open({ rules: RULES, cacheBytes: 1 }, { kv, ...(segments && { segments }) });
+  const { wrap = (same: Kv) => same } = options;
+  return Archive.open({ rules: RULES, cacheBytes: 1 }, { kv: wrap(kv), ...(segments && { segments }) });
 }
 
 async function fill(archive: Archive, to = BLOCKS): Promise<void> {
@@ -292,6 +312,40 @@ describe('an archive of an older data format', () => {
     expect(await files('s')).toEqual(names);
     await rm(mine, { recursive: true });
   });
+
+  it.each([1, 2])(
+    '%i has every block and transaction while it is brought over between any two looks',
+    async (format) => {
+      const last = BLOCKS - 1;
+      const { block } = chain.blocks[last] as FullBlock;
+      const index = last.toString(16).padStart(16, '0');
+      const names = [chain.hash(last), `nIndexedBlockHashKey_${index}`, `nIndexedTxHashKey_${index}_00000000`];
+      const entry = (key: string) => async (archive: Archive) => (await archive.entry(key))?.json;
+      const reads = [...names, ...block.transactions].map(entry);
+      reads.push((archive) => archive.fullBlockBytes(last));
+      for (const read of reads) {
+        for (let looks = 1; looks < 4; looks++) {
+          await segments?.close();
+          await directory?.close();
+          await rm(path, { recursive: true });
+          const old = await reopen({ inSegments: false });
+          await fill(old);
+          if (format === 1) await toFormat1(kv);
+          const archive = await reopen({ wrap: afterLooks });
+          const expected = await read(archive);
+          let left = looks;
+          moves = async () => {
+            if (--left > 0) return;
+            moves = async () => undefined;
+            await archive.bringOver(() => undefined, new AbortController().signal);
+          };
+          expect(await read(archive)).toEqual(expected);
+          expect(expected).toBeDefined();
+          moves = async () => undefined;
+        }
+      }
+    },
+  );
 
   it('is damaged still at the next start when its database could not be removed', async () => {
     await fill(await reopen());
