@@ -57,6 +57,11 @@ class Log {
 
   readonly #queue: DigestCommand[] = [];
 
+  say(command: DigestCommand): void {
+    this.#queue.push(command);
+    this.#deliver();
+  }
+
   block(): void {
     for (let i = 0; i < 10; i++) {
       this.#seq++;
@@ -64,6 +69,10 @@ class Log {
     }
     const untold = this.#up()[0]?.digests.nextDigest();
     if (untold !== undefined) this.#queue.push(untold);
+    this.#deliver();
+  }
+
+  #deliver(): void {
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       for (const replica of this.#up()) replica.hear(next);
     }
@@ -101,6 +110,22 @@ describe('digests of the nodes at one journal', () => {
       });
     });
   }
+
+  it('are not forgotten for those of a node that comes late, differs, and speaks of older states too', () => {
+    const node = new Replica('b');
+    const log = new Log([node]);
+    const word = (replica: string, seq: number, digest: string): DigestCommand => {
+      return { kind: 'digest', replica, seq, height: seq / 10, digest: `${digest}${seq}`, trail: [] };
+    };
+    for (let n = 1; n <= 20; n++) {
+      log.say(word('a', 10 * n, 'good'));
+      log.block();
+    }
+    // The first node is slow, and has answered nothing yet.
+    for (let n = 1; n <= 20; n++) log.say(word('c', 10 * n, 'bad'));
+    for (let n = 0; n < 3; n++) log.block();
+    expect(stopped([node])).toEqual([false]);
+  });
 
   it('name the first command behind an equal block', () => {
     const all = [new Replica('a'), new Replica('b'), new Replica('c', 31)];

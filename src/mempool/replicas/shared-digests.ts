@@ -97,7 +97,9 @@ export class SharedDigests {
   #note({ replica, seq, height, digest, trail }: DigestCommand): void {
     const known = this.#told.find((one) => one.seq === seq);
     const told = known ?? { seq, height, votes: [] };
-    if (known === undefined) this.#told = [...this.#told, told].slice(-KEPT_STATES);
+    // The latest states are kept: an older one, of which a node speaks that comes late, takes the place of none.
+    if (known === undefined) this.#told = [...this.#told, told].sort((a, b) => a.seq - b.seq).slice(-KEPT_STATES);
+    if (!this.#told.includes(told)) return;
     if (told.votes.length < MAX_REPLICAS && !told.votes.some((vote) => vote.replica === replica))
       told.votes.push({ replica, digest });
     if (trail.length > 0) this.#trails.set(trailName(seq, replica), trail);
