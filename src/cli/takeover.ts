@@ -105,10 +105,11 @@ function bodiesOf(waiting: readonly Transaction[]): string {
   let room = 0;
   for (const one of waiting) {
     const text = stringifyExact(transactionToCreateJson(one));
-    if (room < text.length || bodies.at(-1)?.length === MOST_IN_BODY) room = MOST_BODY_BYTES;
+    const size = Buffer.byteLength(text);
+    if (room < size || bodies.at(-1)?.length === MOST_IN_BODY) room = MOST_BODY_BYTES;
     if (room === MOST_BODY_BYTES) bodies.push([]);
     bodies.at(-1)?.push(text);
-    room -= text.length;
+    room -= size;
   }
   return bodies.map((texts) => `{"transactions":[${texts.join(',')}]}\n`).join('');
 }

@@ -57,11 +57,11 @@ async function run(...args: readonly string[]) {
   return { status, report: context.out() === '' ? undefined : JSON.parse(context.out()), err };
 }
 
-function creation(bNum: bigint): Transaction {
+function creation(bNum: bigint, metadata: string | null = null): Transaction {
   const { seed, publicKey } = keyPairFromSeed(new Uint8Array(32).fill(3));
-  const signature = sign(seed, assetSignable(itemAsset(1n, null)));
+  const signature = sign(seed, assetSignable(itemAsset(1n, null, metadata)));
   return createItemFromSignature(
-    { bNum, amount: 1n, spec: 'Create', metadata: null },
+    { bNum, amount: 1n, spec: 'Create', metadata },
     { address: ADDRESS, publicKey, signature },
   );
 }
@@ -238,11 +238,19 @@ describe('the old pool', () => {
   });
 
   it('is written in as many bodies as a node takes, each in a line', async () => {
-    const many = Array.from({ length: 501 }, (_, i) => creation(BigInt(i)));
-    const pool = database(many.map((tx) => [transactionHash(tx), encodeTransaction(tx)]));
-    expect(await takeover('--pool', pool, '--waiting', waiting)).toMatchObject({ status: 0, report: { refused: [] } });
-    const lines = readFileSync(waiting, 'utf8').trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line).transactions.length)).toEqual([500, 1]);
+    // Bytes count, of which such a character has three.
+    for (const metadata of [null, '\u6f22'.repeat(260)]) {
+      const many = Array.from({ length: 501 }, (_, i) => creation(BigInt(i), metadata));
+      const pool = database(many.map((tx) => [transactionHash(tx), encodeTransaction(tx)]));
+      rmSync(waiting, { force: true });
+      const taken = await takeover('--pool', pool, '--waiting', waiting);
+      expect(taken).toMatchObject({ status: 0, report: { refused: [] } });
+      const lines = readFileSync(waiting, 'utf8').trimEnd().split('\n');
+      const lengths = lines.map((line) => JSON.parse(line).transactions.length);
+      expect(lengths.reduce((sum: number, length: number) => sum + length)).toBe(501);
+      if (metadata === null) expect(lengths).toEqual([500, 1]);
+      for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThan(513 * 1024);
+    }
   });
 
   it('writes no list in a rehearsal, and none over a file', async () => {

@@ -161,6 +161,7 @@ const SUM_LENGTH = 4;
 const FOLDER_MODE = 0o700;
 const PIECE_NAME = /^\d{10}-[0-9a-f]{16}-\d+$/;
 
+/** Pieces of segments on disk, those read last. A checksum tells what a crash has cut; a full disk only keeps nothing. */
 class RangeCache {
   readonly #path: string;
   readonly #sizes: LRUCache<string, number>;
