@@ -250,6 +250,7 @@ describe('the old pool', () => {
       expect(lengths.reduce((sum: number, length: number) => sum + length)).toBe(501);
       if (metadata === null) expect(lengths).toEqual([500, 1]);
       for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThan(513 * 1024);
+      rmSync(pool, { recursive: true });
     }
   });
 
