@@ -44,7 +44,7 @@ it('the history as a file has nothing that a spreadsheet would run', () => {
     from: ['+1'],
     outputs: [{ own: false, address: '@sum', amount: 5n, item: null }],
   } as unknown as Movement;
-  expect(historyCsv([movement]).split('\r\n')[1]).toBe(
-    `1,2023-11-14T22:13:20.000Z,2,confirmed,payment,in,-5,,g1,"'=HYPERLINK(""https://stranger.example"",""x"")",'+1,'@sum`,
+  expect(historyCsv([movement], new Map([['+1', '=1']])).split('\r\n')[1]).toBe(
+    `1,2023-11-14T22:13:20.000Z,2,confirmed,payment,in,-5,,g1,"'=HYPERLINK(""https://stranger.example"",""x"")",'=1,'+1,'@sum`,
   );
 });

@@ -148,20 +148,21 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
       expect(await page.evaluate('document.activeElement.id')).toBe('amount');
       expect(await axeFindings(page)).toEqual([]);
       expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
-      await press(button(/^Rename Landlady/), way);
-      await type(page.getByLabel('Name in the address book'), ' ', way);
-      await press(button(/^Save$/), way);
-      await book.waitFor({ state: 'detached' });
 
+      await press(page.getByRole('navigation').getByRole('link', { name: 'Wallet' }), way);
+      await page.getByRole('region', { name: 'Latest payments' }).getByText('Landlady <b>').first().waitFor();
       await press(page.getByRole('navigation').getByRole('link', { name: 'History' }), way);
       await page.getByLabel('Direction').selectOption('out');
       const history = page.getByRole('table', { name: 'History of the wallet' });
-      await history.getByText('Rent & water').first().waitFor();
+      const paid = history.getByRole('row').filter({ hasText: 'Rent & water' }).first();
+      await paid.getByText('Landlady <b>', { exact: true }).waitFor();
+      // The address is under the name.
+      expect(await paid.getByTitle(PAYEE, { exact: true }).innerText()).toBe('Landlady <b>');
       const download = page.waitForEvent('download');
       await press(button('Save as CSV'), way);
       const file = await readFile(await (await download).path(), 'utf8');
       expect(file).toContain(`,-${amount},`);
-      expect(file).toContain('Rent & water');
+      expect(file).toContain(`,Rent & water,Landlady <b>,`);
       await press(history.getByRole('button', { name: /^Note/ }).first(), way);
       await type(page.getByLabel('Note, for yourself'), `Heating by ${way}`, way);
       await press(button(/^Save$/), way);
@@ -170,6 +171,12 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
       expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
       await page.getByLabel('State').selectOption('rejected');
       await page.getByText('None.', { exact: true }).waitFor();
+
+      await press(page.getByRole('navigation').getByRole('link', { name: 'Pay' }), way);
+      await press(button(/^Rename Landlady/), way);
+      await type(page.getByLabel('Name in the address book'), ' ', way);
+      await press(button(/^Save$/), way);
+      await book.waitFor({ state: 'detached' });
     },
   );
 

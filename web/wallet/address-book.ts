@@ -11,6 +11,9 @@ export interface KnownPayee {
   readonly name: string;
 }
 
+/** Names of the address book, by address. */
+export type PayeeNames = ReadonlyMap<string, string>;
+
 export const isPayee = ({ kind, label }: Label): boolean => kind === 'address' && label.startsWith(MARK);
 
 export const payeesIn = (labels: readonly Label[]): readonly KnownPayee[] =>

@@ -1,6 +1,7 @@
 /** The history as a table for spreadsheets (CSV, RFC 4180). */
 
-import type { Movement } from './movement-log.js';
+import type { PayeeNames } from './address-book.js';
+import { type Movement, partyOf } from './movement-log.js';
 
 const HEAD = [
   'number',
@@ -13,11 +14,13 @@ const HEAD = [
   'fee_raw',
   'transaction',
   'note',
+  'name',
   'from',
   'to',
 ];
 
-export function historyCsv(movements: readonly Movement[]): string {
+/** `name` is that of the address book, for the other party. */
+export function historyCsv(movements: readonly Movement[], names: PayeeNames): string {
   const rows = movements.map((one) => [
     String(one.number),
     timeOf(one),
@@ -29,6 +32,7 @@ export function historyCsv(movements: readonly Movement[]): string {
     String(one.fee ?? ''),
     one.chain_hash ?? one.tx_hash ?? '',
     textCell(one.label ?? ''),
+    textCell(names.get(partyOf(one) ?? '') ?? ''),
     textCell(one.from.join(' ')),
     textCell(one.outputs.flatMap(({ own, address }) => (own || address === null ? [] : [address])).join(' ')),
   ]);

@@ -7,6 +7,13 @@ import type { MovementsResponse } from '../../src/sdk/client.js';
 
 export type Movement = MovementsResponse['movements'][number];
 
+/** The other party, as far as it is known. */
+export function partyOf({ direction, from, outputs, peer }: Movement): string | undefined {
+  if (direction === 'in') return from[0];
+  if (peer !== null) return undefined;
+  return outputs.find(({ own, address }) => !own && address !== null)?.address ?? undefined;
+}
+
 export interface MovementLog {
   /** Newest first, without gaps. */
   readonly movements: readonly Movement[];

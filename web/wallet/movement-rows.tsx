@@ -4,7 +4,8 @@ import { Amount } from '../shared/components/amount.js';
 import { SafeLine, visible } from '../shared/components/safe-text.js';
 import type { Column } from '../shared/components/table.js';
 import { When } from '../shared/components/when.js';
-import type { Movement } from './movement-log.js';
+import type { PayeeNames } from './address-book.js';
+import { type Movement, partyOf } from './movement-log.js';
 import { AddressName, BlockName, ItemCount, StateTag, TransactionName } from './parts.js';
 
 const WAYS: Readonly<Record<Movement['direction'], string>> = { in: 'in', out: 'out', self: 'to itself' };
@@ -29,19 +30,26 @@ function kindText({ kind, direction }: Movement): string {
     : name;
 }
 
-/** The other party, as far as it is known. */
-function partyOf({ direction, from, outputs, peer }: Movement): string | undefined {
-  if (direction === 'in') return from[0];
-  if (peer !== null) return undefined;
-  return outputs.find(({ own, address }) => !own && address !== null)?.address ?? undefined;
+interface NamedMovement {
+  readonly movement: Movement;
+  readonly names: PayeeNames;
 }
 
-function Party({ movement }: { readonly movement: Movement }) {
+/** Who, by the name in the address book if there is one, and the note; an address without a name gives way to a note. */
+function Party({ movement, names }: NamedMovement) {
   const { label, peer } = movement;
-  if (label !== null) return <SafeLine text={label} />;
   const party = partyOf(movement);
-  if (party !== undefined) return <AddressName value={party} />;
-  return peer === null ? <span class="none">–</span> : <SafeLine text={peer} />;
+  const name = names.get(party ?? '');
+  const note = label !== null && <SafeLine text={label} />;
+  if (party !== undefined && (name !== undefined || label === null)) {
+    return (
+      <>
+        <AddressName value={party} name={name} />
+        {label !== null && <span class="beside"> · {note}</span>}
+      </>
+    );
+  }
+  return note || (peer === null ? <span class="none">–</span> : <SafeLine text={peer} />);
 }
 
 function Change({ movement }: { readonly movement: Movement }) {
@@ -80,11 +88,11 @@ function Time({ movement: { block_time, seen_at, reason } }: { readonly movement
   return seconds === null ? <span class="none">–</span> : <When seconds={seconds} hasAge />;
 }
 
-/** A constant: a row is drawn again when its columns are others. */
-export const MOVEMENT_COLUMNS: readonly Column<Movement>[] = [
+/** Keep what it gives: a row is drawn again when its columns are others. */
+export const movementColumns = (names: PayeeNames): readonly Column<Movement>[] => [
   { head: 'State', width: '6.5rem', cell: ({ state }) => <StateTag state={state} /> },
   { head: 'What', width: '8rem', cell: kindText },
-  { head: 'With', width: 'minmax(0, 1fr)', cell: (movement) => <Party movement={movement} /> },
+  { head: 'With', width: 'minmax(0, 1fr)', cell: (movement) => <Party movement={movement} names={names} /> },
   {
     head: 'Transaction',
     width: 'minmax(0, 1fr)',
@@ -101,11 +109,19 @@ export const MOVEMENT_COLUMNS: readonly Column<Movement>[] = [
 export const movementKey = ({ number }: Movement): string => String(number);
 
 /** One movement in a line, for short lists. */
-export function MovementLine({ movement }: { readonly movement: Movement }) {
+export function MovementLine({ movement, names }: NamedMovement) {
+  const named = names.get(partyOf(movement) ?? '') ?? movement.label;
   return (
     <>
       <StateTag state={movement.state} />
-      <span class="line-main">{kindText(movement)}</span>
+      <span class="line-main">
+        {kindText(movement)}
+        {named !== null && (
+          <>
+            : <SafeLine text={named} limit={40} />
+          </>
+        )}
+      </span>
       <span class="line-part">
         <Time movement={movement} />
         {movement.block_num !== null && (

@@ -4,9 +4,10 @@ import { grouped } from '../shared/amounts.js';
 import { Amount } from '../shared/components/amount.js';
 import { Fact } from '../shared/components/facts.js';
 import { Hash } from '../shared/components/hash.js';
-import { SafeText } from '../shared/components/safe-text.js';
+import { SafeLine, SafeText } from '../shared/components/safe-text.js';
 import type { Order, OrderPath } from './order.js';
 import { ItemName } from './parts.js';
+import { usePayeeNames } from './payees.js';
 
 interface OrderWords {
   /** `A payment`. */
@@ -86,10 +87,18 @@ export function OrderFacts({ order: { path, body } }: { readonly order: Order })
 }
 
 function PayeeFact({ body: { kind, address } }: { readonly body: Order['body'] }) {
+  const name = usePayeeNames().get(String(address));
   return kind === 'address' ? (
-    <Fact name="To the address">
-      <Hash value={String(address)} isWhole />
-    </Fact>
+    <>
+      {name !== undefined && (
+        <Fact name="To">
+          <SafeLine text={name} />
+        </Fact>
+      )}
+      <Fact name="To the address">
+        <Hash value={String(address)} isWhole />
+      </Fact>
+    </>
   ) : (
     <Fact name="To the node">
       <code>{String(address)}</code>, which names the address

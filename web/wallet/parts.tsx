@@ -43,6 +43,8 @@ export function TemporaryAddresses({ addresses }: { readonly addresses: readonly
 interface NameProps {
   readonly value: string;
   readonly isWhole?: boolean;
+  /** What the owner calls it. */
+  readonly name?: string | undefined;
 }
 
 /** A path of the explorer, where this address serves it. */
@@ -57,8 +59,8 @@ export function TransactionName({ value, isWhole = false }: NameProps) {
   return <Hash value={value} isWhole={isWhole} {...usePathOf('transactions', value)} />;
 }
 
-export function AddressName({ value, isWhole = false }: NameProps) {
-  return <Hash value={value} isWhole={isWhole} {...usePathOf('addresses', value)} />;
+export function AddressName({ value, name, isWhole = false }: NameProps) {
+  return <Hash value={value} name={name} isWhole={isWhole} {...usePathOf('addresses', value)} />;
 }
 
 export function ItemName({ value, isWhole = false }: NameProps) {

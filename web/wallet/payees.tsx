@@ -1,8 +1,8 @@
 /** The address book as it is read and changed: its payees by name, to be paid, renamed or taken out. */
 
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { SafeLine, visible } from '../shared/components/safe-text.js';
-import { type KnownPayee, payeeLabel, payeesIn } from './address-book.js';
+import { type KnownPayee, type PayeeNames, payeeLabel, payeesIn } from './address-book.js';
 import { LabelForm } from './label-form.js';
 import { AddressName } from './parts.js';
 import { useWallet } from './use-wallet.js';
@@ -17,6 +17,14 @@ export function usePayees(): Payees {
   const { value, reload } = useWallet('labels', (node, signal) => node.getWalletLabels({}, { signal }));
   const payees = [...payeesIn(value?.labels ?? [])].sort((a, b) => a.name.localeCompare(b.name));
   return { payees, reload };
+}
+
+/** What the owner calls whom: names by address, the same map until the labels have changed. */
+export function usePayeeNames(): PayeeNames {
+  const { value } = useWallet('labels', (node, signal) => node.getWalletLabels({}, { signal }));
+  const payees = payeesIn(value?.labels ?? []);
+  const key = JSON.stringify(payees);
+  return useMemo(() => new Map(payees.map(({ address, name }) => [address, name])), [key]);
 }
 
 /** Payees that are listed; the field knows them all. */

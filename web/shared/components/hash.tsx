@@ -1,8 +1,8 @@
-/** Hashes and addresses: a small mosaic made from the text, by which the eye tells them apart, and the text, short or whole. */
+/** Hashes and addresses: a small mosaic made from the text, by which the eye tells them apart, and the text, short or whole, or a name. */
 
 import { useState } from 'preact/hooks';
 import { tilesOf } from '../mosaic.js';
-import { visible } from './safe-text.js';
+import { SafeLine, visible } from './safe-text.js';
 
 /** The mosaic of a text: sixteen tiles in five colours. */
 function Mosaic({ of, size = 20 }: { readonly of: string; readonly size?: number }) {
@@ -23,6 +23,8 @@ function shortened(text: string, ends = 6): string {
 export interface HashProps {
   readonly value: string;
   readonly href?: string;
+  /** What the reader calls it: shown in its place, with the whole text for whoever points at it. */
+  readonly name?: string | undefined;
   /** Shows all of it, over several lines where it must. */
   readonly isWhole?: boolean;
   readonly hasMosaic?: boolean;
@@ -33,10 +35,11 @@ export interface HashProps {
 /** Attributes of a link that opens in a separate tab. */
 export const BESIDE = { target: '_blank', rel: 'noopener noreferrer' } as const;
 
-export function Hash({ value, href, isWhole = false, hasMosaic = true, isBeside = false }: HashProps) {
+export function Hash({ value, name, href, isWhole = false, hasMosaic = true, isBeside = false }: HashProps) {
   // The chain takes any text for an address: one that turns around would read as that of somebody else.
   const whole = visible(value);
-  const label = <bdi class="hash-text">{isWhole ? whole : shortened(whole)}</bdi>;
+  const label =
+    name === undefined ? <bdi class="hash-text">{isWhole ? whole : shortened(whole)}</bdi> : <SafeLine text={name} />;
   return (
     <span class={isWhole ? 'hash whole' : 'hash'}>
       {hasMosaic && <Mosaic of={value} />}

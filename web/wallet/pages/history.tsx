@@ -5,11 +5,13 @@ import { LongList } from '../../shared/components/long-list.js';
 import { Page } from '../../shared/components/page.js';
 import type { Column } from '../../shared/components/table.js';
 import { useAction } from '../../shared/use-action.js';
+import type { PayeeNames } from '../address-book.js';
 import { historyCsv } from '../history-csv.js';
 import { LabelForm } from '../label-form.js';
 import type { Movement } from '../movement-log.js';
-import { MOVEMENT_COLUMNS, movementKey } from '../movement-rows.js';
+import { movementColumns, movementKey } from '../movement-rows.js';
 import { TransactionName } from '../parts.js';
+import { usePayeeNames } from '../payees.js';
 import { saveFile } from '../save-file.js';
 import { useSession } from '../session.js';
 import { type MovementFilter, useMovements } from '../use-movements.js';
@@ -32,10 +34,11 @@ export function HistoryPage() {
   const [filter, setFilter] = useState<MovementFilter>({});
   const { movements, ...list } = useMovements(filter);
   const [noted, setNoted] = useState<Movement>();
-  const columns = useMemo(
-    () => [...MOVEMENT_COLUMNS.slice(0, -1), noteColumn(setNoted), ...MOVEMENT_COLUMNS.slice(-1)],
-    [],
-  );
+  const names = usePayeeNames();
+  const columns = useMemo(() => {
+    const all = movementColumns(names);
+    return [...all.slice(0, -1), noteColumn(setNoted), ...all.slice(-1)];
+  }, [names]);
   return (
     <Page title="History">
       <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
@@ -57,7 +60,7 @@ export function HistoryPage() {
             </select>
           </label>
         ))}
-        <SaveCsv filter={filter} />
+        <SaveCsv filter={filter} names={names} />
       </form>
       {noted !== undefined && (
         <LabelForm
@@ -99,7 +102,12 @@ function noteColumn(onNote: (movement: Movement) => void): Column<Movement> {
   };
 }
 
-function SaveCsv({ filter }: { readonly filter: MovementFilter }) {
+interface SaveCsvProps {
+  readonly filter: MovementFilter;
+  readonly names: PayeeNames;
+}
+
+function SaveCsv({ filter, names }: SaveCsvProps) {
   const { ask } = useSession();
   const { said, isBusy, run } = useAction();
   const save = async () => {
@@ -111,7 +119,7 @@ function SaveCsv({ filter }: { readonly filter: MovementFilter }) {
       movements.push(...page.movements);
       cursor = page.next;
     }
-    saveFile(historyCsv(movements), `tessera-history-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv');
+    saveFile(historyCsv(movements, names), `tessera-history-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv');
     return `The browser has saved ${movements.length} movements${cursor === null ? '' : ', the newest ones'}.`;
   };
   return (

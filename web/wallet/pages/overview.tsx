@@ -6,6 +6,7 @@ import { Failed, Loaded } from '../../shared/components/notice.js';
 import { Page } from '../../shared/components/page.js';
 import { MovementLine, movementKey } from '../movement-rows.js';
 import { TemporaryAddresses } from '../parts.js';
+import { usePayeeNames } from '../payees.js';
 import { useLatest, useTotals } from '../use-wallet.js';
 
 const SHOWN = 8;
@@ -73,6 +74,7 @@ function Balance({ totals }: { readonly totals: WalletInfoResponse }) {
 
 function Latest() {
   const latest = useLatest(SHOWN);
+  const names = usePayeeNames();
   return (
     <section class="panel" aria-labelledby="latest">
       <div class="panel-head">
@@ -87,7 +89,7 @@ function Latest() {
             <ul class="lines">
               {movements.map((movement) => (
                 <li key={movementKey(movement)}>
-                  <MovementLine movement={movement} />
+                  <MovementLine movement={movement} names={names} />
                 </li>
               ))}
             </ul>
