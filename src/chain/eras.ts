@@ -11,7 +11,7 @@ const FINDABLE = ['header', 'signatures', 'mempool_nodes', 'miners'] as const;
 /** Most mempool nodes that a reward is divided by. */
 const MOST_MEMPOOL_NODES = 100;
 const MOST_ITERATIONS = 1_000_000;
-const SOCKET_ADDRESS = /^((?:\d{1,3}\.){3}\d{1,3}):(\d{1,5})$/;
+export const SOCKET_ADDRESS = /^((?:\d{1,3}\.){3}\d{1,3}):(\d{1,5})$/;
 
 /** Parameters that check the seed of a round and its witness. */
 export interface EraUnicorn {

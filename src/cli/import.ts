@@ -69,10 +69,8 @@ function reportOf({ lastHash, eras, ...numbers }: ImportedChain, source: string)
   return { source, ...numbers, last_hash: lastHash, eras: eras.map(eraView) };
 }
 
-function textOf(
-  { blocks, imported, transactions, supply, unspent, lastHash, eras }: ImportedChain,
-  source: string,
-): string {
+function textOf(chain: ImportedChain, source: string): string {
+  const { blocks, imported, transactions, supply, unspent, lastHash, eras } = chain;
   return [
     `source        ${source}`,
     `blocks        ${blocks}, ${imported} of them now; the last is ${lastHash}`,

@@ -1,6 +1,6 @@
 /** `tessera takeover`: lets our nodes go on with an imported chain. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { transactionToCreateJson } from '../chain/create-transaction.js';
 import { transactionHash } from '../chain/hash.js';
 import type { Transaction } from '../chain/types.js';
@@ -55,7 +55,7 @@ export const command: OwnCommand = {
         { repeatable: true },
       ),
       flag('--waiting FILE', 'The file to create for what waited, a body in each line; needed with --pool.'),
-      flag('--dry-run', 'Does all checks, says what would differ, and writes nothing.'),
+      flag('--dry-run', 'Does everything to a copy in the data folder, says what would differ, and removes the copy.'),
       ...CONFIG_FLAGS,
     ],
     examples: {
@@ -80,10 +80,14 @@ export const command: OwnCommand = {
     const { poolIn } = await import('../node/takeover/old-pool.js');
     const { takeOver } = await import('../node/takeover/take-over.js');
     if (source !== undefined && !existsSync(source)) checkUrl(source, 'balances');
-    const seed = (await seedIn(args.value('producer-key'), isRehearsal)) ?? config.mempool.producerKey;
-    if (seed === undefined && config.network.producerKeys.length > 0 && !isRehearsal)
-      throw new UsageError('--producer-key FILE is missing: the key of one of network.producer_keys');
-    const producer = seed === undefined ? undefined : keyPairFromSeed(fromHex(seed));
+    const keyFile = args.value('producer-key');
+    const isNew = keyFile !== undefined && !existsSync(keyFile);
+    const seed = isNew ? undefined : keyFile === undefined ? config.mempool.producerKey : seedIn(keyFile);
+    const known = seed === undefined ? undefined : keyPairFromSeed(fromHex(seed));
+    const { producerKeys } = config.network;
+    if (producerKeys.length > 0 && !producerKeys.includes(known === undefined ? '' : toHex(known.publicKey)))
+      throw new UsageError('--producer-key FILE must have the key of one of network.producer_keys');
+    const producer = isNew && !isRehearsal ? await makeProducer(keyFile) : known;
     const taken = await withProgress(['takeover', 'addresses'], context, (long) =>
       takeOver({
         ...{ config, at, isRehearsal, producer, ...long },
@@ -92,7 +96,8 @@ export const command: OwnCommand = {
         pool: poolIn(folders),
       }),
     );
-    if (file !== undefined && !isRehearsal) await writeNewFile(file, bodiesOf(taken.waiting), 0o644);
+    if (file !== undefined) await writeNewFile(file, bodiesOf(taken.waiting), 0o644);
+    if (file !== undefined && isRehearsal) rmSync(file);
     const report = { ...reportOf(taken), producer_key: producer === undefined ? null : toHex(producer.publicKey) };
     printed(args, context, report, textOf(taken, report.producer_key));
     return taken.differences.length > 0 ? 1 : 0;
@@ -114,13 +119,7 @@ function bodiesOf(waiting: readonly Transaction[]): string {
   return bodies.map((texts) => `{"transactions":[${texts.join(',')}]}\n`).join('');
 }
 
-/** The seed in the file, which is made if it is not there. */
-async function seedIn(file: string | undefined, isRehearsal: boolean): Promise<string | undefined> {
-  if (file === undefined) return undefined;
-  if (!existsSync(file)) {
-    if (isRehearsal) return undefined;
-    await makeProducer(file);
-  }
+function seedIn(file: string): string {
   const text = readNamed(file).trim();
   if (SEED.test(text)) return text;
   throw new UsageError(`${file} is no key file: it must hold 64 lower-case hex digits`);

@@ -1,5 +1,6 @@
 /** `tessera watch`: prints the events of a node as they happen, and resumes after the last one if the connection breaks. */
 
+import { isObject } from '../chain/json-fields.js';
 import { followEvents, type ReceivedEvent } from '../client/events.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../lib/json.js';
 import { printable, printableJson } from '../lib/printable.js';
@@ -70,8 +71,7 @@ export function jsonLine({ id, name, data }: ReceivedEvent): string {
 /** An event as a line of text: `12:00:01 block block_num=7 hash=b1… transactions=2`. */
 export function textLine({ name, data }: ReceivedEvent): string {
   const value = jsonOf(data);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const members = isObject
+  const members = isObject(value)
     ? Object.entries(value)
         .filter(([, member]) => member !== null)
         .map(([member, of]) => `${member}=${typeof of === 'object' ? stringifyExact(of) : String(of)}`)

@@ -8,6 +8,7 @@
  *   db/<name>/      one LevelDB per store; the log of a journal (`log-kv.ts`)
  *   db/<name>.seal  what that store must hold (`seal.ts`)
  *   segments/       blocks of a storage node (`storage/segments`)
+ *   rehearsal/      a copy of all this, while something is tried in it
  *   damaged-<name>-<n>/  a database that was put aside (`put-aside.ts`)
  *   removed-<name>-<n>/  a database while it is removed
  *
@@ -34,6 +35,8 @@ import type { WriteMeasures } from './store-writes.js';
 import { copySynced, makeFolder, makePrivate, syncFolder } from './write-file-durable.js';
 
 const DATABASE_FOLDER = 'db';
+const SEGMENTS_FOLDER = 'segments';
+const COPY_FOLDER = 'rehearsal';
 const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
 /** Options of databases to which each payment is written: LevelDB merges less often, in half the processor time. */
@@ -86,6 +89,7 @@ export class DataDir {
     failpoint('folder.locked', options.role);
     try {
       const directory = new DataDir(path, options, await claim(path, options), unlock);
+      await rm(join(path, COPY_FOLDER), { recursive: true, force: true });
       await directory.#migrate(options);
       return directory;
     } catch (error) {
@@ -146,6 +150,17 @@ export class DataDir {
 
   async recover(): Promise<void> {
     for (const kv of this.#opened.values()) await kv.recover();
+  }
+
+  /** Gives a copy of the folder, whose databases are closed, and removes it afterwards; what never changes is linked. */
+  async withCopy<T>(use: (path: string) => Promise<T>): Promise<T> {
+    const copy = join(this.path, COPY_FOLDER);
+    try {
+      await copyAll(this.path, copy);
+      return await use(copy);
+    } finally {
+      await rm(copy, { recursive: true, force: true });
+    }
   }
 
   /** Closes the databases that are still open and releases the lock. */
@@ -271,40 +286,39 @@ const MIGRATIONS: readonly Migration[] = [
 ];
 
 const FOLDER_MODE = 0o700;
-const TABLE = /\.(ldb|sst)$/;
+const UNCHANGING = /\.(ldb|sst|blocks)$/;
 /** Files that are in use or half written while the folder is open. */
 const LEFT_OUT = /^lock\.pid$|\.tmp$|^LOCK$/;
 
-/** Copies marker, keys and closed databases into `before-format-N`; an interrupted copy is made again. */
+/** A copy in `before-format-N`; one that was interrupted is made again. */
 async function keepCopy(path: string, format: number): Promise<void> {
   const target = join(path, `before-format-${format}`);
   if ((await stat(target).catch(() => undefined)) !== undefined) return;
   const unfinished = `${target}.tmp`;
   await rm(unfinished, { recursive: true, force: true });
-  await copyFiles(path, unfinished);
-  await mkdir(join(unfinished, DATABASE_FOLDER), { mode: FOLDER_MODE });
-  const databases = await readdir(join(path, DATABASE_FOLDER), { withFileTypes: true }).catch(() => []);
-  for (const { name } of databases.filter((entry) => entry.isDirectory())) {
-    await copyFiles(await folderOf(join(path, DATABASE_FOLDER, name)), join(unfinished, DATABASE_FOLDER, name));
-  }
-  await copyInto(join(path, DATABASE_FOLDER), join(unfinished, DATABASE_FOLDER)).catch(ifMissing);
-  await syncFolder(join(unfinished, DATABASE_FOLDER));
-  await syncFolder(unfinished);
+  await copyAll(path, unfinished);
   await rename(unfinished, target);
   await syncFolder(path);
 }
 
-async function copyFiles(from: string, to: string): Promise<void> {
-  await mkdir(to, { mode: FOLDER_MODE });
-  await copyInto(from, to);
-  await syncFolder(to);
+/** Copies marker, keys, segments and closed databases. */
+async function copyAll(path: string, target: string): Promise<void> {
+  const databases = await readdir(join(path, DATABASE_FOLDER), { withFileTypes: true }).catch(() => []);
+  const names = databases.flatMap((entry) => (entry.isDirectory() ? [join(DATABASE_FOLDER, entry.name)] : []));
+  for (const name of ['', SEGMENTS_FOLDER, DATABASE_FOLDER, ...names])
+    await copyFiles(await folderOf(join(path, name)), join(target, name));
 }
 
-/** The files of a folder, without those in subfolders. */
-async function copyInto(from: string, to: string): Promise<void> {
-  for (const entry of await readdir(from, { withFileTypes: true })) {
+/** The files of a folder, without those in subfolders; of one that is not there an empty one. */
+async function copyFiles(from: string, to: string): Promise<void> {
+  await mkdir(to, { mode: FOLDER_MODE });
+  for (const entry of (await readdir(from, { withFileTypes: true }).catch(ifMissing)) ?? []) {
     if (!entry.isFile() || LEFT_OUT.test(entry.name)) continue;
-    if (TABLE.test(entry.name)) await link(join(from, entry.name), join(to, entry.name));
-    else await copySynced(join(from, entry.name), join(to, entry.name));
+    const files = [join(from, entry.name), join(to, entry.name)] as const;
+    // Not every file system has links.
+    const isLinked = UNCHANGING.test(entry.name) && (await link(...files).catch(() => false)) !== false;
+    if (!isLinked) await copySynced(...files);
   }
+  await syncFolder(to);
+  await syncFolder(dirname(to));
 }

@@ -1,6 +1,15 @@
 /** `tessera takeover`: what it compares, what it lists of the old pool, and what it writes. */
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -14,6 +23,7 @@ import { assetSignable } from '../../src/chain/signable.js';
 import type { Transaction } from '../../src/chain/types.js';
 import { runCli } from '../../src/cli/run.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
+import { sha3Hex } from '../../src/crypto/sha3.js';
 import { encodeRecord } from '../../src/db/level-files/log.js';
 import { encodeSlice } from '../../src/db/level-files/varints.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../../src/lib/json.js';
@@ -94,6 +104,42 @@ function fileOf(content: unknown): string {
   const file = join(folder, 'balances.json');
   writeFileSync(file, stringifyExact(content));
   return file;
+}
+
+/** A database whose log puts these into columns. */
+function database(values: readonly (readonly [string, Uint8Array])[]): string {
+  const header = Buffer.alloc(12);
+  header.writeUInt32LE(values.length, 8);
+  const writes = values.flatMap(([key, value]) => [
+    Uint8Array.of(PUT_INTO_COLUMN, 2, ...encodeSlice(Buffer.from(key))),
+    Uint8Array.from(encodeSlice(value)),
+  ]);
+  const path = join(folder, 'mempool');
+  mkdirSync(path);
+  writeFileSync(join(path, '000004.log'), atOnce(encodeRecord(Buffer.concat([header, ...writes]), 0)));
+  return path;
+}
+
+/** The key file of a producer. */
+function keyFile(): string {
+  const file = join(folder, 'producer.key');
+  writeFileSync(file, 'cd'.repeat(32));
+  return file;
+}
+
+/** What a kill leaves of a block that was being written. */
+function tearBlocks(): void {
+  const segments = join(folder, 'storage', 'segments');
+  const [open = ''] = readdirSync(segments).filter((name) => name.endsWith('.open'));
+  appendFileSync(join(segments, open), 'half of a block');
+}
+
+function damageDatabase(): void {
+  const archive = join(folder, 'storage', 'db', 'archive');
+  for (const name of readdirSync(archive).filter((one) => /\.(ldb|log)$/.test(one))) {
+    const bytes = readFileSync(join(archive, name));
+    if (bytes.length > 0) writeFileSync(join(archive, name), bytes.fill(7, bytes.length >> 1, (bytes.length >> 1) + 9));
+  }
 }
 
 describe('balances', () => {
@@ -179,28 +225,73 @@ describe('the height', () => {
     expect(await run('verify', '--role', 'storage')).toMatchObject({ status: 0 });
   });
 
-  it('needs a key in a network that names producers', async () => {
+  it('needs the key of a producer in a network that names them', async () => {
     about = about.map((one) => (one === 'network.producer_keys=' ? `${one}${'ab'.repeat(32)}` : one));
-    const { status, err } = await takeover();
-    expect({ status, err }).toMatchObject({ status: 2, err: expect.stringContaining('--producer-key') });
+    const key = join(folder, 'producer.key');
+    const others = join(folder, 'other.key');
+    writeFileSync(others, 'cd'.repeat(32));
+    for (const flags of [[], ['--producer-key', key], ['--producer-key', others]]) {
+      for (const rehearsal of [[], ['--dry-run']]) {
+        const { status, err } = await takeover(...flags, ...rehearsal);
+        expect({ status, err }).toMatchObject({ status: 2, err: expect.stringContaining('--producer-key') });
+      }
+    }
+    expect(existsSync(key)).toBe(false);
+    expect(erasNow()).toHaveLength(1);
+  });
+});
+
+describe('a rehearsal', () => {
+  const change = (how: () => void): readonly string[] => {
+    how();
+    return [];
+  };
+  /** Every file of the test, with a digest of its bytes; the lock is one of its own. */
+  const files = () =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .map((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : ''))
+      .filter((file) => file !== '' && !file.includes('/storage/lock'))
+      .map((file) => `${file} ${sha3Hex(readFileSync(file))}`)
+      .sort();
+
+  it.each([
+    ['without flags', () => []],
+    ['with equal balances', () => ['--balances', fileOf(oldBalances())]],
+    ['with other balances', () => ['--balances', fileOf(oldBalances((one) => Object.values(one)[0]?.pop()))]],
+    ['with no balances', () => ['--balances', fileOf([7])]],
+    ['with a source that is not there', () => ['--balances', 'http://127.0.0.1:1']],
+    ['at another height', () => ['--at', '7']],
+    ['at no height', () => ['--at', '-1']],
+    ['with an interval and a key', () => ['--interval-ms', '9', '--producer-key', keyFile()]],
+    ['with what is no key', () => ['--producer-key', genesisFile]],
+    ['with an old pool', () => ['--pool', database([['a', encodeTransaction(payment(8))]]), '--waiting', waiting]],
+    ['with no folder for the list', () => ['--pool', database([]), '--waiting', join(folder, 'no', 'list')]],
+    ['with a genesis file that is none', () => change(() => writeFileSync(genesisFile, '{'))],
+    ['with no genesis file', () => change(() => rmSync(genesisFile))],
+    ['after an import that was killed', () => change(tearBlocks)],
+    ['of a damaged database', () => change(damageDatabase)],
+  ])('%s says what the real one does, and changes nothing', async (_what, given) => {
+    const more: readonly string[] = given();
+    const flags = more.includes('--at') ? more : ['--at', String(HEIGHT), ...more];
+    const before = files();
+    const rehearsed = await run('takeover', ...flags, '--dry-run');
+    expect(files()).toEqual(before);
+    const real = await run('takeover', ...flags);
+    expect(rehearsed.status).toBe(real.status);
+    if (rehearsed.report?.differences?.length > 0) {
+      for (const one of rehearsed.report.differences) expect(real.err).toContain(one);
+    } else expect(rehearsed).toEqual(real);
+  });
+
+  it('that was killed leaves a copy, which the next opening of the folder removes', async () => {
+    const left = join(folder, 'storage', 'rehearsal', 'db');
+    mkdirSync(left, { recursive: true });
+    expect(await takeover('--dry-run')).toMatchObject({ status: 0 });
+    expect(existsSync(left)).toBe(false);
   });
 });
 
 describe('the old pool', () => {
-  /** A database whose log puts these into columns. */
-  function database(values: readonly (readonly [string, Uint8Array])[]): string {
-    const header = Buffer.alloc(12);
-    header.writeUInt32LE(values.length, 8);
-    const writes = values.flatMap(([key, value]) => [
-      Uint8Array.of(PUT_INTO_COLUMN, 2, ...encodeSlice(Buffer.from(key))),
-      Uint8Array.from(encodeSlice(value)),
-    ]);
-    const path = join(folder, 'mempool');
-    mkdirSync(path);
-    writeFileSync(join(path, '000004.log'), atOnce(encodeRecord(Buffer.concat([header, ...writes]), 0)));
-    return path;
-  }
-
   const snapshotOf = (transactions: readonly Transaction[]): Uint8Array => {
     const writer = new BincodeWriter();
     writer.string('some other state');

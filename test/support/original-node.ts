@@ -50,6 +50,8 @@ export async function originalNode(kind: 'v1' | 'envelope', chain: OriginalChain
     })().catch(() => response.destroy());
   });
   server.on('connection', () => node.connections++);
+  // On a busy machine a client may ask again after more than the usual five seconds.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => close(server));
   node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

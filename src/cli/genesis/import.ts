@@ -1,6 +1,8 @@
 /** `tessera genesis import`: a genesis file from the files of the original nodes. */
 
 import { parse as parseToml } from 'smol-toml';
+import { SOCKET_ADDRESS } from '../../chain/eras.js';
+import { isObject } from '../../chain/json-fields.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { parseJsonFile, prettyExact } from '../../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
@@ -9,7 +11,6 @@ import { writeNewFile } from '../named-file.js';
 import { checkGenesisText, printFacts } from './show.js';
 
 const MODE = 0o644;
-const SOCKET_ADDRESS = /^(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}$/;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -50,7 +51,7 @@ function readSettings(file: string): Members {
     const content: unknown = file.endsWith('.toml')
       ? parseToml(bytes.toString(), { integersAsBigInt: 'asNeeded' })
       : parseJsonFile(bytes);
-    if (isMembers(content)) return content;
+    if (isObject(content)) return content;
     throw new Error('it holds no members');
   } catch (cause) {
     throw new TesseraError('invalid_config', `${file}: ${errorMessage(cause)}`, { cause });
@@ -67,7 +68,7 @@ function contentOf(members: Members): Members {
   const { mempool_unicorn_fixed_param: unicorn, mempool_raft: raft } = members;
   const nodes = Array.isArray(mempool_nodes) && Number(raft ?? 0) > 0 ? mempool_nodes.length : 1;
   const miners = addressesOf(miner_nodes);
-  const parameters = isMembers(unicorn)
+  const parameters = isObject(unicorn)
     ? { modulus: unicorn.modulus, iterations: unicorn.iterations, miners }
     : undefined;
   return {
@@ -88,10 +89,6 @@ function contentOf(members: Members): Members {
 
 /** Addresses by name are known to the nodes themselves only. */
 function addressesOf(nodes: unknown): string[] {
-  const addresses = Array.isArray(nodes) ? nodes.map((node) => (isMembers(node) ? String(node.address) : '')) : [];
+  const addresses = Array.isArray(nodes) ? nodes.map((node) => (isObject(node) ? String(node.address) : '')) : [];
   return addresses.every((address) => SOCKET_ADDRESS.test(address)) ? addresses : [];
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -78,7 +78,7 @@ export const command: OwnCommand = {
     const genesis = checkGenesisText(text);
     // The keys first: a genesis file without its keys is worse than none.
     if (keysFile !== undefined) await writeNewFile(keysFile, keysText(newOwners.map(({ pair }) => pair)), KEYS_MODE);
-    const producer = producerFile === undefined ? undefined : await makeProducer(producerFile);
+    const producer = producerFile === undefined ? undefined : toHex((await makeProducer(producerFile)).publicKey);
     await writeNewFile(file, text, GENESIS_MODE);
     const more = { keys: keysFile ?? null, producer_key: producer ?? null };
     printFacts(args, context, file, genesis, more);
@@ -95,11 +95,11 @@ interface NewOwner {
   readonly amount: string;
 }
 
-/** Writes a new secret key; the public one, in hex. */
-export async function makeProducer(file: string): Promise<string> {
-  const { seed, publicKey } = generateKeyPair(systemRandom);
-  await writeNewFile(file, `${toHex(seed)}\n`, KEYS_MODE);
-  return toHex(publicKey);
+/** Writes the secret key of a new pair into a new file. */
+export async function makeProducer(file: string): Promise<KeyPair> {
+  const pair = generateKeyPair(systemRandom);
+  await writeNewFile(file, `${toHex(pair.seed)}\n`, KEYS_MODE);
+  return pair;
 }
 
 function checkKeys(keys: string | undefined, newOwners: number): void {

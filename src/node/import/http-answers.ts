@@ -1,13 +1,12 @@
 /** The API of a storage node as the source of a chain: `/v1`, or the envelope routes of the original nodes, whichever it has. */
 
-import { randomUUID } from 'node:crypto';
 import { nodeFetch } from '../../client/node-fetch.js';
 import { exchange } from '../../client/transport.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { type JsonValue, stringifyExact } from '../../lib/json.js';
 import { Mutex } from '../../lib/mutex.js';
 import { pause } from '../../lib/pause.js';
-import { type Answers, type Entries, MOST_ENTRY, memberOf } from './source.js';
+import { type Answers, type Entries, MOST_ENTRY, memberOf, requestTo } from './source.js';
 
 export interface HttpOptions {
   readonly signal: AbortSignal;
@@ -33,22 +32,17 @@ export async function httpAnswers(url: string, options: HttpOptions): Promise<An
     return answer;
   };
   const asking =
-    (headersOf: () => Readonly<Record<string, string>>): Ask =>
+    (isNamed: boolean): Ask =>
     async (path, body, most = maxAnswerBytes) => {
-      const outgoing = {
-        method: body === undefined ? 'GET' : 'POST',
-        url: new URL(path.slice(1), url.endsWith('/') ? url : `${url}/`),
-        headers: headersOf(),
-        body: body === undefined ? undefined : stringifyExact(body),
-      };
+      const text = body === undefined ? undefined : stringifyExact(body);
+      const outgoing = requestTo(url, path.slice(1), text, isNamed);
       const limits = { timeoutMs, maxAnswerBytes: Math.min(most, maxAnswerBytes) };
       const { answer } = await inTurn(() => exchange(outgoing, { fetch, signal, ...limits }, () => false));
       return answer;
     };
-  const ask = asking(() => ({}));
-  // Some releases want a name for each question, under which they keep the answer for an hour: only where they insist on it.
-  const named = asking(() => ({ 'x-cache-id': randomUUID().replaceAll('-', '') }));
-  const kinds = [versioned(url, ask), enveloped(url, ask), enveloped(url, named)];
+  const ask = asking(false);
+  // A name for each question, under which the answer is kept for an hour, only where the node insists on it.
+  const kinds = [versioned(url, ask), enveloped(url, ask), enveloped(url, asking(true))];
   const refused: unknown[] = [];
   for (const answers of kinds) {
     try {

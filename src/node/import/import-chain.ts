@@ -51,12 +51,9 @@ export async function importChain(source: ChainSource, options: ImportOptions) {
     const rules = new FoundSoFar(genesis, options);
     const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
     const activationHeight = config.mining.asertActivationHeight;
-    const producers = producersOf(config, genesis);
-    const { cacheBytes } = config.storage;
-    const archive = await Archive.open(
-      { rules: { genesis: rules, producers, activationHeight }, cacheBytes },
-      { ...files, scripts },
-    );
+    const soFar = Object.defineProperty({ ...genesis }, 'eras', { get: () => rules.eras });
+    const chain = { genesis: soFar, producers: producersOf(config, genesis), activationHeight };
+    const archive = await Archive.open({ rules: chain, cacheBytes: config.storage.cacheBytes }, { ...files, scripts });
     // An import that was killed may have appended blocks: `load` takes them in.
     await archive.load(undefined, signal);
     const before = archive.nextHeight;
@@ -77,18 +74,12 @@ export async function importChain(source: ChainSource, options: ImportOptions) {
 }
 
 /** The genesis file while its eras are being found. */
-class FoundSoFar implements Pick<Genesis, 'transactions' | 'issuances' | 'blockRules' | 'eras'> {
-  readonly transactions: Genesis['transactions'];
-  readonly issuances: Genesis['issuances'];
-  readonly blockRules: Genesis['blockRules'];
+class FoundSoFar {
   readonly #genesis: Genesis;
   readonly #options: ImportOptions;
   #eras: readonly Era[];
 
   constructor(genesis: Genesis, options: ImportOptions) {
-    this.transactions = genesis.transactions;
-    this.issuances = genesis.issuances;
-    this.blockRules = genesis.blockRules;
     this.#genesis = genesis;
     this.#options = options;
     this.#eras = genesis.eras;

@@ -3,13 +3,12 @@
  * can be checked here holds. What that node refuses is refused here too.
  */
 
-import { randomUUID } from 'node:crypto';
 import { transactionJson } from '../../chain/json.js';
 import type { Transaction } from '../../chain/types.js';
 import { nodeFetch } from '../../client/node-fetch.js';
-import { type Exchanged, exchange, NoAnswer, type Outgoing } from '../../client/transport.js';
+import { type Exchanged, exchange, NoAnswer } from '../../client/transport.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
-import { memberOf } from './source.js';
+import { memberOf, requestTo } from './source.js';
 
 const TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -23,15 +22,8 @@ const NO_ROUTE: ReadonlySet<number> = new Set([404, 405]);
 export function createPassOn(urls: readonly string[], signal: AbortSignal) {
   const fetch = nodeFetch();
   const post = (url: string, path: string, body: string): Promise<Exchanged> => {
-    const outgoing: Outgoing = {
-      method: 'POST',
-      url: new URL(path, url.endsWith('/') ? url : `${url}/`),
-      // Some releases want a name for each request.
-      headers: { 'x-cache-id': randomUUID().replaceAll('-', '') },
-      body,
-    };
     const limits = { timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES };
-    return exchange(outgoing, { fetch, signal, ...limits }, (status) => !NO_ROUTE.has(status));
+    return exchange(requestTo(url, path, body), { fetch, signal, ...limits }, (status) => !NO_ROUTE.has(status));
   };
   return async (transactions: readonly Transaction[]): Promise<void> => {
     const list = `[${transactions.map(transactionJson).join(',')}]`;

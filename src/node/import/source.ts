@@ -4,10 +4,13 @@
  * stores the blocks checks them by every rule.
  */
 
+import { randomUUID } from 'node:crypto';
 import { encodeBlock, noteEncoded } from '../../chain/codec.js';
 import { blockHash } from '../../chain/hash.js';
+import { isObject } from '../../chain/json-fields.js';
 import { parseBlock, parseTransaction } from '../../chain/json-read.js';
 import type { Block, FullBlock, Transaction } from '../../chain/types.js';
+import type { Outgoing } from '../../client/transport.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { JsonValue } from '../../lib/json.js';
 import { Mutex } from '../../lib/mutex.js';
@@ -201,8 +204,14 @@ function blockIn(value: JsonValue | undefined): JsonValue | undefined {
   return inner === undefined ? value : blockIn(inner);
 }
 
+/** A request to an original node, of which some releases want a name for each, and answer the same one alike for an hour. */
+export function requestTo(url: string, path: string, body: string | undefined, isNamed = true): Outgoing {
+  const headers = isNamed ? { 'x-cache-id': randomUUID().replaceAll('-', '') } : {};
+  const method = body === undefined ? 'GET' : 'POST';
+  return { method, url: new URL(path, url.endsWith('/') ? url : `${url}/`), headers, body };
+}
+
 /** A member of an object; undefined where there is none. */
 export function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  return Object.hasOwn(value, name) ? value[name] : undefined;
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

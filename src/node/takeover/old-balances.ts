@@ -3,14 +3,13 @@
  * They are compared with the unspent outputs of a chain, output by output.
  */
 
-import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { nodeFetch } from '../../client/node-fetch.js';
 import { exchange, MAX_ANSWER_BYTES, TIMEOUT_MS } from '../../client/transport.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../../lib/json.js';
 import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
-import { memberOf } from '../import/source.js';
+import { memberOf, requestTo } from '../import/source.js';
 
 /** Addresses of one question. */
 const AT_ONCE = 200;
@@ -34,10 +33,7 @@ export function oldBalances(source: string, signal: AbortSignal): OldBalances {
   const fetch = nodeFetch();
   /** Null for a route that it does not have, or refuses. */
   const ask = async (path: string, content?: unknown): Promise<JsonValue> => {
-    const [method, body] = content === undefined ? ['GET', undefined] : ['POST', stringifyExact(content)];
-    const url = new URL(path, source.endsWith('/') ? source : `${source}/`);
-    // Some releases want a name for each question, and answer the same one alike for an hour.
-    const outgoing = { method, url, headers: { 'x-cache-id': randomUUID().replaceAll('-', '') }, body };
+    const outgoing = requestTo(source, path, content === undefined ? undefined : stringifyExact(content));
     const limits = { timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES };
     try {
       return (await exchange(outgoing, { fetch, signal, ...limits }, () => false)).answer ?? null;

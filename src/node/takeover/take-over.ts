@@ -3,6 +3,8 @@
  * last block of the original nodes gets the certificate of a producer, which proves all blocks before it.
  */
 
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { certifyBlock, chainName } from '../../chain/certificate.js';
 import { decodeTxOut } from '../../chain/codec.js';
 import { eraAt, OUR_ERA } from '../../chain/eras.js';
@@ -30,6 +32,7 @@ export interface TakeoverOptions {
   readonly config: Config;
   /** The first block by our rules. */
   readonly at: number;
+  /** All is done to a copy, which is removed; differences do not end it. */
   readonly isRehearsal: boolean;
   readonly producer: KeyPair | undefined;
   /** Milliseconds between two blocks; undefined leaves it to the configuration. */
@@ -49,8 +52,20 @@ export type Takeover = Awaited<ReturnType<typeof takeOver>>;
  * `other_chain` when balances differ.
  */
 export async function takeOver(options: TakeoverOptions) {
+  const { config, isRehearsal } = options;
+  const about = { role: 'storage', networkName: config.network.name };
+  const directory = await DataDir.open(config.node.dataDir, about);
+  try {
+    if (!isRehearsal) return await takeOverIn(directory, options);
+    return await directory.withCopy(async (copy) => takeOverIn(await DataDir.open(copy, about), options));
+  } finally {
+    await directory.close();
+  }
+}
+
+/** The folder is closed in the end. */
+async function takeOverIn(directory: DataDir, options: TakeoverOptions) {
   const { config, at, signal, isRehearsal, balances, producer } = options;
-  const directory = await DataDir.open(config.node.dataDir, { role: 'storage', networkName: config.network.name });
   try {
     const genesis = await readGenesis(config.network.genesisFile);
     const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
@@ -64,20 +79,20 @@ export async function takeOver(options: TakeoverOptions) {
     const compared = balances && (await compare(balances, await heldIn(files.kv), options.onProgress));
     const differences = compared?.differences ?? [];
     const pool = await sorted(archive, files.kv, options.pool);
-    if (!isRehearsal) {
-      if (differences.length > 0) {
-        const some = differences.slice(0, 5).join(' | ');
-        const message = `nothing was written: ${differences.length} addresses have other balances than in the old network (all with --dry-run): ${some}; the old mempool node counts the block that it is making already, so let it make two empty ones first`;
-        throw new TesseraError('other_chain', message);
-      }
-      await writeGenesisText(config.network.genesisFile, text);
-      const chain = chainName(config.network.name, genesisFingerprint(next));
-      const batch = files.kv.batch();
-      const certificates = await Certificates.open(files.kv, undefined, at - 1);
-      if (producer !== undefined)
-        certificates.put(at - 1, certifyBlock(producer, chain, { height: at - 1, hash: lastHash }), batch);
-      await files.kv.write(batch, { sync: true });
+    if (differences.length > 0 && !isRehearsal) {
+      const some = differences.slice(0, 5).join(' | ');
+      const message = `nothing was written: ${differences.length} addresses have other balances than in the old network (all with --dry-run): ${some}; the old mempool node counts the block that it is making already, so let it make two empty ones first`;
+      throw new TesseraError('other_chain', message);
     }
+    const target = isRehearsal ? join(directory.path, 'genesis.json') : config.network.genesisFile;
+    if (isRehearsal) await copyFile(config.network.genesisFile, target);
+    await writeGenesisText(target, text);
+    const chain = chainName(config.network.name, genesisFingerprint(next));
+    const batch = files.kv.batch();
+    const certificates = await Certificates.open(files.kv, undefined, at - 1);
+    if (producer !== undefined)
+      certificates.put(at - 1, certifyBlock(producer, chain, { height: at - 1, hash: lastHash }), batch);
+    await files.kv.write(batch, { sync: true });
     return { lastHash, genesis: next, addresses: compared?.addresses, differences, ...pool };
   } finally {
     await directory.close();

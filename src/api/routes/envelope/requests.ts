@@ -1,17 +1,12 @@
 /** Reads bodies of envelope routes in every form that clients send (decision E6). Errors are 400. */
 
 import { hasValidAddressLength } from '../../../chain/address.js';
+import { isObject, type JsonObject } from '../../../chain/json-fields.js';
 import type { GenesisHashSpec } from '../../../chain/types.js';
 import { TesseraError } from '../../../lib/errors.js';
 import { stringifyExact } from '../../../lib/json.js';
 import { INT64_MAX } from '../../schemas/scalars.js';
 import type { CreateItemRequest } from '../mempool/operations.js';
-
-type JsonObject = { readonly [key: string]: unknown };
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function refuse(message: string): never {
   throw new TesseraError('invalid_request', message);
