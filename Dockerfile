@@ -20,6 +20,9 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json vite.program.config.ts ./
 COPY src ./src
 COPY web ./web
+# The build runs the program once, to keep what V8 compiles of it.
+COPY scripts/compile-program.js ./scripts/
+COPY config ./config
 # What others import is not in the image.
 RUN npm run build \
   && find dist -mindepth 1 -maxdepth 1 ! -name 'main.js*' ! -name program ! -name web -exec rm -r {} +

@@ -4,9 +4,9 @@ import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { BackupStore, type BackupStoreOptions } from '../db/backup/backup-store.js';
 import { takeBackup } from '../db/backup/take-backup.js';
 import { systemClock } from '../lib/clock.js';
+import { programVersion } from '../lib/program-files.js';
 import { systemRandom } from '../lib/random.js';
 import { factsOf, hasWallet } from '../lib/roles.js';
-import { programVersion } from '../lib/worker-url.js';
 import {
   type CliContext,
   type FlagSpec,

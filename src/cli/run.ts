@@ -2,7 +2,7 @@
 
 import { errorMessage, TesseraError } from '../lib/errors.js';
 import { printableJson, printableLines } from '../lib/printable.js';
-import { programVersion } from '../lib/worker-url.js';
+import { programVersion } from '../lib/program-files.js';
 import {
   type CliContext,
   type CliProcess,

@@ -6,7 +6,7 @@ import { fileError } from '../db/database-error.js';
 import type { Timer } from '../lib/clock.js';
 import { createDeferred, type Deferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
-import { workerUrl } from '../lib/worker-url.js';
+import { programFile } from '../lib/program-files.js';
 import type { HasClock, HasLogger } from '../observability/modules.js';
 import { MAX_RANGES, searchJobOf } from './nonce-search.js';
 import type { PowReport, PowTask, PowWorkerData } from './pow-worker.js';
@@ -98,7 +98,7 @@ export class PowPool {
   async #spawn(range: number): Promise<void> {
     const ready = createDeferred<void>();
     const workerData: PowWorkerData = { currentJob: this.#currentJob, range, hashes: this.#hashes };
-    const worker = new Worker(workerUrl('pow-worker'), { workerData, execArgv: [] });
+    const worker = new Worker(programFile('pow-worker.js'), { workerData, execArgv: [] });
     let failure: unknown;
     let isReady = false;
     this.#workers.add(worker);

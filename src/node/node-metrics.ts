@@ -1,9 +1,9 @@
 /** The metrics of every node, whatever its role, and the server for all metrics. */
 
 import { folderSize } from '../db/disk-room.js';
+import { programVersion } from '../lib/program-files.js';
 import type { NodeRole } from '../lib/roles.js';
 import { Failure, type Service } from '../lib/service.js';
-import { programVersion } from '../lib/worker-url.js';
 import { LINE_LEVELS, type NodeLogger } from '../observability/logger.js';
 import { followTotal, type MetricsRegistry, watchProcess } from '../observability/metrics.js';
 import { MetricsServer } from '../observability/metrics-server.js';

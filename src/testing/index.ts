@@ -5,7 +5,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { workerUrl } from '../lib/worker-url.js';
+import { programFile } from '../lib/program-files.js';
 import type {
   Answer,
   CommandName,
@@ -18,7 +18,7 @@ import type {
 
 export type { DevAccount, DevNetworkOptions } from './messages.js';
 
-const PROGRAM = fileURLToPath(workerUrl('network-process'));
+const PROGRAM = fileURLToPath(programFile('network-process.js'));
 /** Amount that the faucet pays by default: 1,000 display units. */
 const FAUCET_AMOUNT = 72_072_000_000n;
 const LAST_WORDS = 4_000;

@@ -20,6 +20,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['sdk'],
   ['node'],
   ['cli', 'testing'],
+  ['start'],
   ['main'],
 ];
 

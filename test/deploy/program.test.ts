@@ -1,12 +1,15 @@
 /** The program as `npm run build` puts it together: what a process of it loads, what it carries, and what it needs beside it. */
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Script } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRAM = join(ROOT, 'dist/program');
+const PROGRAM_TEXT = readFileSync(join(PROGRAM, 'program.cjs'), 'latin1');
 /** Packages of native code, which are not copied into the program; sodium-native is loaded by `require`. */
 const NATIVE = ['@node-rs/crc32', 'classic-level', 'snappy'];
 /** `import … from "x"`, `export … from "x"` and `import "x"`; not `import(…)`. */
@@ -58,15 +61,23 @@ it('is installed without questions: of each package with a script, package.json 
 });
 
 describe('the built program', () => {
-  it('is a few files, with every package but those of native code (decision record 0049)', () => {
-    const network = loadedBy('program.js', 'dev.js', 'dev-network.js');
-    expect(network.packages).toEqual(NATIVE);
-    // It was 1,300 when each module was a file.
-    expect(network.files.size).toBeLessThan(160);
-    expect([...network.files].join()).not.toContain('etcd');
-    // A command that runs no node loads none.
-    expect(loadedBy('program.js').files.size).toBeLessThan(25);
-    expect(loadedBy('program.js', 'wallet.js').packages).toEqual([]);
+  it('is one file, with every package but those of native code (decision record 0049)', () => {
+    const required = new Set(
+      [...PROGRAM_TEXT.matchAll(/\brequire\("([^"]+)"\)/g)].flatMap(([, name = '']) => (isBuiltin(name) ? [] : [name])),
+    );
+    // What Ajv writes into code that it makes to be kept.
+    for (const name of ['ajv/dist/runtime/validation_error', 'ajv-formats/dist/formats']) required.delete(name);
+    expect([...required].sort()).toEqual(NATIVE);
+    expect(PROGRAM_TEXT).not.toMatch(/\bimport\(/);
+  });
+
+  it('has its compiled code beside it, which this Node.js takes', () => {
+    const file = readFileSync(join(PROGRAM, 'program.cjs.code'));
+    const { cachedDataRejected } = new Script(PROGRAM_TEXT, {
+      filename: join(PROGRAM, 'program.cjs'),
+      cachedData: file.subarray(32),
+    });
+    expect(cachedDataRejected).toBe(false);
   });
 
   it('has threads that load no database and no server', () => {
@@ -121,10 +132,7 @@ describe('the built program', () => {
   it('has those of native code beside it in the image, and no other', () => {
     const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
     const [, names = ''] = /JSON\.stringify\(p\)\)" (.+)$/m.exec(dockerfile) ?? [];
-    const needed = readdirSync(PROGRAM)
-      .filter((file) => file.endsWith('.js'))
-      .flatMap((file) => loadedBy(file).packages);
-    expect(names.split(' ')).toEqual([...new Set(needed)].sort());
+    expect(names.split(' ')).toEqual(NATIVE);
   });
 
   it('carries the license that a part of a package has of its own', () => {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ScriptCheck, SignatureCheck } from '../../src/chain/validation.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { Verifier } from '../../src/ledger/verifier/verifier.js';
-import { workerUrl } from '../../src/lib/worker-url.js';
+import { programFile } from '../../src/lib/program-files.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 const PATIENCE = { timeout: 60_000 };
@@ -28,7 +28,7 @@ let verifier: Verifier | undefined;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tessera-threads-'));
-  const worker = workerUrl('verify-worker');
+  const worker = programFile('verify-worker.js');
   const text = `
     import { appendFileSync, readFileSync } from 'node:fs';
     import { parentPort } from 'node:worker_threads';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { programVersion } from '../../src/lib/worker-url.js';
+import { programVersion } from '../../src/lib/program-files.js';
 import { DevNetwork } from '../../src/node/dev-network.js';
 import {
   axeFindings,

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../lib/clock.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { silentLogger } from '../../lib/logger.js';
-import { workerUrl } from '../../lib/worker-url.js';
+import { programFile } from '../../lib/program-files.js';
 import type { HasClock, HasLogger } from '../../observability/modules.js';
 import type { VerifyReport } from './verify-worker.js';
 
@@ -59,7 +59,7 @@ export class VerifyThreads {
   #isClosed = false;
 
   constructor(events: VerifyThreadsEvents, modules: VerifyThreadsModules = {}) {
-    const program = workerUrl('verify-worker');
+    const program = programFile('verify-worker.js');
     this.#modules = { clock: systemClock, logger: silentLogger, program, ...modules };
     this.#events = events;
   }

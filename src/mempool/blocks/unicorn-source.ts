@@ -2,7 +2,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { createUnicorn, type Unicorn, type UnicornParameters } from '../../chain/unicorn.js';
-import { workerUrl } from '../../lib/worker-url.js';
+import { programFile } from '../../lib/program-files.js';
 
 /** Iterations that the calling thread does itself: about two milliseconds. */
 const MAX_INLINE_ITERATIONS = 8;
@@ -12,7 +12,7 @@ export function createUnicornSource(parameters: UnicornParameters): (seed: bigin
   if (parameters.iterations <= MAX_INLINE_ITERATIONS) return (seed) => createUnicorn(seed, parameters);
   return (seed) =>
     new Promise((resolve, reject) => {
-      const worker = new Worker(workerUrl('unicorn-worker'), {
+      const worker = new Worker(programFile('unicorn-worker.js'), {
         workerData: { seed, parameters },
       });
       worker.once('message', resolve);

@@ -8,7 +8,7 @@ import type { Config } from '../../config/schema.js';
 import { BACKUP_FORMAT } from '../../db/backup/listing.js';
 import { lockHolder } from '../../db/folder-lock.js';
 import { DATA_FORMAT } from '../../db/marker.js';
-import { programVersion } from '../../lib/worker-url.js';
+import { programVersion } from '../../lib/program-files.js';
 import { PROTOCOL_VERSION } from '../../peers/link/frames.js';
 import { descriptorLimit, planDescriptors } from '../descriptors.js';
 import { readGenesis } from '../genesis-file.js';

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 
-/** The URL of `dist/program/<name>.js`, from here and from the built program. From `src` (vitest, tsx) it needs `npm run build`. */
-export function workerUrl(name: string): URL {
-  return new URL(`../../dist/program/${name}.js`, import.meta.url);
+/** The URL of a file of `dist/program`, from here and from the built program. From `src` (vitest, tsx) it needs `npm run build`. */
+export function programFile(name: string): URL {
+  return new URL(`../../dist/program/${name}`, import.meta.url);
 }
 
 /** `0.1.0` */
