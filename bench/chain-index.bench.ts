@@ -166,6 +166,7 @@ async function storeBench(): Promise<void> {
     against: ['without it', each(without.processor)],
   });
   if (longest > 0) printRow({ name: 'longest turn of the event loop, processor time', value: longest, unit: 'ms' });
+  await holdersBench(index);
   await index.stop();
   await rebuildBench(opened);
   await opened.dataDir.close();
@@ -175,6 +176,21 @@ async function storeBench(): Promise<void> {
   const own = (await size('index')) / (PAYMENTS * LARGE_BLOCKS);
   printRow({ name: 'index on disk', value: own, unit: 'bytes/tx', against: ['the archive', archive] });
   await close(opened);
+}
+
+/** Holders of an item are read as those of tokens are, from the same table. */
+async function holdersBench(index: ChainIndex): Promise<void> {
+  const limit = 100;
+  const pages = Math.floor((2 * PAYMENTS * LARGE_BLOCKS) / limit / 2);
+  const deep = await index.at(async (view) => {
+    let cursor: string | undefined;
+    for (let page = 0; page < pages; page++) cursor = (await view.tokenHolders({ limit, cursor })).next ?? undefined;
+    return cursor;
+  });
+  await readings(index, `100 of ${2 * PAYMENTS * LARGE_BLOCKS} holders`, (view) => view.tokenHolders({ limit }));
+  await readings(index, `100 of them, ${pages * limit} further on`, (view) =>
+    view.tokenHolders({ limit, cursor: deep }),
+  );
 }
 
 async function rebuildBench(opened: Opened): Promise<void> {

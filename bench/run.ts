@@ -16,6 +16,7 @@ import { chainIndexBench } from './chain-index.bench.js';
 import { compareRuns, printComparison, type Run } from './compare.js';
 import { costBench } from './cost.bench.js';
 import { fairnessBench } from './fairness.bench.js';
+import { forecastBench } from './forecast.bench.js';
 import { importBench } from './import.bench.js';
 import { largestBlockBench } from './largest-block.bench.js';
 import { longChainBench } from './long-chain.bench.js';
@@ -45,6 +46,7 @@ const BENCHES: Readonly<Record<string, (options: BenchArguments) => Promise<void
   largest: largestBlockBench,
   submission: submissionBench,
   fairness: fairnessBench,
+  forecast: forecastBench,
   utxo: utxoBench,
   start: startBench,
   nonce: nonceBench,

@@ -1,4 +1,4 @@
-/** Large bodies that arrive at once are read in turns of the event loop (docs/performance.md#requests-and-admission). */
+/** Large bodies that arrive at once are read, and answers that look at the whole pool made, in turns of the event loop (docs/performance.md#requests-and-admission). */
 
 import Fastify from 'fastify';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { addJsonBodyParser } from '../../src/api/http/json.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import type { TxStatus } from '../../src/mempool/service.js';
 import { openApp } from '../support/api/app.js';
-import { fakeMempool } from '../support/api/fakes.js';
+import { fakeMempool, TX_HASH } from '../support/api/fakes.js';
 import { tickingClock } from '../support/ticking-clock.js';
 
 const BODIES = 64;
@@ -68,3 +68,18 @@ it('one whose client is gone before its turn is not read', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(read).toBe(0);
 });
+
+it.each(['/v1/mempool', `/v1/mempool/${TX_HASH}`])(
+  'who asks once does not wait for whoever asks often: %s',
+  async (url) => {
+    const app = await openApp('mempool', { modules: { mempool: fakeMempool(), clock: tickingClock() } });
+    const answered: string[] = [];
+    const ask = async (remoteAddress: string): Promise<void> => {
+      const { statusCode } = await app.inject({ url, remoteAddress });
+      answered.push(statusCode === 200 ? remoteAddress : String(statusCode));
+    };
+    await Promise.all([...Array.from({ length: BODIES }, () => ask('198.51.100.1')), ask('203.0.113.1')]);
+    expect(answered).toHaveLength(BODIES + 1);
+    expect(answered.indexOf('203.0.113.1')).toBeLessThan(BODIES / 2);
+  },
+);

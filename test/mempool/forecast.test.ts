@@ -1,13 +1,13 @@
 /** The blocks to come, as far as the mempool can tell. */
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { DEFAULT_BLOCK_RULES } from '../../src/chain/block-rules.js';
 import { txOut } from '../../src/chain/builders.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { atOnce } from '../../src/lib/pieces.js';
 import { MAX_BLOCKS_AHEAD, MAX_LISTED_AHEAD } from '../../src/mempool/service.js';
-import { blocksAhead, placeAhead } from '../../src/mempool/state/forecast.js';
+import { blocksAhead, MAX_LOOKED_AT, placeAhead } from '../../src/mempool/state/forecast.js';
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, candidate, genesisOut, payment, rulesFor, unicornOf } from '../support/mempool.js';
@@ -64,4 +64,21 @@ it('no more than so many blocks and transactions are named', () => {
   expect(placeAhead(state, hashes.at(-1) ?? '')?.place).toBeNull();
   const [, block] = blocksAhead(stateWith(200, MAX_LISTED_AHEAD + 1).state);
   expect([block?.count, block?.first.length]).toEqual([MAX_LISTED_AHEAD + 1, MAX_LISTED_AHEAD]);
+});
+
+it('no more than so much of what waits is looked at, however much a block may hold', () => {
+  const perBlock = MAX_LOOKED_AT / 2 + 1;
+  const { state } = stateWith(perBlock, 1);
+  const [waiting] = [...state.readyUnits()].flat();
+  if (waiting === undefined) throw new Error('nothing waits');
+  let looks = 0;
+  vi.spyOn(state, 'readyUnits').mockImplementation(function* () {
+    for (; looks < 10 * perBlock; looks++) yield [{ ...waiting, bytes: waiting.bytes.subarray(0, 1) }];
+  });
+  expect(blocksAhead(state).map(({ height, count }) => [height, count])).toEqual([
+    [0, 1],
+    [1, perBlock],
+    [2, perBlock],
+  ]);
+  expect(looks).toBe(2 * perBlock);
 });

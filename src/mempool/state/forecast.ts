@@ -5,9 +5,10 @@ import { type BlockAhead, MAX_BLOCKS_AHEAD, MAX_LISTED_AHEAD, type WaitingPlace 
 import type { PooledTx } from './pool.js';
 import type { MempoolState } from './state.js';
 
-interface Planned {
-  readonly height: number;
-  readonly isBeingMade: boolean;
+/** Of what waits, so much is looked at: the block in which it ends is the last that is told, however much a block may hold. */
+export const MAX_LOOKED_AT = 16_000;
+
+interface Planned extends Pick<BlockAhead, 'height' | 'isBeingMade'> {
   readonly transactions: readonly PooledTx[];
 }
 
@@ -19,13 +20,15 @@ function* plannedBlocks(state: MempoolState): Generator<Planned> {
     yield { height, isBeingMade: true, transactions: round.transactions };
   }
   const last = height + MAX_BLOCKS_AHEAD;
-  let block = new Filling(state.blockRules);
+  let looked = 0;
+  let block = new Filling();
   for (const unit of state.readyUnits()) {
-    if (block.take(unit)) continue;
+    if (block.take(unit, state.blockRules)) continue;
     yield { height: ++height, isBeingMade: false, transactions: block.taken };
-    if (height === last) return;
-    block = new Filling(state.blockRules);
-    block.take(unit);
+    looked += block.taken.length;
+    if (height === last || looked >= MAX_LOOKED_AT) return;
+    block = new Filling();
+    block.take(unit, state.blockRules);
   }
   if (block.taken.length > 0) yield { height: height + 1, isBeingMade: false, transactions: block.taken };
 }
@@ -33,18 +36,12 @@ function* plannedBlocks(state: MempoolState): Generator<Planned> {
 /** A block that is being filled. */
 class Filling {
   readonly taken: PooledTx[] = [];
-  readonly #rules: BlockRules;
   #bytes = 0;
   #operations = 0;
   #singles = 0;
 
-  constructor(rules: BlockRules) {
-    this.#rules = rules;
-  }
-
   /** False when it does not fit; something fits into an empty one always. */
-  take(unit: readonly PooledTx[]): boolean {
-    const { transactions, bytes, signatureOperations } = this.#rules;
+  take(unit: readonly PooledTx[], { transactions, bytes, signatureOperations }: BlockRules): boolean {
     const singles = this.#singles + Number(unit.length === 1);
     const size = unit.reduce((sum, tx) => sum + tx.bytes.length, this.#bytes);
     const operations = unit.reduce((sum, tx) => sum + tx.operations, this.#operations);

@@ -37,7 +37,8 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
       balanceAnswer(services.mempool, body.addresses, (balance) => ({ balance: balanceView(balance) })),
     getSupply: (_request, reply) => reply.stored(supply.bytes(services.mempool.supply())),
 
-    getMempool() {
+    async getMempool(request) {
+      await slices.turn(addressGroup(clientAddress(request)));
       const { count, bytes, blocks } = services.mempool.waiting();
       return {
         transactions: count,
@@ -51,8 +52,9 @@ export const mempoolRoutes: FastifyPluginCallback = (app, _options, done) => {
         })),
       };
     },
-    getWaitingTransaction({ params }) {
-      const found = services.mempool.waitingPlace(params.tx_hash);
+    async getWaitingTransaction(request) {
+      await slices.turn(addressGroup(clientAddress(request)));
+      const found = services.mempool.waitingPlace(request.params.tx_hash);
       if (found === undefined) throw new TesseraError('entry_not_found', 'No transaction waits under this hash.');
       return waitingPlaceView(found);
     },
