@@ -24,19 +24,15 @@ import type { Transaction } from '../../src/chain/types.js';
 import { runCli } from '../../src/cli/run.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { sha3Hex } from '../../src/crypto/sha3.js';
-import { encodeRecord } from '../../src/db/level-files/log.js';
-import { encodeSlice } from '../../src/db/level-files/varints.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import { atOnce } from '../../src/lib/pieces.js';
 import { createContext } from '../support/cli-context.js';
 import { createOriginalChain, originalGenesis, originalGenesisFile, payment } from '../support/original-chain.js';
 import { originalNode } from '../support/original-node.js';
+import { poolFolder } from '../support/original-pool.js';
 import { ADDRESS, MINER } from '../support/storage/test-chain.js';
 
 const ERAS = [{ from: 0, made_by: 'original' }];
 const HEIGHT = 3;
-/** Columns of the database of the original node have numbers; kind 5 puts into one of them. */
-const PUT_INTO_COLUMN = 5;
 
 let folder: string;
 let genesisFile: string;
@@ -106,19 +102,7 @@ function fileOf(content: unknown): string {
   return file;
 }
 
-/** A database whose log puts these into columns. */
-function database(values: readonly (readonly [string, Uint8Array])[]): string {
-  const header = Buffer.alloc(12);
-  header.writeUInt32LE(values.length, 8);
-  const writes = values.flatMap(([key, value]) => [
-    Uint8Array.of(PUT_INTO_COLUMN, 2, ...encodeSlice(Buffer.from(key))),
-    Uint8Array.from(encodeSlice(value)),
-  ]);
-  const path = join(folder, 'mempool');
-  mkdirSync(path);
-  writeFileSync(join(path, '000004.log'), atOnce(encodeRecord(Buffer.concat([header, ...writes]), 0)));
-  return path;
-}
+const database = (values: Parameters<typeof poolFolder>[1]): string => poolFolder(join(folder, 'mempool'), values);
 
 /** The key file of a producer. */
 function keyFile(): string {

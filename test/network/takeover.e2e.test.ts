@@ -11,10 +11,25 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { addressOf } from '../../src/chain/address.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
+import { transactionHash } from '../../src/chain/hash.js';
+import { encodePkcs8 } from '../../src/crypto/ed25519.js';
+import { toHex } from '../../src/lib/bytes.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import { FIXTURES, realChain } from '../support/original-chain.js';
+import { hasEtcd, journalIn, startEtcd } from '../support/etcd.js';
+import { OWNER, oldBalancesOf } from '../support/moving-in.js';
+import {
+  createOriginalChain,
+  FIXTURES,
+  originalGenesis,
+  originalGenesisFile,
+  payment,
+  realChain,
+} from '../support/original-chain.js';
 import { originalNode } from '../support/original-node.js';
-import { call, createNetwork, MAIN, type Network, until, whenReady } from '../support/processes.js';
+import { poolFolder } from '../support/original-pool.js';
+import { call, createNetwork, MAIN, type Network, type NodeOptions, until, whenReady } from '../support/processes.js';
 
 const AFTER = 100;
 const PASSPHRASE = 'a wallet of the new node';
@@ -67,11 +82,14 @@ async function genesisOf(name: string): Promise<void> {
 }
 
 /** Starts all; resolves when there are so many blocks. */
-async function goOn({ storage, rules }: ReturnType<typeof nodes>, height: number) {
+async function goOn({ storage, rules }: ReturnType<typeof nodes>, height: number, wallet: NodeOptions = {}) {
   await storage.start();
   const mempool = await network.add('mempool', 'mempool', { ...rules, 'peers.storage': storage.peerAddress });
   const linked = { ...rules, 'peers.mempool': mempool.peerAddress };
-  const [user, miner] = await Promise.all([network.add('user', 'user', linked), network.add('miner', 'miner', linked)]);
+  const [user, miner] = await Promise.all([
+    network.add('user', 'user', { ...linked, ...wallet }),
+    network.add('miner', 'miner', linked),
+  ]);
   await whenReady(mempool);
   await heightOf(storage.apiUrl, height);
   const stop = async () => void (await Promise.all([miner, user, mempool, storage].map((node) => node.stop())));
@@ -83,6 +101,13 @@ const heightOf = (url: string, height: number) =>
     const { block } = (await call(`${url}/v1/blocks/latest`)) as { block: { block: { header: { b_num: number } } } };
     return block.block.header.b_num >= height || undefined;
   });
+
+/** A key file of the network in config/dev.toml, whose public key its nodes know. */
+function producerKey(): string {
+  const key = join(folder, 'producer.key');
+  writeFileSync(key, '57e55dc09d025ff479461f1be63feddd579d09a9ebaeb41396d729026dc2cded\n');
+  return key;
+}
 
 describe('a chain of original nodes', () => {
   it.each([
@@ -98,19 +123,8 @@ describe('a chain of original nodes', () => {
       old.instead = mempoolOf(balances);
       const made = nodes();
       await tessera('import', '--from', old.url, ...made.aboutStorage);
-      const key = join(folder, 'producer.key');
-      // Of the network in config/dev.toml, whose public key its nodes know.
-      writeFileSync(key, '57e55dc09d025ff479461f1be63feddd579d09a9ebaeb41396d729026dc2cded\n');
-      const flags = [
-        '--balances',
-        old.url,
-        '--producer-key',
-        key,
-        '--interval-ms',
-        '50',
-        ...made.aboutStorage,
-        '--json',
-      ];
+      const more = ['--producer-key', producerKey(), '--interval-ms', '50'];
+      const flags = ['--balances', old.url, ...more, ...made.aboutStorage, '--json'];
       const report = JSON.parse(await tessera('takeover', '--at', String(at), ...flags));
       const compared = { compared_addresses: Object.keys(address_list).length, differences: [], interval_ms: 50 };
       expect(report).toMatchObject(compared);
@@ -150,11 +164,134 @@ describe('a chain of original nodes', () => {
     await genesisOf('two-mempool-nodes');
     const made = nodes();
     await tessera('import', '--from', fixture('two-mempool-nodes', '.'), ...made.aboutStorage);
-    const key = join(folder, 'producer.key');
-    writeFileSync(key, '57e55dc09d025ff479461f1be63feddd579d09a9ebaeb41396d729026dc2cded\n');
-    await tessera('takeover', '--at', '75', '--producer-key', key, ...made.aboutStorage);
+    await tessera('takeover', '--at', '75', '--producer-key', producerKey(), ...made.aboutStorage);
     const { stop } = await goOn(made, 76);
     await stop();
+  });
+});
+
+describe('a network of original nodes that runs', () => {
+  const BLOCKS = 20;
+  const eras = [{ from: 0, made_by: 'original' }];
+  let chain: ReturnType<typeof createOriginalChain>;
+  const grow = () => chain.add(chain.blocks.length === 0 ? [] : [payment(chain.blocks.length)]);
+  const asMempool = (path: string, body: string) => mempoolOf(oldBalancesOf(chain.blocks))(path, body);
+  const balanceOf = async (url: string, address: string) => {
+    const { content } = (await call(`${url}/fetch_balance`, [address])) as { content: { total: { tokens: number } } };
+    return content.total.tokens;
+  };
+
+  beforeEach(() => {
+    writeFileSync(genesisFile, stringifyExact(originalGenesisFile(eras)));
+    chain = createOriginalChain(originalGenesis(eras));
+    for (let n = 0; n < BLOCKS; n++) grow();
+  });
+
+  it.each([
+    ['v1', '/v1'],
+    ['envelope', 'envelope'],
+  ] as const)(
+    'is imported and followed while it makes blocks, is taken over, and its wallet pays as before: %s',
+    async (kind, name) => {
+      const old = await originalNode(kind, chain.answers());
+      old.instead = asMempool;
+      const made = nodes();
+      const imported = JSON.parse(await tessera('import', '--from', old.url, ...made.aboutStorage, '--json'));
+      expect(imported).toMatchObject({ blocks: BLOCKS, imported: BLOCKS, source: `${old.url} (${name})` });
+      const following = network.make('storage', 'storage', { ...made.rules, 'storage.follow': old.url });
+      await following.start();
+      const making = setInterval(() => {
+        grow();
+        old.chain = chain.answers();
+      }, 100);
+      await heightOf(following.apiUrl, 2 * BLOCKS).finally(() => clearInterval(making));
+      const at = chain.blocks.length;
+      await heightOf(following.apiUrl, at - 1);
+      await following.stop();
+
+      const flags = ['--balances', old.url, '--producer-key', producerKey(), ...made.aboutStorage, '--json'];
+      const rehearsed = await tessera('takeover', '--at', String(at), ...flags, '--dry-run');
+      expect(await tessera('takeover', '--at', String(at), ...flags)).toBe(rehearsed);
+      expect(JSON.parse(rehearsed)).toMatchObject({ compared_addresses: 2, differences: [] });
+      const { mempool, user, stop } = await goOn(made, at, { 'envelope.wallet_routes': true });
+      const keys = { public_key: toHex(OWNER.publicKey), secret_key: toHex(encodePkcs8(OWNER)), address_version: null };
+      await call(`${user.apiUrl}/import_keypairs`, { addresses: { [addressOf(OWNER.publicKey)]: keys } });
+      const to = 'ab'.repeat(32);
+      await until('a payment', async () => {
+        const body = { address: to, amount: 7, passphrase: PASSPHRASE };
+        const { content } = (await call(`${user.apiUrl}/make_payment`, body)) as { content: { success: boolean } };
+        return content.success || undefined;
+      });
+      await until('its block', async () => (await balanceOf(mempool.apiUrl, to)) === 7 || undefined);
+      await heightOf(made.storage.apiUrl, at + 5);
+      await stop();
+      expect(await tessera('verify', ...made.aboutStorage)).toContain('all valid');
+    },
+  );
+
+  it.runIf(hasEtcd)('goes on with three mempool nodes, as the plan says', async () => {
+    const olds = await Promise.all([1, 2, 3].map(() => originalNode('envelope', chain.answers())));
+    const made = nodes();
+    const at = String(chain.blocks.length);
+    // Step 2.
+    const [old] = olds;
+    const { last_hash } = JSON.parse(await tessera('import', '--from', old?.url ?? '', ...made.aboutStorage, '--json'));
+    for (const { url } of olds) {
+      const { content } = (await call(`${url}/block_by_num`, [BLOCKS - 1])) as { content: [string][] };
+      expect(content[0]?.[0]).toBe(last_hash);
+    }
+    // Step 3.
+    const about = ['--at', at, '--producer-key', producerKey(), ...made.aboutStorage, '--json'];
+    for (const one of olds) {
+      one.instead = asMempool;
+      await tessera('takeover', '--balances', one.url, '--dry-run', ...about);
+    }
+    await tessera('takeover', '--balances', old?.url ?? '', ...about);
+    // Steps 4 and 5: each of them has what the others do not have, and what all have.
+    const waiting = join(folder, 'waiting.json');
+    const pools = [30, 31, 32].map((n) => {
+      const held = [payment(n), payment(33)].map((tx) => [transactionHash(tx), encodeTransaction(tx)] as const);
+      return ['--pool', poolFolder(join(folder, `pool${n}`), held)];
+    });
+    const listed = JSON.parse(await tessera('takeover', ...pools.flat(), '--waiting', waiting, ...about));
+    expect(listed).toMatchObject({ waiting: { length: 4 }, refused: [] });
+    // Steps 6 to 8.
+    const etcd = await startEtcd();
+    onTestFinished(async () => {
+      await network.stopAll();
+      await etcd.dispose();
+    });
+    expect(await tessera('verify', ...made.aboutStorage)).toContain('all valid');
+    const sets = Object.entries(journalIn(etcd)).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+    const names = ['mempool', 'second', 'third'];
+    for (const name of names) {
+      const data = join(made.storage.folder, '..', name);
+      await tessera('rebuild', ...made.about('mempool', data), ...sets, '--archive', made.storage.folder);
+    }
+    await made.storage.start();
+    const options = { ...made.rules, ...journalIn(etcd), 'peers.storage': made.storage.peerAddress };
+    const mempools = names.map((name) => network.make(name, 'mempool', options));
+    await Promise.all(mempools.map((one) => one.start()));
+    const addresses = mempools.map(({ peerAddress }) => peerAddress);
+    const copy = await network.add('copy', 'storage', { ...made.rules, 'peers.storage': made.storage.peerAddress });
+    await network.add('miner', 'miner', { ...made.rules, 'peers.mempool': `${addresses}` });
+    await heightOf(copy.apiUrl, BLOCKS);
+    await Promise.all(mempools.map(whenReady));
+    // Step 9, at another of them.
+    const page = readFileSync(new URL('../../docs/moving-in.md', import.meta.url), 'utf8');
+    const loop = /`(while read .*?done < waiting\.json)`/.exec(page)?.[1]?.replaceAll('\\|', '|') ?? '';
+    const url = mempools[2]?.apiUrl ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-c', loop.replace('URL', url)], { cwd: folder });
+    expect(stdout).toContain(listed.waiting[0]);
+    await until('their block', async () => {
+      const asked = listed.waiting.map((hash: string) => `hash=${hash}`).join('&');
+      const statuses = (await call(`${url}/v1/transactions/status?${asked}`)) as Record<string, { status: string }>;
+      return Object.values(statuses).filter(({ status }) => status === 'Confirmed').length === 4 || undefined;
+    });
+    const of = addressOf(OWNER.publicKey);
+    const [held, ...others] = await Promise.all(mempools.map(({ apiUrl }) => balanceOf(apiUrl, of)));
+    expect(held).toBe(300_000);
+    expect(others).toEqual([held, held]);
   });
 });
 
@@ -177,10 +314,14 @@ function balancesOf(name: string): JsonValue {
 function mempoolOf(balances: JsonValue) {
   const { address_list } = balances as { address_list: Record<string, JsonValue> };
   return (path: string, body: string): string | undefined => {
-    if (path === '/utxo_addresses') return stringifyExact({ content: Object.keys(address_list) });
-    if (path !== '/fetch_balance') return undefined;
-    const asked = parseExactJson(body) as string[];
-    const listed = asked.flatMap((address) => (address_list[address] ? [[address, address_list[address]]] : []));
-    return stringifyExact({ status: 'Success', content: { total: {}, address_list: Object.fromEntries(listed) } });
+    const listedOf = (asked: readonly string[]) =>
+      Object.fromEntries(asked.flatMap((one) => (address_list[one] ? [[one, address_list[one]]] : [])));
+    const envelope = (content: unknown) => stringifyExact({ status: 'Success', content });
+    if (path === '/utxo_addresses') return envelope(Object.keys(address_list));
+    if (path === '/fetch_balance')
+      return envelope({ total: {}, address_list: listedOf(parseExactJson(body) as string[]) });
+    if (path !== '/v1/balances/query') return undefined;
+    const { addresses } = parseExactJson(body) as { addresses: string[] };
+    return stringifyExact({ balance: { total: {}, address_list: listedOf(addresses) } });
   };
 }

@@ -135,6 +135,26 @@ it('takes no block that breaks a rule, and none of another chain', async () => {
   expect(await lastBlock(storage)).toMatchObject(atHeight(BLOCKS - 1));
 });
 
+it('takes no block where our nodes have taken over, until that era is removed', async () => {
+  const theirs = await originalNode('envelope', chain.answers());
+  const first = await startNode('storage', { 'storage.follow': [theirs.url] });
+  await expect.poll(ready(first)).toMatchObject(READY);
+  await first.stop();
+  const file = join(folder, 'genesis.json');
+  writeFileSync(file, stringifyExact(originalGenesisFile([...ERAS, { from: BLOCKS }])));
+  const storage = await startNode('storage', { 'storage.follow': [theirs.url] });
+  // There is nothing to be taken as long as the old network stands still.
+  await expect.poll(ready(storage)).toMatchObject(READY);
+  grow(theirs, [payment(BLOCKS)]);
+  const reason = expect.stringMatching(/^cannot follow .*our nodes make block 60.*remove the last of its "eras"/);
+  await expect.poll(ready(storage)).toMatchObject({ status: 503, body: { reasons: [reason] } });
+  expect(await lastBlock(storage)).toMatchObject(atHeight(BLOCKS - 1));
+  await storage.stop();
+  writeFileSync(file, stringifyExact(originalGenesisFile(ERAS)));
+  const again = await startNode('storage', { 'storage.follow': [theirs.url] });
+  await expect.poll(() => lastBlock(again)).toMatchObject(atHeight(BLOCKS));
+});
+
 it('refuses transactions by name where mempool.pass_on is empty', async () => {
   const { mempool } = await followed(await originalNode('envelope', chain.answers()));
   const body = `{"transactions":[${transactionJson(payment(BLOCKS))}]}`;

@@ -3,214 +3,42 @@
  * model of their rules, which is written here once more, without a line of ours.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { addressOf, p2shAddress } from '../../src/chain/address.js';
-import { itemAsset, tokenAsset, withFixedHash } from '../../src/chain/assets.js';
-import { createItemFromSignature, txOut } from '../../src/chain/builders.js';
-import { transactionHash } from '../../src/chain/hash.js';
-import { assetView, outPointView } from '../../src/chain/json.js';
-import { pay2pkhScript } from '../../src/chain/script/builders.js';
+import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
+import { txOut } from '../../src/chain/builders.js';
 import { OP } from '../../src/chain/script/opcodes.js';
-import { assetSignable, txInsAddress } from '../../src/chain/signable.js';
-import type { AddressVersion, FullBlock, OutPoint, Script, Transaction, TxOut } from '../../src/chain/types.js';
-import { runCli } from '../../src/cli/run.js';
-import { createConfig } from '../../src/config/load.js';
-import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
-import { DataDir } from '../../src/db/data-dir.js';
-import { stringifyExact } from '../../src/lib/json.js';
-import { balancesOf } from '../../src/mempool/balances.js';
-import { loadMempoolState } from '../../src/mempool/state/load.js';
-import { readGenesis } from '../../src/node/genesis-file.js';
-import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
-import { stateRules } from '../../src/node/roles/mempool/options.js';
-import type { ChainView } from '../../src/storage/chain-index/service.js';
-import { createContext } from '../support/cli-context.js';
+import { txInsAddress } from '../../src/chain/signable.js';
+import type { OutPoint, Script, Transaction, TxOut } from '../../src/chain/types.js';
+import { sign } from '../../src/crypto/ed25519.js';
+import {
+  at,
+  creates,
+  ERAS,
+  isIndexedAlike,
+  items,
+  moves,
+  movingFolder,
+  OWNER,
+  pays,
+  TRADERS,
+  tessera,
+  tokens,
+  U64_MAX,
+} from '../support/moving-in.js';
 import { createOriginalChain, originalGenesis, originalGenesisFile } from '../support/original-chain.js';
 import { originalNode } from '../support/original-node.js';
-import { IndexedChain } from '../support/storage/indexed-chain.js';
 import { ADDRESS } from '../support/storage/test-chain.js';
-import { inputSignable } from '../vectors/reference-library.js';
 
-const ERAS = [{ from: 0, made_by: 'original', find: ['header', 'signatures', 'mempool_nodes', 'miners'] }];
-const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));
-const U64_MAX = 0xffff_ffff_ffff_ffffn;
-const TRADERS = [3, 4, 5].map((byte) => keyPairFromSeed(new Uint8Array(32).fill(byte)));
 const [, BOB = '', CAROL = ''] = TRADERS.map(({ publicKey }) => addressOf(publicKey));
 /** Addresses that items were created for. */
 const ODD = ['', 'x', 'a'.repeat(5_000), 'Hé🙂', `${ADDRESS.slice(1)}\n`];
-
-let folder: string;
-let genesisFile: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tessera-oddities-'));
-  genesisFile = join(folder, 'genesis.json');
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-});
-
-async function tessera(...args: readonly string[]) {
-  const context = createContext();
-  const status = await runCli(
-    [
-      ...args,
-      '--data',
-      join(folder, 'storage'),
-      '--set',
-      `network.genesis_file=${genesisFile}`,
-      '--set',
-      'storage.verify_threads=0',
-    ],
-    context,
-  );
-  return { status, out: context.out(), err: context.err() };
-}
-
-/** Unspent outputs by the rules of the original: fees are put over outputs, and nothing else is asked. */
-function unspentOf(blocks: readonly FullBlock[]): Map<string, { readonly outPoint: OutPoint; readonly txOut: TxOut }> {
-  const unspent = new Map<string, { readonly outPoint: OutPoint; readonly txOut: TxOut }>();
-  const put = (outPoint: OutPoint, one: TxOut) =>
-    unspent.set(`${outPoint.tHash}/${outPoint.n}`, { outPoint, txOut: one });
-  for (const { block, transactions, miningTransaction } of blocks) {
-    for (const { inputs } of transactions) {
-      for (const { previousOut } of inputs) unspent.delete(`${previousOut?.tHash}/${previousOut?.n}`);
-    }
-    for (const [i, { outputs, fees }] of [...transactions, miningTransaction].entries()) {
-      const tHash = block.transactions[i] ?? block.header.miningTxHash;
-      for (const [n, one] of [...outputs.entries(), ...fees.entries()]) put({ tHash, n }, one);
-    }
-  }
-  return unspent;
-}
-
-/** Imports the chain over both kinds of API, and compares what a mempool node beside it holds with the model. */
-async function moves(chain: ReturnType<typeof createOriginalChain>, file: object): Promise<void> {
-  writeFileSync(genesisFile, stringifyExact(file));
-  const unspent = [...unspentOf(chain.blocks).values()].filter(
-    ({ txOut: { scriptPublicKey } }) => scriptPublicKey !== null,
-  );
-  for (const kind of ['v1', 'envelope'] as const) {
-    rmSync(join(folder, 'storage'), { recursive: true, force: true });
-    const node = await originalNode(kind, chain.answers());
-    const { url } = node;
-    node.wantsNames = kind === 'envelope';
-    const imported = await tessera('import', '--from', url, '--json');
-    expect(imported).toMatchObject({ status: 0 });
-    expect(JSON.parse(imported.out)).toMatchObject({ blocks: chain.blocks.length, unspent: unspent.length });
-  }
-  expect(await tessera('verify', '--role', 'storage')).toMatchObject({ status: 0 });
-  const addresses = [...new Set(unspent.map(({ txOut: { scriptPublicKey } }) => scriptPublicKey ?? ''))];
-  const held = await holdings(addresses);
-  for (const address of addresses) {
-    const theirs = unspent.filter(({ txOut: { scriptPublicKey } }) => scriptPublicKey === address);
-    expect([address, held(address)]).toEqual([
-      address,
-      theirs.map(({ outPoint, txOut: { value } }) => text(outPoint, value)).sort(),
-    ]);
-  }
-}
-
-/** The index of blocks as they come is that of all at once, and has the unspent outputs of the model. */
-async function isIndexedAlike(
-  blocks: readonly FullBlock[],
-  more: object = {},
-  look: (view: ChainView) => Promise<void> = async () => undefined,
-): Promise<IndexedChain> {
-  const genesis = originalGenesis([{ from: 0, made_by: 'original' }], more);
-  const indexed = await IndexedChain.open({}, { genesis, activationHeight: 3 });
-  for (const block of blocks) {
-    await indexed.store([block]);
-    if (block.block.header.bNum % 3n === 0n) await indexed.caughtUp();
-  }
-  await indexed.caughtUp();
-  await indexed.index.at(async (view) => {
-    for (const [address, count] of countsOf(unspentOf(blocks))) {
-      expect([address, (await view.address(address))?.unspentOutputs]).toEqual([address, count]);
-    }
-    await look(view);
-  });
-  const records = await indexed.records();
-  await indexed.stopIndex();
-  await indexed.forgetIndex();
-  await indexed.startIndex();
-  await indexed.caughtUp();
-  expect(await indexed.records()).toEqual(records);
-  return indexed;
-}
-
-function countsOf(unspent: ReturnType<typeof unspentOf>): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { txOut } of unspent.values()) {
-    const address = txOut.scriptPublicKey;
-    if (address !== null) counts.set(address, (counts.get(address) ?? 0) + 1);
-  }
-  return counts;
-}
-
-const text = (outPoint: OutPoint, value: TxOut['value']) =>
-  stringifyExact([outPointView(outPoint), assetView(withFixedHash(value, outPoint))]);
-
-/** The outputs of an address in a mempool node that is rebuilt beside the archive. */
-async function holdings(addresses: readonly string[]): Promise<(address: string) => readonly string[]> {
-  const config = createConfig('mempool', {
-    'network.secret': 'a secret of this test',
-    'node.data_dir': join(folder, 'mempool'),
-    'network.genesis_file': genesisFile,
-    'mempool.verify_threads': 0,
-  });
-  const genesis = await readGenesis(genesisFile);
-  const { signal } = new AbortController();
-  await rebuildMempool({ config, genesis, archive: join(folder, 'storage'), signal, onProgress: () => undefined });
-  const directory = await DataDir.open(config.node.dataDir, { role: 'mempool', networkName: config.network.name });
-  onTestFinished(() => directory.close());
-  const kv = await directory.open('mempool');
-  const { utxos } = await loadMempoolState(kv, stateRules(genesis, config), { hashKey: new Uint8Array(8) });
-  const { addresses: found } = balancesOf(utxos, addresses);
-  return (address) => [...(found.get(address) ?? [])].map(({ outPoint, value }) => text(outPoint, value)).sort();
-}
-
-interface Making {
-  readonly key?: typeof OWNER;
-  readonly version?: AddressVersion;
-  readonly fees?: readonly TxOut[];
-  readonly druidInfo?: Transaction['druidInfo'];
-}
-
-function pays(inputs: readonly OutPoint[], outputs: readonly TxOut[], making: Making = {}): Transaction {
-  const { key = OWNER, version = null, fees = [], druidInfo = null } = making;
-  const signed = inputs.map((previousOut) => {
-    const signable = inputSignable(outputs, previousOut);
-    return { previousOut, script: pay2pkhScript(signable, sign(key.seed, signable), key.publicKey, version) };
-  });
-  return { inputs: signed, outputs, version: 6n, fees, druidInfo };
-}
-
-function creates(
-  n: number,
-  amount: bigint,
-  address: string,
-  metadata: string | null = null,
-  spec: 'Create' | 'Default' = 'Create',
-) {
-  const signature = sign(OWNER.seed, assetSignable(itemAsset(amount, null)));
-  return createItemFromSignature(
-    { bNum: BigInt(n), amount, spec, metadata },
-    { address, publicKey: OWNER.publicKey, signature },
-  );
-}
-
-const tokens = (amount: bigint, address: string | null = ADDRESS, locktime = 0n): TxOut =>
-  txOut(tokenAsset(amount), address, locktime);
-const items = (amount: bigint, of: string | null, address: string | null = ADDRESS): TxOut =>
-  txOut(itemAsset(amount, of), address);
-const at = (tx: Transaction, n = 0): OutPoint => ({ tHash: transactionHash(tx), n });
 let nextFund = 0;
 const fund = (): OutPoint => ({ tHash: '000000', n: nextFund++ });
 
 describe('a chain of original nodes moves in', () => {
   beforeEach(() => {
+    movingFolder();
     nextFund = 0;
   });
 
