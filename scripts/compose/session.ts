@@ -199,15 +199,16 @@ export class Session {
 
   async saveTranscript(file: string, command: string): Promise<void> {
     const engine = (await this.run('docker', ['version', '--format', '{{.Server.Version}}'])).trim();
-    const commit = (await this.run('git', ['rev-parse', '--short', 'HEAD'])).trim();
+    const version = (await this.compose('version', '--short')).trim();
+    const commit = (await this.run('git', ['rev-parse', '--short=7', 'HEAD'])).trim();
     const head = [
-      '# The compose network, run for real',
+      '# The compose network',
       '',
       '| command | commit | date |',
       '|---|---|---|',
       `| \`${command}\` | ${commit} | ${new Date().toISOString().slice(0, 10)} |`,
       '',
-      `Docker ${engine}, ${this.#compose.join(' ')}. Long answers are cut.`,
+      `Docker ${engine}, ${this.#compose.join(' ')} ${version}. Long answers are cut.`,
     ];
     writeFileSync(new URL(file, ROOT), `${[...head, ...this.#transcript].join('\n').trimEnd()}\n`);
     this.say(`transcript: ${file}`);
