@@ -18,6 +18,7 @@ cp "$(readlink -f "$(command -v node)")" "$root/usr/local/bin/node"
 mkdir -p "$root/usr/local/lib/node_modules"
 cp -RL "$(npm root --global)/npm" "$root/usr/local/lib/node_modules/npm"
 ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
+ln -s ../lib/node_modules/npm/bin/npx-cli.js "$root/usr/local/bin/npx"
 if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
   mkdir -p "$root/usr/local/share/ca-certificates"
   cp "$NODE_EXTRA_CA_CERTS" "$root/usr/local/share/ca-certificates/build.crt"

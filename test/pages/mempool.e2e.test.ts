@@ -41,7 +41,7 @@ it.runIf(HAS_BROWSER)('a transaction that waits has a place and a likely block, 
     const about = page.getByRole('region', { name: 'About the transaction' });
     await about.getByText('1: nothing is before it').waitFor();
     await about.getByText('nothing that it depends on').waitFor();
-    await page.locator('.card data[value="72072000"]').waitFor();
+    expect(await page.locator('.card data[value="72072000"]').innerText()).toBe('1 token');
     expect(await axeFindings(page)).toEqual([]);
     await post('/v1/dev/blocks', {});
     await about.getByText('Confirmations').waitFor();

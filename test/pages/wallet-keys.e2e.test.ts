@@ -17,6 +17,7 @@ import { DevNetwork } from '../../src/node/dev-network.js';
 import {
   axeFindings,
   HAS_BROWSER,
+  LOOK,
   press,
   sidewaysScroll,
   type,
@@ -125,6 +126,7 @@ describe.runIf(HAS_BROWSER)('the wallet page with API keys, over TLS', () => {
         executablePath: findTool('chromium') ?? '',
         locale: 'en-US',
         viewport: { width: 1_280, height: 900 },
+        ...LOOK,
         args: [
           '--no-sandbox',
           '--host-resolver-rules=MAP wallet.example 127.0.0.1, MAP stranger.example 127.0.0.1',

@@ -16,6 +16,16 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: findTool('chromium') ?? '', args: ['--no-sandbox'] });
 }
 
+/** `PAGES_LOOK=360,dark` opens every page at this width and in these colours (`npm run test:pages`), whatever the test names. */
+export const LOOK = lookOf(process.env.PAGES_LOOK);
+
+function lookOf(text: string | undefined) {
+  const found = /^(\d+),(dark|light)$/.exec(text ?? '');
+  if (found === null) return undefined;
+  const colorScheme = found[2] === 'dark' ? ('dark' as const) : ('light' as const);
+  return { colorScheme, viewport: { width: Number(found[1]), height: 800 } };
+}
+
 export interface WatchedPage {
   readonly page: Page;
   /** Errors that nobody caught, errors in the console, and breaches of the policy. */
@@ -56,9 +66,13 @@ export async function openPage(
   { context: own = {}, prepare }: PageOptions = {},
 ): Promise<WatchedPage & { readonly context: BrowserContext }> {
   const common = { viewport: { width: 1_280, height: 900 }, locale: 'en-US', timezoneId: 'UTC' };
-  const context = await browser.newContext({ ...common, ...own });
+  const context = await browser.newContext({ ...common, ...own, ...LOOK });
   const watched = await watchedPage(context, new URL(url).origin);
   onTestFinished(async () => {
+    if (LOOK !== undefined && !watched.page.isClosed()) {
+      expect(await sidewaysScroll(watched.page)).toBeLessThanOrEqual(0);
+      expect(await axeFindings(watched.page)).toEqual([]);
+    }
     await context.close();
     expect(watched.faults).toEqual([]);
     expect(watched.elsewhere).toEqual([]);

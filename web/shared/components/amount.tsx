@@ -18,7 +18,7 @@ export function Amount({ raw, hasBoth = true, decimals }: AmountProps) {
       <data class="tokens" value={String(raw)}>
         {text}
         {!isExact && <span class="more">…</span>}
-        <span class="unit"> tokens</span>
+        <span class="unit">{text === '1' && isExact ? ' token' : ' tokens'}</span>
       </data>
       {hasBoth && <span class="raw">{exact}</span>}
     </span>

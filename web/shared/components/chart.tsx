@@ -37,6 +37,12 @@ const FONT = '12px system-ui, sans-serif';
 
 const styleOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name);
 
+/** Short labels, or whole numbers where short ones would be the same. */
+function labelsOf(values: readonly number[], show: (y: number) => string): string[] {
+  const labels = values.map(show);
+  return new Set(labels).size < labels.length ? values.map((one) => grouped(Math.round(one))) : labels;
+}
+
 function optionsOf({ kind, color, showShort, show, isRelative }: ChartProps, plot: typeof uPlot): uPlot.Options {
   const stroke = (): string => styleOf(`--tile-${color}`);
   const axis = { stroke: () => styleOf('--muted'), font: FONT, grid: { stroke: () => styleOf('--line'), width: 1 } };
@@ -64,7 +70,7 @@ function optionsOf({ kind, color, showShort, show, isRelative }: ChartProps, plo
       },
       {
         ...axis,
-        values: (_plot, values) => values.map(showShort ?? show),
+        values: (_plot, values) => labelsOf(values, showShort ?? show),
         size: (_plot, values) =>
           Math.max(62, AXIS_PX + DIGIT_PX * Math.max(0, ...(values ?? []).map(({ length }) => length))),
       },
