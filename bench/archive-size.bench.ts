@@ -141,7 +141,7 @@ const indexOf = (dataDir: DataDir, archive: Archive): ChainIndex => {
 
 async function make(folder: string, name: string, count: number): Promise<void> {
   const dataDir = await DataDir.open(folder, OPTIONS);
-  const kv = await dataDir.open('archive', { isLarge: true });
+  const kv = await dataDir.open('archive');
   await timed(`${name}: make them`, () => fill(kv, count));
   const index = indexOf(dataDir, await Archive.open({ rules }, { kv }));
   await timed(`${name}: build the index`, () => index.build(count, new AbortController().signal));
@@ -158,10 +158,7 @@ async function measure(folder: string, count: number): Promise<void> {
   await make(folder, name, count);
   const dataDir = await DataDir.open(folder, OPTIONS);
   const { archive, index } = await timed(`${name}: start`, async () => {
-    const opened = await Archive.open(
-      { rules, cacheBytes: 1 },
-      { kv: await dataDir.open('archive', { isLarge: true }) },
-    );
+    const opened = await Archive.open({ rules, cacheBytes: 1 }, { kv: await dataDir.open('archive') });
     await opened.load(() => undefined);
     const following = indexOf(dataDir, opened);
     await following.start();

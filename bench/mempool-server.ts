@@ -17,7 +17,7 @@ const { encodeTransaction } = await compiled<typeof import('../src/chain/codec.j
 const { createUnicorn, DEFAULT_MODULUS } = await compiled<typeof import('../src/chain/unicorn.js')>('chain/unicorn.js');
 const { createConfig } = await compiled<typeof import('../src/config/load.js')>('config/load.js');
 const { endlessRoom } = await compiled<typeof import('../src/db/disk-room.js')>('db/disk-room.js');
-const { openLevelKv } = await compiled<typeof import('../src/db/level-kv.js')>('db/level-kv.js');
+const { LevelKv } = await compiled<typeof import('../src/db/level-kv.js')>('db/level-kv.js');
 const { LogKv } = await compiled<typeof import('../src/db/log-kv.js')>('db/log-kv.js');
 const { LocalJournal } = await compiled<typeof import('../src/journal/local-journal.js')>('journal/local-journal.js');
 const { Verifier } = await compiled<typeof import('../src/ledger/verifier/verifier.js')>('ledger/verifier/verifier.js');
@@ -49,7 +49,7 @@ async function openAdmission() {
     eras: [],
     druidLifetime: 1_000,
   });
-  const store = new StateStore(await openLevelKv(`${dir}/state`, { createIfMissing: true }), clock);
+  const store = new StateStore(await LevelKv.open(`${dir}/state`, { createIfMissing: true }), clock);
   const modules = { state, store, clock, metrics, logger, room: endlessRoom };
   const kv = await LogKv.open(`${dir}/journal`, { createIfMissing: true });
   const journal = await LocalJournal.open({}, { ...modules, kv });

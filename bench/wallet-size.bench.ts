@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { Kv } from '../src/db/kv.js';
-import { openLevelKv } from '../src/db/level-kv.js';
+import { LevelKv } from '../src/db/level-kv.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
 import { systemRandom } from '../src/lib/random.js';
@@ -75,7 +75,7 @@ function print(name: string, { clock, main }: { clock: number[]; main: number[] 
 async function measure(folder: string, count: number): Promise<void> {
   const name = count.toLocaleString('en-US');
   const path = join(folder, 'db');
-  let kv: Kv = await openLevelKv(path, { createIfMissing: true });
+  let kv: Kv = await LevelKv.open(path, { createIfMissing: true });
   let wallet = await open(folder, kv);
   const addresses: string[] = [];
   for (let i = 0; i < ADDRESSES; i++) addresses.push(await wallet.newAddress());
@@ -83,7 +83,7 @@ async function measure(folder: string, count: number): Promise<void> {
   await fill(kv, addresses, count);
   await wallet.close();
   await kv.close();
-  kv = await openLevelKv(path, { createIfMissing: false });
+  kv = await LevelKv.open(path, { createIfMissing: false });
   const heap = process.memoryUsage().heapUsed;
   print(`${name}: open the wallet`, await each(1, async () => (wallet = await open(folder, kv))));
   printRow({ name: `${name}: memory of an output`, value: (process.memoryUsage().heapUsed - heap) / count, unit: 'B' });

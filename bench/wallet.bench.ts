@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openLevelKv } from '../src/db/level-kv.js';
+import { LevelKv } from '../src/db/level-kv.js';
 import { systemClock } from '../src/lib/clock.js';
 import { silentLogger } from '../src/lib/logger.js';
 import { systemRandom } from '../src/lib/random.js';
@@ -18,7 +18,7 @@ const COIN = 1_000_000n;
 
 export async function walletBench(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-wallet-'));
-  const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: true });
+  const kv = await LevelKv.open(join(folder, 'db'), { createIfMissing: true });
   const wallet = await loadWallet(
     {
       keystoreFile: join(folder, 'keystore.json'),

@@ -39,8 +39,8 @@ const SEGMENTS_FOLDER = 'segments';
 const COPY_FOLDER = 'rehearsal';
 const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
-/** Options of databases to which each payment is written: LevelDB merges less often, in half the processor time. */
-const LARGE = { writeBufferBytes: 16 * 1024 * 1024 } as const;
+/** MiB gathered before they become a table, of databases to which each payment is written: LevelDB merges them less often. */
+const WRITE_BUFFERS: Readonly<Record<string, number>> = { archive: 64, index: 32, 'index-check': 32, mempool: 16 };
 
 /** Databases that are only appended to and cut off from the front. */
 const LOGS: readonly string[] = ['journal'];
@@ -98,19 +98,32 @@ export class DataDir {
     }
   }
 
-  /**
-   * Opens the database `name`, creating it the first time, or when all of one that `mayBeGone` is. Throws `data_lost`,
-   * `data_corrupt`.
-   */
-  async open(name: string, { mayBeGone = false, isLarge = false } = {}): Promise<Kv> {
-    return this.#mutex.run(() => this.#open(name, { mayBeGone, isLarge }));
+  /** Opens the database `name`, creating it the first time, or when all of one that `mayBeGone` is. Throws `data_lost`, `data_corrupt`. */
+  async open(name: string, { mayBeGone = false } = {}): Promise<Kv> {
+    return this.#mutex.run(async () => {
+      const folder = join(this.path, DATABASE_FOLDER, name);
+      const { role, databases } = this.#marker;
+      const isKnown = databases.includes(name);
+      const kv = await this.#openKv(name, {
+        createIfMissing: !isKnown || (mayBeGone && !existsSync(folder)),
+        wayBack: WAY_BACK[role] ?? WAY_BACK_OF_WALLETS,
+        ...(hasDamageNote(this.path, name) ? { checkBytes: Number.POSITIVE_INFINITY } : {}),
+      });
+      if (!isKnown) {
+        // The marker may only say what would still be true after a power loss.
+        for (const one of [folder, dirname(folder), this.path]) await syncFolder(one);
+        failpoint('folder.database.made', name);
+        await this.#mark({ databases: [...databases, name].sort() });
+      }
+      return kv;
+    });
   }
 
   /** Opens a database that can be made from others: not in the marker, begun anew when lost. Throws `data_corrupt`. */
   async openDerived(name: string): Promise<Kv> {
     return this.#mutex.run(async () => {
       await removeLeftovers(this.path, name);
-      return this.#openKv(name, { ...LARGE, createIfMissing: true, wayBack: 'it is made again' });
+      return this.#openKv(name, { createIfMissing: true, wayBack: 'it is made again' });
     });
   }
 
@@ -177,33 +190,9 @@ export class DataDir {
     if (this.#isClosed) throw new TesseraError('shutting_down', `the data directory ${this.path} is closed`);
     if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
     const path = join(this.path, DATABASE_FOLDER, name);
-    const options = { ...given, measures: this.#measures };
+    const options = { ...given, writeBufferMib: WRITE_BUFFERS[name], measures: this.#measures };
     const kv = await (LOGS.includes(name) ? LogKv.open(path, options) : LevelKv.open(path, options));
     this.#opened.set(name, kv);
-    return kv;
-  }
-
-  async #open(
-    name: string,
-    { mayBeGone, isLarge }: { readonly mayBeGone: boolean; readonly isLarge: boolean },
-  ): Promise<Kv> {
-    const folder = join(this.path, DATABASE_FOLDER, name);
-    const { role, databases } = this.#marker;
-    const isKnown = databases.includes(name);
-    const kv = await this.#openKv(name, {
-      ...(isLarge ? LARGE : {}),
-      createIfMissing: !isKnown || (mayBeGone && !existsSync(folder)),
-      wayBack: WAY_BACK[role] ?? WAY_BACK_OF_WALLETS,
-      ...(hasDamageNote(this.path, name) ? { checkBytes: Number.POSITIVE_INFINITY } : {}),
-    });
-    if (!isKnown) {
-      // The marker may only say what would still be true after a power loss.
-      await syncFolder(folder);
-      await syncFolder(dirname(folder));
-      await syncFolder(this.path);
-      failpoint('folder.database.made', name);
-      await this.#mark({ databases: [...databases, name].sort() });
-    }
     return kv;
   }
 

@@ -1,10 +1,9 @@
 /**
- * The key-value store on disk: LevelDB with a checksum around every value, its files checked before opening, a seal that
- * says what it must hold, and its errors turned into ours. LevelDB hides damage; here it becomes visible (rule P3).
+ * The key-value store on disk: LevelDB with a checksum around every value, its files checked before opening, a seal that says what it must hold,
+ * and its errors turned into ours. LevelDB hides damage; here it becomes visible (rule P3).
  *
- * After a failed write, LevelDB would keep writing after a torn record, and the next start would find a damaged log. So the
- * store never writes to that LevelDB again: what was not acknowledged is cut off its log, reads continue, and the next write
- * reopens the database once the disk has room.
+ * After a failed write, LevelDB would keep writing after a torn record, and the next start would find a damaged log. So the store never writes to that
+ * LevelDB again: what was not acknowledged is cut off its log, reads continue, and the next write reopens the database once the disk has room.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -40,23 +39,13 @@ export const DEFAULT_WAY_BACK = 'restore the data directory from a backup';
 export interface LevelKvOptions {
   /** False for a database that must be there already: if it is not, that is `data_lost`. */
   readonly createIfMissing: boolean;
-  /** Bytes of LevelDB's cache of uncompressed blocks; 8 MiB by default. */
-  readonly cacheBytes?: number;
-  /** Bytes gathered before they become a table, and twice that meanwhile; 4 MiB by default. A start reads that much. */
-  readonly writeBufferBytes?: number;
+  /** MiB gathered before they become a table, and twice that meanwhile; 4 by default. A start reads that much. */
+  readonly writeBufferMib?: number | undefined;
   /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
   readonly checkBytes?: number;
   /** Advice for the reader of an error about damage: the end of its sentence. */
   readonly wayBack?: string;
   readonly measures?: WriteMeasures | undefined;
-}
-
-/**
- * Opens the database in the folder `path`. Throws `data_dir_locked` when it is open elsewhere, `data_lost` when
- * acknowledged writes or files are missing, `data_corrupt`, `database_failed` when the system refuses.
- */
-export function openLevelKv(path: string, options: LevelKvOptions): Promise<LevelKv> {
-  return LevelKv.open(path, options);
 }
 
 export class LevelKv implements Kv {
@@ -86,6 +75,10 @@ export class LevelKv implements Kv {
     this.#reader = new LevelReader(this.#name, this.#use);
   }
 
+  /**
+   * Opens the database in the folder `path`. Throws `data_dir_locked` when it is open elsewhere, `data_lost` when
+   * acknowledged writes or files are missing, `data_corrupt`, `database_failed` when the system refuses.
+   */
   static async open(path: string, options: LevelKvOptions): Promise<LevelKv> {
     const kv = new LevelKv(path, options);
     try {
@@ -264,16 +257,14 @@ export class LevelKv implements Kv {
 }
 
 async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryLevel> {
-  const { cacheBytes, writeBufferBytes } = options;
-  const memory = {
-    ...(cacheBytes !== undefined && { cacheSize: cacheBytes }),
-    ...(writeBufferBytes !== undefined && { writeBufferSize: writeBufferBytes }),
-  };
+  const { createIfMissing, writeBufferMib = 4 } = options;
   // The constructor begins to open: it must come after the checks.
   const level = new ClassicLevel<Uint8Array, Uint8Array>(path, {
     ...BINARY,
-    ...memory,
-    createIfMissing: options.createIfMissing,
+    createIfMissing,
+    writeBufferSize: writeBufferMib * 2 ** 20,
+    // A read that passes a table counts against it, and is allowed the more often the larger the table is: then LevelDB merges it.
+    maxFileSize: Math.max(2, writeBufferMib / 4) * 2 ** 20,
   });
   await level.open();
   return level;
@@ -289,12 +280,7 @@ interface EncodedBatch {
  * Hands a batch to LevelDB, a large one in pieces, written as one with its mark, which is returned. Keys and records
  * need no encoding, so they pass by `put`; only the mark goes through it.
  */
-async function writeInPieces(
-  level: BinaryLevel,
-  writes: Iterable<PendingWrite>,
-  last: Mark,
-  sync: boolean,
-): Promise<Mark> {
+async function writeInPieces(level: BinaryLevel, writes: Iterable<PendingWrite>, last: Mark, sync: boolean) {
   const batch = level.batch();
   const encoded = batch as unknown as EncodedBatch;
   let mark = nextMark(last, NO_CHECKSUMS, sync);
@@ -337,7 +323,9 @@ async function mustHold(
   mark: Mark | undefined,
   files: DatabaseFiles | undefined,
 ): Promise<void> {
-  if (mark !== undefined && (await lastNumber(level)) < mark.number) throw unread(name);
+  const last = await level.get(MARK_KEY, BINARY);
+  const number = last === undefined ? 0 : decodeMark(unsealRecord(MARK_KEY, last)).number;
+  if (mark !== undefined && number < mark.number) throw unread(name);
   if (files === undefined) return;
   const writes = [...(await lastWrites(files)).values()];
   for (let from = 0; from < writes.length; from += AT_ONCE) {
@@ -350,17 +338,12 @@ async function mustHold(
   }
 }
 
-async function lastNumber(level: BinaryLevel): Promise<number> {
-  const record = await level.get(MARK_KEY, BINARY);
-  return record === undefined ? 0 : decodeMark(unsealRecord(MARK_KEY, record)).number;
-}
-
 interface Write {
   readonly key: Uint8Array;
   readonly value: Uint8Array | undefined;
 }
 
-/** The last write of each key in the logs; LevelDB keeps them at a few MiB. */
+/** The last write of up to 64 keys of each batch in the logs: LevelDB takes in all of a batch or nothing, and all keys would fill the memory. */
 async function lastWrites(files: DatabaseFiles): Promise<ReadonlyMap<string, Write>> {
   const writes = new Map<string, Write>();
   const manifest = await readManifest(files);
@@ -369,7 +352,11 @@ async function lastWrites(files: DatabaseFiles): Promise<ReadonlyMap<string, Wri
     const bytes = await files.read(log);
     if (bytes === undefined) continue;
     for (const { data } of readLog(bytes).records) {
-      for (const write of readBatch(data)) writes.set(asBuffer(write.key).toString('latin1'), write);
+      const batch = readBatch(data);
+      for (const [i, write] of batch.entries()) {
+        const key = asBuffer(write.key).toString('latin1');
+        if (i % Math.ceil(batch.length / 64) === 0 || writes.has(key)) writes.set(key, write);
+      }
     }
   }
   return writes;

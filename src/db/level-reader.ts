@@ -11,16 +11,10 @@ export const BINARY = { keyEncoding: 'view', valueEncoding: 'view' } as const;
 
 type Entry = [key: Uint8Array, record: Uint8Array];
 
-/** A write as abstract-level takes it. */
-export type Operation =
-  | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
-  | { readonly type: 'del'; readonly key: Uint8Array };
-
 /** The part of an abstract-level database that is used here. */
 export interface BinaryLevel {
   get(key: Uint8Array, options: typeof BINARY): Promise<Uint8Array | undefined>;
   getMany(keys: Uint8Array[], options: typeof BINARY): Promise<(Uint8Array | undefined)[]>;
-  batch(operations: Operation[], options: typeof BINARY & { readonly sync: boolean }): Promise<void>;
   /** A batch that is handed over write by write. */
   batch(): LevelBatch;
   iterator(options: typeof BINARY & KvRange & { readonly highWaterMarkBytes: number }): LevelIterator;

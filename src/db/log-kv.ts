@@ -89,7 +89,7 @@ export class LogKv implements Kv {
     this.#writes = new StoreWrites(path, options.measures);
   }
 
-  /** Opens the store in the folder `path`. Throws as `openLevelKv`. */
+  /** Opens the store in the folder `path`. Throws as `LevelKv.open`. */
   static async open(path: string, options: LevelKvOptions): Promise<LogKv> {
     const kv = new LogKv(path, options);
     try {

@@ -44,7 +44,7 @@ export async function openSegments(dataDir: DataDir, options?: SegmentsOptions):
 /** Opens both; the data folder closes them. Throws `data_lost` or `data_corrupt` when one of them is not whole. */
 export async function openArchiveFiles(dataDir: DataDir, options?: SegmentsOptions): Promise<ArchiveFiles> {
   const segments = await openSegments(dataDir, options);
-  return { kv: await dataDir.open('archive', { isLarge: true, mayBeGone: segments.isWhole }), segments };
+  return { kv: await dataDir.open('archive', { mayBeGone: segments.isWhole }), segments };
 }
 
 /**

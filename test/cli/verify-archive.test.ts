@@ -10,7 +10,7 @@ import { DEV_GENESIS_TX, devAccounts } from '../../src/config/dev-accounts.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { prefixRange } from '../../src/db/keys.js';
 import type { Kv, KvEntry, KvRange } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { ranges } from '../../src/journal/local-journal.js';
 import type { NodeRole } from '../../src/lib/roles.js';
 import { decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
@@ -89,7 +89,7 @@ const against = (role: NodeRole) => verify(role, '--archive', join(folder, 'stor
 
 /** LevelDB changes any record, also of a journal, which is brought back by the next that opens it. */
 async function edited(role: NodeRole, database: string, edit: (kv: Kv) => Promise<void>): Promise<void> {
-  const kv = await openLevelKv(join(folder, role, 'db', database), { createIfMissing: false });
+  const kv = await LevelKv.open(join(folder, role, 'db', database), { createIfMissing: false });
   await edit(kv).finally(() => kv.close());
 }
 

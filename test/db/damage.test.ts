@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { fc, it as property } from '../support/property.js';
 
@@ -49,11 +49,11 @@ async function build(salt: string): Promise<{ killed: string; older: string }> {
   await mkdir(join(root, salt));
   for (let batch = 0; batch < TABLES; batch++) {
     // Each opening moves the log into a table.
-    const kv = await openLevelKv(path, { createIfMissing: batch === 0 });
+    const kv = await LevelKv.open(path, { createIfMissing: batch === 0 });
     await writeBatch(kv, salt, batch);
     await kv.close();
   }
-  const kv = await openLevelKv(path, { createIfMissing: false });
+  const kv = await LevelKv.open(path, { createIfMissing: false });
   let early = '';
   for (let batch = TABLES; batch < BATCHES; batch++) {
     if (batch === BATCHES - 1) early = await copyOf(path, `${salt}-older`);
@@ -71,7 +71,7 @@ async function outcome(damage: (path: string) => Promise<void>): Promise<string>
   await damage(path);
   let kv: Kv;
   try {
-    kv = await openLevelKv(path, { createIfMissing: false });
+    kv = await LevelKv.open(path, { createIfMissing: false });
   } catch (error) {
     if (isTesseraError(error) && REFUSALS.includes(error.code)) return error.code;
     throw error;
@@ -198,7 +198,7 @@ describe('a damaged database (rule P3)', () => {
     const path = await copyOf(killed, `copy-${copies}`);
     const [log = ''] = await names(path, /\.log$/);
     await cut(1)(join(path, log));
-    const error = await openLevelKv(path, { createIfMissing: false }).catch((thrown: unknown) => thrown);
+    const error = await LevelKv.open(path, { createIfMissing: false }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'data_lost', details: { lost: 1 } });
     expect(String(error)).toContain('has lost 1 of the 8 writes that were acknowledged');
     expect(String(error)).not.toMatch(/remove|delete/);

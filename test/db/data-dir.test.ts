@@ -51,10 +51,10 @@ async function otherProcess() {
 describe('a data directory', () => {
   it('gives a large database, and one that is made again, more memory before what is written becomes a table', async () => {
     const dir = await DataDir.open(path, STORAGE);
-    const opened = { small: await dir.open('small'), large: await dir.open('archive', { isLarge: true }) };
+    const opened = { small: await dir.open('small'), large: await dir.open('archive') };
     const kvs = { ...opened, derived: await dir.openDerived('index') };
     for (const kv of Object.values(kvs)) {
-      for (let i = 0; i < 6; i++) {
+      for (let i = 0; i < 24; i++) {
         await kv.write(kv.batch().put(Buffer.from(`key ${i}`), Buffer.alloc(1024 * 1024, i)), { sync: false });
       }
     }

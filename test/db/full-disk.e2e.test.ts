@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { u64Key } from '../../src/db/keys.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { builtScript } from '../support/built-script.js';
 import { recordOf } from './incompressible.js';
 
@@ -80,7 +80,7 @@ describe('a full disk', () => {
       [10_001, 63_000],
     ] as const) {
       await fillUntilKilled(path, start, limit, written, failed);
-      const kv = await openLevelKv(path, { createIfMissing: false });
+      const kv = await LevelKv.open(path, { createIfMissing: false });
       for (const n of written) expect(await kv.get(u64Key('n', n))).toEqual(recordOf(n));
       for (const n of failed) expect(await kv.get(u64Key('n', n))).toBeUndefined();
       await kv.close();

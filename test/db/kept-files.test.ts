@@ -7,7 +7,7 @@ import { ClassicLevel } from 'classic-level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { folderOf, forgetFiles, inspectDatabase, keepFiles, putBackFiles } from '../../src/db/kept-files.js';
 import { u64Key } from '../../src/db/keys.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { readSeal, sealPath } from '../../src/db/seal.js';
 
 const BATCHES = 12;
@@ -26,7 +26,7 @@ afterEach(async () => {
 /** A database whose last batches are in the log, with tables that the next opening would join. */
 async function make(at: string): Promise<void> {
   for (let opening = 0; opening < 4; opening++) {
-    const kv = await openLevelKv(at, { createIfMissing: opening === 0 });
+    const kv = await LevelKv.open(at, { createIfMissing: opening === 0 });
     for (let n = 0; n < BATCHES / 4; n++) {
       const number = (opening * BATCHES) / 4 + n;
       await kv.write(kv.batch().put(u64Key('n', number), Buffer.alloc(500, number)), { sync: true });
@@ -36,7 +36,7 @@ async function make(at: string): Promise<void> {
 }
 
 async function expectWhole(): Promise<void> {
-  const kv = await openLevelKv(path, { createIfMissing: false });
+  const kv = await LevelKv.open(path, { createIfMissing: false });
   try {
     for (let n = 0; n < BATCHES; n++) expect(await kv.get(u64Key('n', n))).toEqual(Buffer.alloc(500, n));
   } finally {
@@ -127,12 +127,26 @@ describe('the files of a database that is being opened', () => {
     const aside = join(root, 'before-open');
     await cp(kept, aside, { recursive: true });
     await forgetFiles(path, 'wallet');
-    const kv = await openLevelKv(path, { createIfMissing: false });
+    const kv = await LevelKv.open(path, { createIfMissing: false });
     await kv.write(kv.batch().put(u64Key('n', BATCHES), Buffer.from('newer')), { sync: true });
     await kv.close();
     await rename(aside, kept);
-    const again = await openLevelKv(path, { createIfMissing: false });
+    const again = await LevelKv.open(path, { createIfMissing: false });
     expect(await again.get(u64Key('n', BATCHES))).toEqual(Buffer.from('newer'));
+    await again.close();
+  });
+
+  it('are compared by the last writes, also where batches are so large that only some of their keys are asked for', async () => {
+    const kv = await LevelKv.open(path, { createIfMissing: false });
+    for (const round of [1, 2]) {
+      const batch = kv.batch();
+      // Another order each time: what is asked for of the first batch is written again among what is not.
+      for (let n = 0; n < 200; n++) batch.put(u64Key('m', (n + round) % 200), Buffer.alloc(20, round));
+      await kv.write(batch, { sync: true });
+    }
+    await kv.close();
+    const again = await LevelKv.open(path, { createIfMissing: false });
+    for (let n = 0; n < 200; n++) expect(await again.get(u64Key('m', n))).toEqual(Buffer.alloc(20, 2));
     await again.close();
   });
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { kvContract } from './kv-contract.js';
 
@@ -9,6 +9,6 @@ kvContract('memory', async () => ({ kv: new MemoryKv(), dispose: async () => und
 
 kvContract('LevelDB', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-kv-'));
-  const kv = await openLevelKv(join(folder, 'store'), { createIfMissing: true });
+  const kv = await LevelKv.open(join(folder, 'store'), { createIfMissing: true });
   return { kv, dispose: () => rm(folder, { recursive: true }) };
 });

@@ -5,7 +5,7 @@ import { Level } from 'level';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { textKey, u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { recordOf } from './incompressible.js';
 
 let folder: string;
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 /** A database of 200 records in two batches, closed again: everything is in its log. */
 async function writeSome(): Promise<void> {
-  const kv = await openLevelKv(path, { createIfMissing: true });
+  const kv = await LevelKv.open(path, { createIfMissing: true });
   await writePart(kv, 0);
   await writePart(kv, 1);
   await kv.close();
@@ -34,7 +34,7 @@ async function writePart(kv: Kv, part: number): Promise<void> {
 
 /** The same, ended by a crash that came before the second batch was acknowledged. */
 async function crashInSecondPart(): Promise<void> {
-  const kv = await openLevelKv(path, { createIfMissing: true });
+  const kv = await LevelKv.open(path, { createIfMissing: true });
   await writePart(kv, 0);
   const seal = await readFile(`${path}.seal`);
   await writePart(kv, 1);
@@ -60,7 +60,7 @@ async function moveToTable(): Promise<void> {
   await raw.close();
 }
 
-const reopen = () => openLevelKv(path, { createIfMissing: false });
+const reopen = () => LevelKv.open(path, { createIfMissing: false });
 
 describe('LevelDB, damaged (rule P3)', () => {
   it('names key and database when a record fails its checksum', async () => {
@@ -148,7 +148,7 @@ describe('LevelDB, damaged (rule P3)', () => {
   });
 
   it('accepts what it wrote itself: many tables, compressed and not, and one that a crash left unfinished', async () => {
-    const kv = await openLevelKv(path, { createIfMissing: true });
+    const kv = await LevelKv.open(path, { createIfMissing: true });
     for (let part = 0; part < 40; part++) {
       const batch = kv.batch();
       for (let i = 0; i < 100; i++) {
@@ -183,20 +183,20 @@ describe('LevelDB, damaged (rule P3)', () => {
   });
 
   it('says data_dir_locked when it is open already', async () => {
-    const kv = await openLevelKv(path, { createIfMissing: true });
+    const kv = await LevelKv.open(path, { createIfMissing: true });
     await expect(reopen()).rejects.toMatchObject({ code: 'data_dir_locked' });
     await kv.close();
   });
 
   it('says database_failed when the system refuses', async () => {
     await writeFile(path, 'a file in its place');
-    await expect(openLevelKv(path, { createIfMissing: true })).rejects.toMatchObject({ code: 'database_failed' });
+    await expect(LevelKv.open(path, { createIfMissing: true })).rejects.toMatchObject({ code: 'database_failed' });
   });
 });
 
 describe('a batch of very many writes', () => {
   it('is handed over in pieces, with other work between them, and written as one', async () => {
-    const kv = await openLevelKv(path, { createIfMissing: true });
+    const kv = await LevelKv.open(path, { createIfMissing: true });
     let rounds = 0;
     let isWriting = true;
     const count = (): void => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prefixKey, prefixRange, u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { LogKv } from '../../src/db/log-kv.js';
 import { builtScript } from '../support/built-script.js';
 import { canMakeFaultyDisks, FaultyDisk } from '../support/faulty-disk/faulty-disk.js';
@@ -111,7 +111,7 @@ describe('a log of records', () => {
 
   it('is read by LevelDB, as those expect who copy and repair databases, and brought back', async () => {
     await written(3);
-    const level = await openLevelKv(path, { createIfMissing: false });
+    const level = await LevelKv.open(path, { createIfMissing: false });
     expect(await numbers(level)).toEqual([1, 2, 3]);
     await put(level, 4);
     await level.close();
@@ -194,7 +194,7 @@ describe('a log after a crash', () => {
   });
 
   it('brings over what LevelDB has written, whenever that is interrupted', async () => {
-    const old = await openLevelKv(path, { createIfMissing: true });
+    const old = await LevelKv.open(path, { createIfMissing: true });
     await old.write(old.batch().put(NOTE, Buffer.from('note')), { sync: true });
     for (let n = 1; n <= 5; n++) await put(old, n, recordOf(n));
     await old.close();

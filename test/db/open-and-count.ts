@@ -14,7 +14,7 @@ import { cp, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { u64Key } from '../../src/db/keys.js';
-import { type LevelKv, openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { armFailpoint } from '../../src/lib/failpoints.js';
 
@@ -24,7 +24,7 @@ const RULES_FILE = process.env.FAULTY_DISK_RULES ?? '';
 async function writeAndCount(path: string, writes = 0, bytes = 0): Promise<string> {
   let kv: LevelKv | undefined;
   try {
-    kv = await openLevelKv(path, { createIfMissing: true });
+    kv = await LevelKv.open(path, { createIfMissing: true });
     for (let n = 0; n < writes; n++) {
       await kv.write(kv.batch().put(u64Key('n', n), new Uint8Array(bytes).fill(n)), { sync: true });
       writeSync(STDOUT, '.');
@@ -60,7 +60,7 @@ async function openEach(path: string, sets: readonly string[]): Promise<void> {
 }
 
 async function reopen(path: string, rules: string): Promise<string> {
-  const kv = await openLevelKv(path, { createIfMissing: true });
+  const kv = await LevelKv.open(path, { createIfMissing: true });
   for (let n = 0; n < 10; n++) await kv.write(kv.batch().put(u64Key('n', n), new Uint8Array(100)), { sync: true });
   await setRules('write .log ENOSPC');
   const refused = kv.batch().put(u64Key('n', 10), new Uint8Array(100));

@@ -5,12 +5,12 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { u64Key } from '../../src/db/keys.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { recordOf } from './incompressible.js';
 
 const [, , path = '', start = '1'] = process.argv;
-const kv = await openLevelKv(path, { createIfMissing: true });
+const kv = await LevelKv.open(path, { createIfMissing: true });
 process.on('disconnect', () => process.exit());
 process.send?.({ ready: true });
 const acknowledged: number[] = [];

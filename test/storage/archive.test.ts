@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { Archive, type ArchiveOptions } from '../../src/storage/archive/archive.js';
@@ -30,7 +30,7 @@ let chain: TestChain;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tessera-archive-'));
-  kv = await openLevelKv(join(folder, 'archive'), { createIfMissing: true });
+  kv = await LevelKv.open(join(folder, 'archive'), { createIfMissing: true });
   segments = await Segments.open(join(folder, 'segments'), { maxBytes: 2_000 });
   archive = await Archive.open({ rules: RULES }, { kv, segments });
   chain = createTestChain();
@@ -49,7 +49,7 @@ async function storeBlocks(count: number): Promise<void> {
 async function reopen(options: Partial<ArchiveOptions> = {}): Promise<void> {
   await segments.close();
   await kv.close();
-  kv = await openLevelKv(join(folder, 'archive'), { createIfMissing: false });
+  kv = await LevelKv.open(join(folder, 'archive'), { createIfMissing: false });
   segments = await Segments.open(join(folder, 'segments'), { maxBytes: 2_000 });
   archive = await Archive.open({ rules: RULES, ...options }, { kv, segments });
 }

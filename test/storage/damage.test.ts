@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError, type TesseraError } from '../../src/lib/errors.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import {
@@ -162,7 +162,7 @@ describe('flipped bits on disk (rule P3)', () => {
   it('give data_corrupt, never wrong data', async () => {
     const path = join(folder, 'archive');
     const chain = createTestChain().grow(12);
-    let kv = await openLevelKv(path, { createIfMissing: true });
+    let kv = await LevelKv.open(path, { createIfMissing: true });
     const truth = new Map<string, string>();
     const writer = await Archive.open({ rules: RULES }, { kv });
     for (const block of chain.blocks) await writer.store(block);
@@ -174,7 +174,7 @@ describe('flipped bits on disk (rule P3)', () => {
     for (const key of keys) truth.set(key, Buffer.from((await writer.entry(key))?.json ?? []).toString());
     await kv.close();
     // Opening once more moves everything from the log into a table.
-    await (await openLevelKv(path, { createIfMissing: false })).close();
+    await (await LevelKv.open(path, { createIfMissing: false })).close();
 
     const tables = (await readdir(path)).filter((name) => name.endsWith('.ldb'));
     const table = join(path, tables[0] ?? '');
@@ -186,7 +186,7 @@ describe('flipped bits on disk (rule P3)', () => {
       await writeFile(table, flipped);
       let wrong = 0;
       try {
-        kv = await openLevelKv(path, { createIfMissing: false });
+        kv = await LevelKv.open(path, { createIfMissing: false });
         try {
           const archive = await Archive.open({ rules: RULES }, { kv });
           for (const key of keys) {

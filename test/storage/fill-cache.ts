@@ -3,13 +3,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { printLiveGrowth } from '../support/live-memory-child.js';
 import { createTestChain, RULES } from '../support/storage/test-chain.js';
 
 const folder = await mkdtemp(join(tmpdir(), 'tessera-cache-'));
-const kv = await openLevelKv(folder, { createIfMissing: true });
+const kv = await LevelKv.open(folder, { createIfMissing: true });
 const archive = await Archive.open({ rules: RULES, cacheBytes: 512 * 1_024 }, { kv });
 const chain = createTestChain();
 chain.grow(300);

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { encodeFullBlock } from '../../src/chain/codec.js';
+import { prefixRange } from '../../src/db/keys.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { BLOCKS, INDEXED, NAMES } from '../../src/storage/archive/layout.js';
+import { BLOCKS, NAMES } from '../../src/storage/archive/layout.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { toFormat1 } from '../support/storage/format-1.js';
 import { createTestChain, payment, RULES } from '../support/storage/test-chain.js';
@@ -57,7 +58,7 @@ describe('an archive', () => {
     expect(await count(BLOCKS)).toBe(chain.blocks.length);
     // Three for each of the large ones: 70 payments and a coinbase.
     expect(await count(NAMES)).toBe(chain.blocks.length + 4);
-    expect(await count(INDEXED)).toBe(0);
+    expect(await count(prefixRange('i'))).toBe(0);
   });
 
   it('of data format 1 is read as it is, and goes on in the present one', async () => {

@@ -11,7 +11,7 @@ import { Archive } from '../../src/storage/archive/archive.js';
 import { outPointOfKey, UNSPENT, UNSPENT_TIP_KEY, unspentKey } from '../../src/storage/archive/layout.js';
 import { ArchiveReader } from '../../src/storage/archive/reader.js';
 import { encodeLast } from '../../src/storage/archive/records.js';
-import { UnspentOutputs } from '../../src/storage/archive/unspent-outputs.js';
+import { UnspentOutputs, unspentIn } from '../../src/storage/archive/unspent-outputs.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { ADDRESS, createTestChain, payment, RULES, signed, type TestChain } from '../support/storage/test-chain.js';
 
@@ -42,11 +42,30 @@ async function change(make: (batch: KvBatch) => void): Promise<void> {
 
 async function account(of: Kv): Promise<Map<string, string>> {
   const entries = new Map<string, string>();
-  for await (const [key, record] of of.entries(UNSPENT)) {
-    entries.set(outPointKey(outPointOfKey(key)), Buffer.from(record).toString('hex'));
+  for await (const [outPoint, txOut] of unspentIn(of)) {
+    entries.set(outPointKey(outPoint), Buffer.from(encodeTxOut(txOut)).toString('hex'));
   }
   return entries;
 }
+
+/** As earlier versions kept it, of every other output or of all: by the name as text, and not packed. */
+async function lengthen(step: number): Promise<void> {
+  const batch = kv.batch();
+  let at = 0;
+  for await (const [{ tHash, n }, txOut] of unspentIn(kv)) {
+    if (at++ % step > 0) continue;
+    const key = Buffer.from(`u${tHash}....`);
+    key.writeUInt32BE(n >>> 0, key.length - 4);
+    batch.del(unspentKey({ tHash, n })).put(key, encodeTxOut(txOut));
+  }
+  await kv.write(batch, { sync: true });
+}
+
+const longKeys = async (): Promise<string[]> => {
+  const keys: string[] = [];
+  for await (const [key] of kv.entries({ gte: Buffer.from('ug'), lt: Buffer.from('uh') })) keys.push(`${key}`);
+  return keys;
+};
 
 /** As a version left the archive that kept no account. */
 async function forget(): Promise<void> {
@@ -146,6 +165,36 @@ describe('an archive whose account is of other blocks (rule P3)', () => {
     await expect((await open(kv)).verify()).rejects.toMatchObject({ code: 'data_corrupt' });
   });
   const rich = { value: { kind: 'token', amount: 1n }, locktime: 0n, scriptPublicKey: ADDRESS } as const;
+});
+
+describe('an archive of a version that kept names as text', () => {
+  it.each([
+    ['all of them', 1],
+    ['those that a kill has left', 2],
+  ])('is verified as it is, brought over, and takes the next block: %s', async (_, step) => {
+    await (await open(kv)).store(chain.add([payment(1), payment(2)]));
+    const before = await account(kv);
+    await lengthen(step);
+    expect((await longKeys()).length).toBeGreaterThan(0);
+    expect(await account(kv)).toEqual(before);
+    expect(await (await open(kv)).verify()).toMatchObject({ blocks: BLOCKS + 1 });
+    await (await open(kv)).load();
+    expect(await longKeys()).toEqual([]);
+    expect(await account(kv)).toEqual(before);
+    await lengthen(step);
+    const spent = signed([{ tHash: transactionHash(payment(1)), n: 1 }], [txOut(tokenAsset(995n), ADDRESS)]);
+    await (await open(kv)).store(chain.add([spent]));
+    expect(await longKeys()).toEqual([]);
+    expect(await (await open(kv)).verify()).toMatchObject({ blocks: BLOCKS + 2 });
+  });
+
+  it('gives back the same outpoint from every key', () => {
+    for (const tHash of ['000000', 'gänzlich anders', `g${'a'.repeat(30)}G`, `g0${'12345f'.repeat(5)}`]) {
+      for (const n of [0, 1, 255, 256, 70_000, 2 ** 31 - 1, -1, -(2 ** 31)]) {
+        expect(outPointOfKey(unspentKey({ tHash, n }))).toEqual({ tHash, n });
+      }
+    }
+  });
 });
 
 describe('an archive of a version that kept no account', () => {

@@ -6,13 +6,13 @@
 import { MemoryLevel } from 'memory-level';
 import { closedError } from '../../src/db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../src/db/kv.js';
-import { BINARY, type BinaryLevel, LevelReader, type Operation } from '../../src/db/level-reader.js';
+import { BINARY, LevelReader } from '../../src/db/level-reader.js';
 import { PendingBatch, writesOf } from '../../src/db/record.js';
 
 const NAME = 'memory';
 
 export class MemoryKv implements Kv {
-  readonly #level: BinaryLevel = new MemoryLevel<Uint8Array, Uint8Array>({ ...BINARY, storeEncoding: 'view' });
+  readonly #level = new MemoryLevel<Uint8Array, Uint8Array>({ ...BINARY, storeEncoding: 'view' });
   readonly #reader = new LevelReader(NAME, async (work) => work(this.#open()));
   #isClosed = false;
 
@@ -32,12 +32,14 @@ export class MemoryKv implements Kv {
     return new PendingBatch();
   }
 
-  async write(batch: KvBatch, { sync }: { readonly sync: boolean }): Promise<void> {
-    const operations = writesOf(batch).map(({ key, record }): Operation => {
+  async write(batch: KvBatch, _options: { readonly sync: boolean }): Promise<void> {
+    const operations = writesOf(batch).map(({ key, record }) => {
       const copy = Uint8Array.from(key);
-      return record === undefined ? { type: 'del', key: copy } : { type: 'put', key: copy, value: record };
+      return record === undefined
+        ? ({ type: 'del', key: copy } as const)
+        : ({ type: 'put', key: copy, value: record } as const);
     });
-    await this.#open().batch(operations, { ...BINARY, sync });
+    await this.#open().batch(operations, BINARY);
   }
 
   async close(): Promise<void> {
@@ -46,7 +48,7 @@ export class MemoryKv implements Kv {
     await this.#level.close();
   }
 
-  #open(): BinaryLevel {
+  #open() {
     if (this.#isClosed) throw closedError(NAME);
     return this.#level;
   }

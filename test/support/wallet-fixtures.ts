@@ -8,7 +8,7 @@ import { blockHash, merkleRoot, transactionHash, txsHash } from '../../src/chain
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import type { BlockHeader, FullBlock, OutPoint, Transaction, TxOut, Utxo } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
@@ -56,7 +56,7 @@ export interface OpenWalletOptions extends Partial<WalletOptions> {
 
 export async function openWallet(folder: string, options: OpenWalletOptions = {}): Promise<OpenWallet> {
   const { clock = systemClock, wrap = (kv: Kv) => kv, syncFolder, metrics = noMetrics, ...rest } = options;
-  const kv = wrap(await openLevelKv(join(folder, 'db'), { createIfMissing: true }));
+  const kv = wrap(await LevelKv.open(join(folder, 'db'), { createIfMissing: true }));
   try {
     const wallet = await loadWallet(
       {

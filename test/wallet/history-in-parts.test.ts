@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Transaction } from '../../src/chain/types.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { startOver } from '../../src/wallet/start-over.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
@@ -53,7 +53,7 @@ describe('a wallet that has started over (docs/operations.md#rebuilding)', () =>
       const { wallet, folder, close, transaction, hash } = await payingWallet();
       await wallet.chain.apply(nextBlock(wallet, [transaction]));
       await close();
-      const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
+      const kv = await LevelKv.open(join(folder, 'db'), { createIfMissing: false });
       await startOver(kv, systemClock.now() + 1, hours);
       await kv.close();
       const again = await openWallet(folder);
@@ -78,7 +78,7 @@ describe('a wallet that has started over (docs/operations.md#rebuilding)', () =>
       blocks.push(next);
     }
     await close();
-    const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
+    const kv = await LevelKv.open(join(folder, 'db'), { createIfMissing: false });
     await startOver(kv, systemClock.now() + 1, hours);
     await kv.close();
     const again = await openWallet(folder);

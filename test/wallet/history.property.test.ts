@@ -7,7 +7,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { prefixRange } from '../../src/db/keys.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { utf8 } from '../../src/lib/bytes.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { isTesseraError } from '../../src/lib/errors.js';
@@ -89,7 +89,7 @@ async function allMovements(wallet: Wallet, limit = 1_000): Promise<WalletMoveme
 
 /** Makes the folder one of a version that kept no history. */
 async function forgetHistory(folder: string): Promise<void> {
-  const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
+  const kv = await LevelKv.open(join(folder, 'db'), { createIfMissing: false });
   const batch = kv.batch();
   for (const prefix of [PREFIX.movement, PREFIX.movementOf]) {
     for await (const [key] of kv.entries(prefixRange(prefix))) batch.del(key);
@@ -101,7 +101,7 @@ async function forgetHistory(folder: string): Promise<void> {
 
 /** Makes the wallet forget what the chain has told it (docs/operations.md#rebuilding). */
 async function forgetChain(folder: string, hours: number): Promise<void> {
-  const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
+  const kv = await LevelKv.open(join(folder, 'db'), { createIfMissing: false });
   await startOver(kv, systemClock.now() + 1, hours);
   await kv.close();
 }

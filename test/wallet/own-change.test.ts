@@ -6,7 +6,7 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { Transaction } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
@@ -293,7 +293,7 @@ describe('a chain that is only partly in blocks', () => {
     const made = [await pay(10n), await pay(10n)];
     await applied(made.map(({ transaction }) => transaction));
     await open.close();
-    const kv = await openLevelKv(`${open.folder}/db`, { createIfMissing: false });
+    const kv = await LevelKv.open(`${open.folder}/db`, { createIfMissing: false });
     await startOver(kv, systemClock.now());
     await kv.close();
     open = await openWallet(open.folder);

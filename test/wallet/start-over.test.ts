@@ -6,7 +6,7 @@ import { tokenAsset } from '../../src/chain/assets.js';
 import { assemble, txOut, unsignedInput } from '../../src/chain/builders.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { OutPoint } from '../../src/chain/types.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { MetaStore } from '../../src/wallet/meta.js';
 import { Outgoing } from '../../src/wallet/payments/outgoing.js';
@@ -40,7 +40,7 @@ async function seenWallet() {
 }
 
 async function forget(folder: string, now = systemClock.now(), hours?: number): Promise<StartedOver> {
-  const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
+  const kv = await LevelKv.open(join(folder, 'db'), { createIfMissing: false });
   try {
     return await startOver(kv, now, hours);
   } finally {

@@ -10,7 +10,7 @@ import { outPointKey } from '../../src/chain/transaction.js';
 import { generateKeyPair } from '../../src/crypto/ed25519.js';
 import { sha3Hex } from '../../src/crypto/sha3.js';
 import type { Kv } from '../../src/db/kv.js';
-import { openLevelKv } from '../../src/db/level-kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { tradeKey } from '../../src/wallet/layout.js';
 import { startOver } from '../../src/wallet/start-over.js';
@@ -112,7 +112,7 @@ it('a done trade whose block is lost stands again when the wallet starts over, a
   await chain.settle();
   const { folder } = alice;
   await alice.close();
-  const kv = await openLevelKv(join(folder, 'db'), { createIfMissing: false });
+  const kv = await LevelKv.open(join(folder, 'db'), { createIfMissing: false });
   await startOver(kv, clock.now());
   await kv.close();
   alice = await openWallet(folder, { networkName: 'test', ...options });

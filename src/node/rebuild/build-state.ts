@@ -42,8 +42,8 @@ export async function buildState(
   building: DataDir,
   options: RebuildOptions,
 ): Promise<{ readonly height: number; readonly carried: number; readonly problems: string[] }> {
-  const kv = await building.open('mempool', { isLarge: true });
-  const journalKv = await building.open('journal', { isLarge: true });
+  const kv = await building.open('mempool');
+  const journalKv = await building.open('journal');
   const journal = await LocalJournal.open({}, { kv: journalKv, clock: systemClock, metrics: noMetrics });
   try {
     const height = await adoptAll(kv, journal, options);

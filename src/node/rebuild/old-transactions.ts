@@ -6,7 +6,7 @@ import { encodeTransaction } from '../../chain/codec.js';
 import { decodeTransactions, joinTransactions } from '../../chain/decode-in-pieces.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import type { Kv } from '../../db/kv.js';
-import { openLevelKv } from '../../db/level-kv.js';
+import { LevelKv } from '../../db/level-kv.js';
 import { ranges as journalRanges } from '../../journal/local-journal.js';
 import { errorMessage } from '../../lib/errors.js';
 import { decodeCommand } from '../../mempool/state/commands.js';
@@ -50,7 +50,7 @@ export class OldTransactions {
     const path = join(this.#folder, name);
     if (!existsSync(path)) return;
     try {
-      const kv = await openLevelKv(path, { createIfMissing: false, wayBack: 'it is left as it is' });
+      const kv = await LevelKv.open(path, { createIfMissing: false, wayBack: 'it is left as it is' });
       try {
         await read(kv);
       } finally {

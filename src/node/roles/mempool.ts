@@ -68,7 +68,7 @@ class MempoolRole implements Role {
     const signer = signerOf(config, genesis, nodeKey);
     if (signer === undefined) context.logger('mempool').warn({}, unsignedWarning(config, nodeKey));
     // The journal, other nodes and storage have what was in it.
-    const kv = await dataDir.open('mempool', { mayBeGone: config.journal.kind === 'etcd', isLarge: true });
+    const kv = await dataDir.open('mempool', { mayBeGone: config.journal.kind === 'etcd' });
     return new MempoolRole(context, kv, await openJournal(context), signer);
   }
 
@@ -236,7 +236,7 @@ interface OpenJournal {
 
 async function openJournal(context: RoleContext): Promise<OpenJournal> {
   if (context.config.journal.kind === 'local') {
-    const kv = await context.dataDir.open('journal', { isLarge: true });
+    const kv = await context.dataDir.open('journal');
     const journal = await LocalJournal.open({}, { ...context, kv });
     return { journal, leadership: soleLeader };
   }

@@ -6,7 +6,6 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { certifyBlock, chainName } from '../../chain/certificate.js';
-import { decodeTxOut } from '../../chain/codec.js';
 import { eraAt, OUR_ERA } from '../../chain/eras.js';
 import { type Genesis, parseGenesis } from '../../chain/genesis.js';
 import { assetView } from '../../chain/json.js';
@@ -21,7 +20,8 @@ import { TesseraError } from '../../lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../lib/json.js';
 import { Archive } from '../../storage/archive/archive.js';
 import { Certificates } from '../../storage/archive/certificates.js';
-import { outPointOfKey, UNSPENT, unspentKey } from '../../storage/archive/layout.js';
+import { unspentKey } from '../../storage/archive/layout.js';
+import { unspentIn } from '../../storage/archive/unspent-outputs.js';
 import { openArchiveFiles, segmentsOf } from '../archive-files.js';
 import { genesisWith, readGenesis, writeGenesisText } from '../genesis-file.js';
 import { genesisFingerprint } from '../network-rules.js';
@@ -111,10 +111,8 @@ function lastOfOriginal({ nextHeight, tip: { hash } }: Archive, { eras }: Genesi
 
 async function heldIn(kv: Kv): Promise<Holdings> {
   const held = new Map<string, Map<string, string>>();
-  for await (const [key, record] of kv.entries(UNSPENT)) {
-    const { scriptPublicKey: address, value } = decodeTxOut(record);
+  for await (const [{ n, tHash }, { scriptPublicKey: address, value }] of unspentIn(kv)) {
     if (address === null) continue;
-    const { n, tHash } = outPointOfKey(key);
     const content = contentText(parseExactJson(stringifyExact(assetView(value))), tHash) ?? '';
     held.set(address, (held.get(address) ?? new Map<string, string>()).set(`${n}-${tHash}`, content));
   }

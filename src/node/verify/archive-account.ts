@@ -1,14 +1,14 @@
 /** The archive of a storage node as a reference: its unspent outputs, and the blocks after a height. */
 
-import { decodeTxOut } from '../../chain/codec.js';
 import { outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import { DataDir } from '../../db/data-dir.js';
 import type { Kv } from '../../db/kv.js';
 import { TesseraError } from '../../lib/errors.js';
-import { outPointOfKey, UNSPENT, UNSPENT_TIP_KEY } from '../../storage/archive/layout.js';
+import { UNSPENT_TIP_KEY } from '../../storage/archive/layout.js';
 import { ArchiveReader } from '../../storage/archive/reader.js';
 import { readLast } from '../../storage/archive/records.js';
+import { unspentIn } from '../../storage/archive/unspent-outputs.js';
 import { type ArchiveFiles, openArchiveFiles } from '../archive-files.js';
 
 /** Maximum number of blocks that the archive may be ahead; their changes are kept in memory. */
@@ -69,9 +69,7 @@ export class ArchiveAccount {
     throw disagreement(`${who} has another block ${height} than the archive: ${hash}, not ${stored}`);
   }
 
-  async *unspent(): AsyncGenerator<readonly [OutPoint, TxOut]> {
-    for await (const [key, record] of this.#kv.entries(UNSPENT)) yield [outPointOfKey(key), decodeTxOut(record)];
-  }
+  readonly unspent = (): AsyncGenerator<readonly [OutPoint, TxOut]> => unspentIn(this.#kv);
 
   async after(height: number): Promise<Later> {
     if (this.height - height > MAX_AHEAD) {

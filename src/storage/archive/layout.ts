@@ -7,7 +7,8 @@
  *   e ‖ transaction name                   → the same where the name, in block 0, has another form
  *   g ‖ genesis hash                       → item record
  *   l                                      → last block: number (u64 be) ‖ hash
- *   u ‖ transaction hash ‖ index (u32 be)  → an unspent output (TxOut)
+ *   v ‖ transaction hash (16 bytes) ‖ index (1 or 4 bytes) → an unspent output: TxOut, packed
+ *   u ‖ transaction name ‖ index (u32 be)  → the same where the name has another form: TxOut. Earlier versions had all here
  *   c ‖ number (u64 be)                    → certificate of the block: public key (32 bytes) ‖ signature (64 bytes)
  *   r                                      → of the round of the last block, where it is known: JSON with its number
  *   s                                      → the block of the unspent outputs: number (u64 be) ‖ hash
@@ -78,28 +79,34 @@ export const BLOCK_PLACES = prefixRange('p');
 export const HEIGHTS = prefixRange('h');
 export const BLOCKS = prefixRange('n');
 export const NAMES = prefixRange('x');
-/** Range of index records, in data format 1. */
-export const INDEXED = prefixRange('i');
 export const CERTIFICATES = prefixRange('c');
-export const UNSPENT = prefixRange('u');
+/** Unspent outputs of both forms of keys, and those of earlier versions that wait for the shorter one. */
+export const UNSPENT: KvRange = { gte: prefixKey('u'), lt: prefixKey('w') };
+export const LONG_UNSPENT = prefixRange('u');
 export const UNSPENT_TIP_KEY = prefixKey('s');
 
 /** Outputs of one transaction lie side by side: they are made together and often read together. */
 export function unspentKey({ tHash, n }: OutPoint): Uint8Array {
-  const length = Buffer.byteLength(tHash);
-  const key = Buffer.allocUnsafe(1 + length + 4);
-  key[0] = 0x75;
-  key.write(tHash, 1, 'utf8');
-  key.writeUInt32BE(n >>> 0, 1 + length);
+  const isPacked = PACKED_NAME.test(tHash);
+  const end = 1 + (isPacked ? 16 : Buffer.byteLength(tHash));
+  const key = Buffer.allocUnsafe(end + (isPacked && n >>> 0 <= 0xff ? 1 : 4));
+  key[0] = isPacked ? 0x76 : 0x75;
+  key.write(isPacked ? `${tHash.slice(1)}0` : tHash, 1, isPacked ? 'hex' : 'utf8');
+  key.writeUIntBE(n >>> 0, end, key.length - end);
   return key;
 }
 
 /** The outpoint of an `unspentKey`. */
 export function outPointOfKey(key: Uint8Array): OutPoint {
   const buffer = asBuffer(key);
-  const at = buffer.length - 4;
-  return { tHash: buffer.toString('utf8', 1, at), n: buffer.readUInt32BE(at) | 0 };
+  const isShort = isShortKey(key);
+  const end = isShort ? 17 : buffer.length - 4;
+  const tHash = isShort ? `g${buffer.toString('hex', 1, end).slice(0, -1)}` : buffer.toString('utf8', 1, end);
+  return { tHash, n: buffer.readUIntBE(end, buffer.length - end) | 0 };
 }
+
+/** True for the key of an unspent output whose record is packed. */
+export const isShortKey = (key: Uint8Array): boolean => key[0] === 0x76;
 
 /** Names of transactions that are hashes. */
 const PACKED_NAME = /^g[0-9a-f]{31}$/;

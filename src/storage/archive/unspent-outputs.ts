@@ -1,7 +1,6 @@
 /**
- * Unspent outputs after the last block, by storage's own account: they are kept in the archive's database and changed in the
- * batch that stores the block, so that the two never disagree. Nothing of it is held in memory. An archive of a version that
- * had no such account gets one from its blocks, in steps that a kill does not undo.
+ * Unspent outputs after the last block, by storage's own account: they are kept in the archive's database and changed in the batch that stores
+ * the block, so that the two never disagree. An archive of a version without it gets one from its blocks, in steps that a kill does not undo.
  */
 
 import { decodeTxOut, encodeTxOut } from '../../chain/codec.js';
@@ -12,7 +11,8 @@ import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block
 import { TesseraError } from '../../lib/errors.js';
 import { atOnce } from '../../lib/pieces.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { UNSPENT_TIP_KEY, unspentKey } from './layout.js';
+import { pack, unpack } from '../segments/pack.js';
+import { isShortKey, LONG_UNSPENT, outPointOfKey, UNSPENT, UNSPENT_TIP_KEY, unspentKey } from './layout.js';
 import type { ArchiveReader } from './reader.js';
 import { damaged, encodeLast, readLast } from './records.js';
 
@@ -29,6 +29,8 @@ export class UnspentOutputs {
   readonly #reader: ArchiveReader;
   /** Height of the block that is accounted for next. */
   #next: number;
+  /** Records of earlier versions have the keys of today. */
+  #isShort = false;
 
   private constructor(kv: Kv, reader: ArchiveReader, next: number) {
     this.#kv = kv;
@@ -54,8 +56,9 @@ export class UnspentOutputs {
 
   /** Outputs in the order asked; undefined for those that are spent or unknown. */
   async get(outPoints: readonly OutPoint[]): Promise<(TxOut | undefined)[]> {
-    const records = await this.#kv.getMany(outPoints.map(unspentKey));
-    return records.map((record) => record && decodeTxOut(record));
+    const keys = outPoints.map(unspentKey);
+    const records = await this.#kv.getMany(keys);
+    return records.map((record, i) => record && decoded(keys[i] ?? record, record));
   }
 
   /** Puts what the next block changes into its batch. */
@@ -66,7 +69,8 @@ export class UnspentOutputs {
     }
     for (const { outPoint, txOut } of created) {
       if (slices.isUsedUp) await slices.turn();
-      batch.put(unspentKey(outPoint), encodeTxOut(txOut));
+      const key = unspentKey(outPoint);
+      batch.put(key, isShortKey(key) ? pack(encodeTxOut(txOut)) : encodeTxOut(txOut));
     }
     batch.put(UNSPENT_TIP_KEY, encodeLast(height, hash));
   }
@@ -86,6 +90,7 @@ export class UnspentOutputs {
     onProgress: (progress: BlockProgress) => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    if (!this.#isShort) await this.#shorten(slices);
     for (; this.#next < target; this.changed(), onProgress({ height: this.#next, target })) {
       if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
       const { record, transactions } = await this.#reader.wholeBlock(this.#next);
@@ -99,7 +104,29 @@ export class UnspentOutputs {
       await this.#kv.write(batch, { sync: height + 1 === target });
     }
   }
+
+  /** Gives records of earlier versions the key and form of today, a batch in each turn: a kill undoes nothing. */
+  async #shorten(slices: TimeSlices): Promise<void> {
+    let batch = this.#kv.batch();
+    for await (const [key, record] of this.#kv.entries(LONG_UNSPENT)) {
+      const own = unspentKey(outPointOfKey(key));
+      if (isShortKey(own)) batch.del(key).put(own, pack(record));
+      if (batch.size === 0 || !slices.isUsedUp) continue;
+      await slices.turn();
+      await this.#kv.write(batch, { sync: false });
+      batch = this.#kv.batch();
+    }
+    if (batch.size > 0) await this.#kv.write(batch, { sync: false });
+    this.#isShort = true;
+  }
 }
+
+/** All unspent outputs in an archive's database. */
+export async function* unspentIn(kv: Kv): AsyncGenerator<readonly [OutPoint, TxOut]> {
+  for await (const [key, record] of kv.entries(UNSPENT)) yield [outPointOfKey(key), decoded(key, record)];
+}
+
+const decoded = (key: Uint8Array, record: Uint8Array): TxOut => decodeTxOut(isShortKey(key) ? unpack(record) : record);
 
 function notUnspent(height: number, key: string): TesseraError {
   return damaged(`block ${height} spends ${key}, which is not unspent`);

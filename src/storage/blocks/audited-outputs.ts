@@ -4,7 +4,7 @@
  * made them, and cannot see that an output is spent by two blocks.
  */
 
-import { decodeTxOut, encodeTxOut } from '../../chain/codec.js';
+import { encodeTxOut } from '../../chain/codec.js';
 import { createdOutput, isUnspendable, outPointKey } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
@@ -14,9 +14,9 @@ import { HASH_KEY_BYTES } from '../../ledger/utxo/keyed-hash.js';
 import { UtxoTable } from '../../ledger/utxo/utxo-table.js';
 import { equalBytes } from '../../lib/bytes.js';
 import { systemRandom } from '../../lib/random.js';
-import { outPointOfKey, UNSPENT } from '../archive/layout.js';
 import type { ArchiveReader } from '../archive/reader.js';
 import { damaged, type TransactionRecord } from '../archive/records.js';
+import { unspentIn } from '../archive/unspent-outputs.js';
 
 export interface AuditedOutputs extends LedgerView {
   /** Takes in a block that was found to be right. */
@@ -47,10 +47,9 @@ export class CountedOutputs implements AuditedOutputs {
   /** Throws `data_corrupt` when the account in the database has another output, or lacks one. */
   async compareWith(kv: Kv): Promise<void> {
     let count = 0;
-    for await (const [key, record] of kv.entries(UNSPENT)) {
-      const outPoint = outPointOfKey(key);
+    for await (const [outPoint, txOut] of unspentIn(kv)) {
       const counted = this.#find(outPoint);
-      if (counted === undefined || !equalBytes(encodeTxOut(counted), encodeTxOut(decodeTxOut(record)))) {
+      if (counted === undefined || !equalBytes(encodeTxOut(counted), encodeTxOut(txOut))) {
         throw damaged(`${outPointKey(outPoint)} is among the unspent outputs, and the blocks say otherwise`);
       }
       count++;

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import type { FullBlock } from '../../../src/chain/types.js';
 import { endlessRoom, type Room } from '../../../src/db/disk-room.js';
 import type { Kv } from '../../../src/db/kv.js';
-import { openLevelKv } from '../../../src/db/level-kv.js';
+import { LevelKv } from '../../../src/db/level-kv.js';
 import type { ChainRules } from '../../../src/ledger/block/rules.js';
 import { type Clock, systemClock } from '../../../src/lib/clock.js';
 import { silentLogger } from '../../../src/lib/logger.js';
@@ -54,7 +54,7 @@ export class IndexedChain {
   }
 
   async openArchive(name = 'archive'): Promise<void> {
-    this.archiveKv = await openLevelKv(join(this.folder, name), { createIfMissing: true });
+    this.archiveKv = await LevelKv.open(join(this.folder, name), { createIfMissing: true });
     const segments = await Segments.open(join(this.folder, `${name}-segments`));
     onTestFinished(() => segments.close());
     this.archive = await Archive.open({ rules: this.rules }, { kv: this.archiveKv, segments });
@@ -64,7 +64,7 @@ export class IndexedChain {
     const path = join(this.folder, 'index');
     const database = {
       open: async () => {
-        this.indexKv = wrap(await openLevelKv(path, { createIfMissing: true }));
+        this.indexKv = wrap(await LevelKv.open(path, { createIfMissing: true }));
         return this.indexKv;
       },
       remove: async () => {
