@@ -1,15 +1,16 @@
 /**
  * Chains of original nodes that are made at random from all that these take into their blocks: each moves in, is taken over with equal
- * balances, and is indexed alike.
+ * balances, goes on with blocks of ours, and is indexed alike.
  */
 
-import { describe } from 'vitest';
+import { describe, expect } from 'vitest';
 import { addressOf, p2shAddress } from '../../src/chain/address.js';
-import { itemAsset } from '../../src/chain/assets.js';
+import { itemAsset, withFixedHash } from '../../src/chain/assets.js';
+import { txOut } from '../../src/chain/builders.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { OP } from '../../src/chain/script/opcodes.js';
 import { txInsAddress } from '../../src/chain/signable.js';
-import type { AddressVersion, OutPoint, Script, Transaction, TxOut } from '../../src/chain/types.js';
+import type { AddressVersion, BlockHeader, OutPoint, Script, Transaction, TxOut } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
 import {
   creates,
@@ -123,7 +124,7 @@ class Maker {
 
   /** Adds a block, and takes what it changes into the coins. */
   close(transactions: readonly Transaction[], coinbase: Partial<Transaction> = {}): void {
-    const full = this.chain.add(transactions, {}, coinbase);
+    const full = this.chain.add(transactions, this.below(3) === 0 ? this.header() : {}, coinbase);
     for (const { inputs } of full.transactions)
       for (const { previousOut } of inputs) this.coins.delete(`${previousOut?.tHash}/${previousOut?.n}`);
     for (const [i, { outputs, fees }] of full.transactions.entries()) {
@@ -132,6 +133,32 @@ class Maker {
         this.coins.set(`${tHash}/${n}`, { outPoint: { tHash, n }, txOut });
     }
     this.#taken.clear();
+  }
+
+  header(): Partial<BlockHeader> {
+    return {
+      version: this.of([6, 0, 2 ** 29 - 1]),
+      bits: this.of([0n, 85n, U64_MAX]),
+      timestamp: this.of([0n, -1n, 1_700_000_000n, 4_102_444_800n]),
+      seedValue: this.of([new Uint8Array(0), Uint8Array.of(0xff, 0xfe), new Uint8Array(2_000).fill(0x31)]),
+    };
+  }
+
+  /** Blocks of ours, which spend each coin by itself, and pay a fee where it can. */
+  goOn(): void {
+    for (let block = 0; block < 4; block++) {
+      const made = this.take(20).map((coin) => {
+        const { amount, kind } = coin.txOut.value;
+        const isPaying = kind === 'token' && amount > 0n;
+        const value = withFixedHash({ ...coin.txOut.value, ...(isPaying && { amount: amount - 1n }) }, coin.outPoint);
+        const bare = value.kind === 'item' ? { ...value, metadata: null } : value;
+        const [to = '', other = ''] = ADDRESSES;
+        const outputs = [txOut(bare, to), ...(isPaying ? [tokens(0n, other)] : [])];
+        return this.spends([coin], null, { outputs, fees: isPaying ? [tokens(1n, other)] : [] });
+      });
+      for (const { previousOut } of this.chain.add(made).transactions.flatMap(({ inputs }) => inputs))
+        this.coins.delete(`${previousOut?.tHash}/${previousOut?.n}`);
+    }
   }
 
   /** Coins that the next block may spend, none twice. */
@@ -278,10 +305,13 @@ describe('chains of original nodes that nobody has thought of', () => {
         block_height,
       })),
     };
+    const eras = [{ from: 0, made_by: 'original' }, { from: 12 }];
     movingFolder();
-    const maker = new Maker(seed, more);
+    const maker = new Maker(seed, { ...more, eras });
     while (maker.chain.blocks.length < 12) maker.block();
     await moves(maker.chain, originalGenesisFile(ERAS, more));
-    await isIndexedAlike(maker.chain.blocks, more);
+    maker.goOn();
+    expect(maker.chain.blocks.slice(12).flatMap(({ transactions }) => transactions).length).toBeGreaterThan(20);
+    await isIndexedAlike(maker.chain.blocks, { ...more, eras });
   });
 });

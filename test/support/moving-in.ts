@@ -66,7 +66,7 @@ export async function tessera(...args: readonly string[]) {
   return { status, out: context.out(), err: context.err() };
 }
 
-/** Unspent outputs by the rules of the original: fees are put over outputs, and nothing else is asked. */
+/** Unspent outputs by the rules of the original: fees are put over outputs, and nothing else is asked. In our blocks they stand behind. */
 function unspentOf(blocks: readonly FullBlock[]): Map<string, { readonly outPoint: OutPoint; readonly txOut: TxOut }> {
   const unspent = new Map<string, { readonly outPoint: OutPoint; readonly txOut: TxOut }>();
   const put = (outPoint: OutPoint, one: TxOut) =>
@@ -77,7 +77,9 @@ function unspentOf(blocks: readonly FullBlock[]): Map<string, { readonly outPoin
     }
     for (const [i, { outputs, fees }] of [...transactions, miningTransaction].entries()) {
       const tHash = block.transactions[i] ?? block.header.miningTxHash;
-      for (const [n, one] of [...outputs.entries(), ...fees.entries()]) put({ tHash, n }, one);
+      const isOurs = block.header.isOriginal === undefined;
+      const places = isOurs ? [...outputs, ...fees].entries() : [...outputs.entries(), ...fees.entries()];
+      for (const [n, one] of places) put({ tHash, n }, one);
     }
   }
   return unspent;
