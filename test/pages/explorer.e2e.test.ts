@@ -167,6 +167,8 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
     const { page } = await open(`/blocks/${block_num}`);
     const about = page.getByRole('region', { name: 'About the block' });
     await about.getByText('1, and the coinbase', { exact: true }).waitFor();
+    // Rows are in the document when they are in sight, and on a phone this table is below it.
+    await page.getByText(/^“≈” marks a guess/).scrollIntoViewIfNeeded();
     const row = page.getByRole('row').filter({ has: page.locator(`a[href="/transactions/${facts.payment}"]`) });
     await row.locator('data[value="72072001"]').waitFor();
     expect(await row.getByText('≈').count()).toBe(1);

@@ -17,7 +17,8 @@ export function SafeText({ text }: { readonly text: string }) {
   const part = text.slice(0, shown);
   return (
     <div class="safe-text">
-      <pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long one scrolls, by the arrow keys too. */}
+      <pre tabIndex={0} role="group" aria-label="Text">
         <bdi>{withMarks(part)}</bdi>
       </pre>
       {part.length < text.length && (
