@@ -4,14 +4,9 @@
  * (`messages.ts`). What is done with it then is in pieces of its own: `requests`, `submission` and `block` measure that.
  */
 
+import { encodeFullBlock } from '../test/support/full-block.js';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  decodeHeader,
-  decodeTransaction,
-  encodeFullBlock,
-  encodeHeader,
-  encodeTransaction,
-} from '../src/chain/codec.js';
+import { decodeHeader, decodeTransaction, encodeHeader, encodeTransaction } from '../src/chain/codec.js';
 import {
   decodeFullBlockInPieces,
   decodeTransactionsInPieces,

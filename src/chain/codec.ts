@@ -5,7 +5,7 @@
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
 import { TesseraError } from '../lib/errors.js';
-import { atOnce, type Pieces } from '../lib/pieces.js';
+import type { Pieces } from '../lib/pieces.js';
 import { BincodeReader, BincodeWriter } from './bincode.js';
 import { OPCODE_COUNT } from './script/opcodes.js';
 import type {
@@ -359,15 +359,6 @@ function* writeStringsPieces(to: BincodeWriter, texts: readonly string[]): Piece
 }
 
 /** A `FullBlock` from encoded parts, our own framing: block, number of transactions, transactions in order, coinbase. */
-export function joinFullBlock(
-  block: Uint8Array,
-  transactions: readonly Uint8Array[],
-  miningTransaction: Uint8Array,
-): Uint8Array {
-  return atOnce(joinFullBlockPieces(block, transactions, miningTransaction));
-}
-
-/** The same in pieces. */
 export function* joinFullBlockPieces(
   block: Uint8Array,
   transactions: readonly Uint8Array[],
@@ -390,10 +381,6 @@ export function* joinFullBlockPieces(
     left -= part.length;
   }
   return joined;
-}
-
-export function encodeFullBlock({ block, transactions, miningTransaction }: FullBlock): Uint8Array {
-  return joinFullBlock(encodeBlock(block), transactions.map(encodeTransaction), encodeTransaction(miningTransaction));
 }
 
 export const encodeHeader = encoder(writeHeader);

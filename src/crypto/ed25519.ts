@@ -54,11 +54,6 @@ export function encodePkcs8(pair: KeyPair): Uint8Array {
   return concatBytes(PKCS8_V2_PREFIX, pair.seed, PKCS8_V2_MIDDLE, pair.publicKey);
 }
 
-/** The encoding of clients, 64 bytes: seed, then public key. */
-export function encodeSecretKey64(pair: KeyPair): Uint8Array {
-  return concatBytes(pair.seed, pair.publicKey);
-}
-
 /** Reads a secret key: PKCS#8 v2 (85 bytes), seed and public key (64), or seed (32). Throws `malformed_key_pair` without key material. */
 export function parseSecretKey(bytes: Uint8Array): KeyPair {
   if (bytes.length === SEED_LENGTH) return keyPairFromSeed(bytes);

@@ -1,7 +1,7 @@
 /** Large blocks and lists are decoded in pieces, with other work between them (rule P6). */
 
 import { describe, expect, it } from 'vitest';
-import { decodeFullBlock, encodeFullBlock } from '../../src/chain/codec.js';
+import { decodeFullBlock } from '../../src/chain/codec.js';
 import { MAX_TRANSACTION_BYTES } from '../../src/chain/constants.js';
 import {
   decodeFullBlockInPieces,
@@ -10,6 +10,7 @@ import {
 } from '../../src/chain/decode-in-pieces.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import { equalBytes } from '../../src/lib/bytes.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { fc, test } from '../support/property.js';
 import { createTestChain, payment } from '../support/storage/test-chain.js';
 

@@ -4,6 +4,7 @@ import * as keys from '../../src/crypto/ed25519.js';
 import { sha3Bytes, sha3Hex } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { fc, test } from '../support/property.js';
+import { encodeSecretKey64 } from '../support/secret-key-64.js';
 import { openClientKeyPair, openClientMasterKey, sealClientKeyPair } from '../vectors/client-wallet.js';
 import { childKey, deriveKeyPair, masterKeyFromMnemonic } from '../vectors/derivation.js';
 
@@ -67,7 +68,7 @@ describe('forms of a secret key (docs/chain.md#keys)', () => {
     const pair = keys.keyPairFromSeed(secret);
     const document = keys.encodePkcs8(pair);
     expect(document).toHaveLength(85);
-    for (const form of [secret, keys.encodeSecretKey64(pair), document]) {
+    for (const form of [secret, encodeSecretKey64(pair), document]) {
       const parsed = keys.parseSecretKey(form);
       expect([toHex(parsed.seed), toHex(parsed.publicKey)]).toEqual([toHex(pair.seed), toHex(pair.publicKey)]);
     }

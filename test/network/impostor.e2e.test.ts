@@ -5,11 +5,11 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { coinbaseTransaction } from '../../src/chain/builders.js';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { encodeUtxos } from '../../src/chain/decode-in-pieces.js';
 import { DEV_AMOUNT } from '../../src/config/dev-accounts.js';
 import { parseAddress } from '../../src/peers/address.js';
 import { createPeer } from '../hostile/stranger.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 import { block, NOBODY, paymentFromOutside, tokens } from '../support/wallet-fixtures.js';
 

@@ -6,11 +6,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { encodeFullBlock, encodeHeader } from '../../src/chain/codec.js';
+import { encodeHeader } from '../../src/chain/codec.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import type { LinkNetwork } from '../../src/peers/link-network.js';
 import { joinBlocks } from '../../src/peers/messages.js';
 import { createPeer, PUBLIC } from '../hostile/stranger.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { call, createNetwork, type Network, type NodeProcess, until, whenReady } from '../support/processes.js';
 import { createTestChain } from '../support/storage/test-chain.js';
 import { NOBODY, removeFolders, temporaryFolder } from '../support/wallet-fixtures.js';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { coinbaseTransaction, txOut } from '../../src/chain/builders.js';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { blockHash, transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { splitBlocks } from '../../src/peers/messages.js';
 import { blockAtKey } from '../../src/storage/archive/layout.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode } from '../support/storage/storage-node.js';
 import {

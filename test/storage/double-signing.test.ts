@@ -5,7 +5,6 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Certificate, certifyBlock, chainName } from '../../src/chain/certificate.js';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
@@ -13,6 +12,7 @@ import { sha3Bytes } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { MetricsRegistry } from '../../src/observability/metrics.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { metricValue } from '../support/metric-value.js';
 import { connect, createFakeNode } from '../support/storage/fake-network.js';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { prefixRange } from '../../src/db/keys.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { BLOCKS, NAMES } from '../../src/storage/archive/layout.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { toFormat1 } from '../support/storage/format-1.js';
 import { createTestChain, payment, RULES } from '../support/storage/test-chain.js';

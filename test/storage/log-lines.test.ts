@@ -1,10 +1,10 @@
 /** What a storage node tells its operator of each block. */
 
 import { expect, it } from 'vitest';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { Verifier } from '../../src/ledger/verifier/verifier.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { noMetrics } from '../../src/observability/metrics.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { connect, createFakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, settle } from '../support/storage/storage-node.js';

@@ -1,11 +1,11 @@
 /** An archive that holds less than was confirmed, restored from an older copy for example, says so at the first link. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { endlessRoom } from '../../src/db/disk-room.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { SignalSource } from '../../src/lib/signal.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { connect, createFakeNode, type FakeNode } from '../support/storage/fake-network.js';
 import { createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';

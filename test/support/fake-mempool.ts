@@ -4,7 +4,6 @@
  */
 
 import { coinbaseTransaction } from '../../src/chain/builders.js';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { decodeTransactions, encodeUtxos } from '../../src/chain/decode-in-pieces.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, isCreate, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
@@ -14,6 +13,7 @@ import type { Signer } from '../../src/mempool/blocks/signer.js';
 import type { MessageBody } from '../../src/peers/messages.js';
 import type { PeerNetwork, Reply } from '../../src/peers/network.js';
 import type { ToldBlock } from '../../src/wallet/block-check.js';
+import { encodeFullBlock } from './full-block.js';
 import { createFault, transactionFault } from './validate.js';
 import { block, NOBODY } from './wallet-fixtures.js';
 

@@ -1,10 +1,11 @@
 /** A storage node as small as a wallet's tests allow: it hands out the blocks of a fake mempool node, or what a test makes of them. */
 
-import { encodeFullBlock, encodeHeader } from '../../src/chain/codec.js';
+import { encodeHeader } from '../../src/chain/codec.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import { joinBlocks } from '../../src/peers/messages.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
 import type { ToldBlock } from '../../src/wallet/block-check.js';
+import { encodeFullBlock } from './full-block.js';
 
 export interface FakeStorage {
   /** Blocks that were handed out. */

@@ -1,11 +1,11 @@
 /** Addresses that the wallet begins to watch while it runs: their coins are asked for at once, and not without end. */
 
 import { afterAll, afterEach, expect, it } from 'vitest';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { encodeUtxos } from '../../src/chain/decode-in-pieces.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { DerivedKeys } from '../../src/wallet/keys/derived-keys.js';
 import { parseWords } from '../../src/wallet/keys/words.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { createTestNet, type TestNet, until } from '../support/user.js';
 import { block, NOBODY, PASSPHRASE, paymentFromOutside, removeFolders, tokens } from '../support/wallet-fixtures.js';
 

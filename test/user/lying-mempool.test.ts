@@ -2,7 +2,6 @@
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { certifyBlock, chainName } from '../../src/chain/certificate.js';
-import { encodeFullBlock } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import { proofOfWorkFault } from '../../src/chain/pow.js';
 import { spentOutPoints } from '../../src/chain/transaction.js';
@@ -13,6 +12,7 @@ import { toHex } from '../../src/lib/bytes.js';
 import { Signer } from '../../src/mempool/blocks/signer.js';
 import { type Metrics, MetricsRegistry, noMetrics } from '../../src/observability/metrics.js';
 import type { ToldBlock } from '../../src/wallet/block-check.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import { metricValue } from '../support/metric-value.js';
 import { createTestNet, next, type TestNet, type TestUser, until } from '../support/user.js';
 import {

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { encodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import {
   createTestNet,
   MEMPOOL,

@@ -5,16 +5,11 @@
 
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 import { base64 } from '@scure/base';
-import {
-  encodeSecretKey64,
-  type KeyPair,
-  PUBLIC_KEY_LENGTH,
-  parseSecretKey,
-  SEED_LENGTH,
-} from '../../src/crypto/ed25519.js';
+import { type KeyPair, PUBLIC_KEY_LENGTH, parseSecretKey, SEED_LENGTH } from '../../src/crypto/ed25519.js';
 import { sha3Hex } from '../../src/crypto/sha3.js';
 import { concatBytes, utf8 } from '../../src/lib/bytes.js';
 import { TesseraError } from '../../src/lib/errors.js';
+import { encodeSecretKey64 } from '../support/secret-key-64.js';
 
 /** Characters of the passphrase's hash that are, as ASCII, the key. */
 const KEY_LENGTH = 32;

@@ -3,8 +3,9 @@
 import { addressOf } from '../../src/chain/address.js';
 import { itemAsset } from '../../src/chain/assets.js';
 import { assetSignable } from '../../src/chain/signable.js';
-import { encodePkcs8, encodeSecretKey64, type KeyPair, sign, verifySignature } from '../../src/crypto/ed25519.js';
+import { encodePkcs8, type KeyPair, sign, verifySignature } from '../../src/crypto/ed25519.js';
 import { fromHex } from '../../src/lib/bytes.js';
+import { encodeSecretKey64 } from '../support/secret-key-64.js';
 import { openClientKeyPair, openClientMasterKey } from './client-wallet.js';
 import type { Computed } from './compare.js';
 import { childKey, deriveKeyPair, masterKeyFromMnemonic } from './derivation.js';

@@ -4,7 +4,7 @@ import { coinbaseTransaction } from '../../src/chain/builders.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { AddressVersion, OutPoint, TxOut } from '../../src/chain/types.js';
-import { encodePkcs8, encodeSecretKey64, keyPairFromSeed } from '../../src/crypto/ed25519.js';
+import { encodePkcs8, keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import type { Kv } from '../../src/db/kv.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { isTesseraError, TesseraError } from '../../src/lib/errors.js';
@@ -12,6 +12,7 @@ import type { OwnTransaction } from '../../src/wallet/payments/outgoing.js';
 import type { KeyPairRecord, OwnPayment } from '../../src/wallet/service.js';
 import type { Wallet } from '../../src/wallet/wallet.js';
 import { withWrite } from '../support/kv.js';
+import { encodeSecretKey64 } from '../support/secret-key-64.js';
 import { transactionFault } from '../support/validate.js';
 import {
   block,

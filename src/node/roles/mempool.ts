@@ -14,6 +14,7 @@ import type { MempoolModules } from '../../mempool/options.js';
 import type { MempoolProgress } from '../../mempool/state/applier.js';
 import type { Progress } from '../../observability/progress.js';
 import { readGenesis } from '../genesis-file.js';
+import { createPassOn } from '../import/pass-on.js';
 import { missingPeer } from '../node-links.js';
 import { signerOf, unsignedWarning } from '../producers.js';
 import { FromStorage } from './mempool/from-storage.js';
@@ -195,8 +196,7 @@ class MempoolRole implements Role {
 function passOn({ config, stopping }: RoleContext): MempoolModules['passOn'] {
   const { passOn: urls } = config.mempool;
   if (urls.length === 0) return undefined;
-  const made = import('../import/pass-on.js').then(({ createPassOn }) => createPassOn(urls, stopping));
-  return async (transactions) => (await made)(transactions);
+  return createPassOn(urls, stopping);
 }
 
 /** Takes the state of another mempool node where the own one is behind the journal. */

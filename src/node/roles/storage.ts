@@ -15,7 +15,7 @@ import { Uploads } from '../../storage/segments/uploads.js';
 import { RunningStorageService } from '../../storage/storage-service.js';
 import { type ArchiveFiles, canBeMade, openArchiveFiles, remakeArchiveFiles, segmentsOf } from '../archive-files.js';
 import { readGenesis } from '../genesis-file.js';
-import type { Follower } from '../import/follower.js';
+import { Follower } from '../import/follower.js';
 import { indexDatabase } from '../rebuild/rebuild-index.js';
 import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
@@ -212,11 +212,10 @@ export class StorageRole implements Role {
     await this.#uploads?.start();
     this.#broughtOver = this.#retried(() => this.#bringOver()).catch(() => undefined);
     const { follow } = this.#context.config.storage;
-    if (follow.length > 0) this.#follower = await this.#follow(follow);
+    if (follow.length > 0) this.#follower = this.#follow(follow);
   }
 
-  async #follow(urls: readonly string[]): Promise<Follower> {
-    const { Follower } = await import('../import/follower.js');
+  #follow(urls: readonly string[]): Follower {
     const follower = new Follower(urls, {
       ...this.#context,
       archive: this.#archive,

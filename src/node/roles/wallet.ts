@@ -1,9 +1,16 @@
 /** Shared parts of the roles with a wallet: the wallet and the user service. */
 
+import { existsSync } from 'node:fs';
+import { cp, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DataDir } from '../../db/data-dir.js';
+import { systemClock } from '../../lib/clock.js';
+import { TesseraError } from '../../lib/errors.js';
 import { Failure } from '../../lib/service.js';
 import type { Miner } from '../../miner/miner.js';
 import type { Progress } from '../../observability/progress.js';
 import { RunningUserService } from '../../user/user-service.js';
+import { startOver } from '../../wallet/start-over.js';
 import type { Wallet } from '../../wallet/wallet.js';
 import { missingPeer } from '../node-links.js';
 import { openWallet } from '../open-wallet.js';
@@ -97,13 +104,29 @@ export const ofWallets: Pick<RoleDefinition, 'rebuild' | 'holdAgainst'> = {
     (await import('../verify/wallet-against-archive.js')).holdWalletAgainst(archive, kv, show, signal),
 };
 
-async function rebuild({ config, hours, signal }: RebuildOptions): Promise<Rebuilt> {
-  const { rebuildWallet } = await import('../rebuild/rebuild-wallet.js');
-  const { coins, payments, height, aside } = await rebuildWallet(config, hours, signal);
-  const what = `it had seen block ${height}; ${coins} coins are asked for again and ${payments} payments looked up`;
-  return {
-    text: `the wallet starts over: ${what} when the node starts; its store as it was is in ${aside}`,
-    report: { block_num: height, coins, payments, kept: aside },
-    problems: [],
-  };
+/**
+ * Copies the store of the wallet aside, and discards what it knows of the chain; payments of the last `hours` are sent again. Throws
+ * `data_dir_invalid` when there is no wallet, `data_dir_locked` while the node runs, `aborted`.
+ */
+async function rebuild({ config: { node, network }, hours, signal }: RebuildOptions): Promise<Rebuilt> {
+  const { dataDir: path, role } = node;
+  if (!existsSync(join(path, 'db', 'wallet'))) {
+    throw new TesseraError('data_dir_invalid', `${path} holds no wallet: there is nothing to rebuild`);
+  }
+  const directory = await DataDir.open(path, { role, networkName: network.name });
+  try {
+    const aside = join(path, `before-rebuild-${new Date(systemClock.now()).toISOString().replaceAll(':', '')}`);
+    await mkdir(aside, { mode: 0o700 });
+    await cp(join(path, 'db'), join(aside, 'db'), { recursive: true });
+    if (signal.aborted) throw new TesseraError('aborted', `nothing was changed; remove the copy in ${aside}`);
+    const { coins, payments, height } = await startOver(await directory.open('wallet'), systemClock.now(), hours);
+    const what = `it had seen block ${height}; ${coins} coins are asked for again and ${payments} payments looked up`;
+    return {
+      text: `the wallet starts over: ${what} when the node starts; its store as it was is in ${aside}`,
+      report: { block_num: height, coins, payments, kept: aside },
+      problems: [],
+    };
+  } finally {
+    await directory.close();
+  }
 }

@@ -8,9 +8,11 @@ import type { Certificate } from '../../chain/certificate.js';
 import { decodeBlock, encodeBlockPieces } from '../../chain/codec.js';
 import { outPointKey } from '../../chain/transaction.js';
 import type { Block, OutPoint } from '../../chain/types.js';
+import { encodeU64 } from '../../db/keys.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { assertRule, blockFault } from '../../ledger/block/rules.js';
 import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
+import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
 import { inPieces } from '../../lib/pieces.js';
@@ -37,9 +39,16 @@ import {
 } from './layout.js';
 import type { EarlierPlaces, WrittenBlock } from './lookups.js';
 import { putPlaces, readTransactionPlace, segmentBlock, type TransactionPlace } from './places.js';
-import { putBlock } from './put-block.js';
 import { type ArchiveReader, readWholeBlock, type WholeBlock } from './reader.js';
-import { type BlockRecord, encodeItemRecord, encodeLast, encodeRoundFacts } from './records.js';
+import {
+  type BlockRecord,
+  encodeBlockRecord,
+  encodeItemRecord,
+  encodeLast,
+  encodeNames,
+  encodeRoundFacts,
+  encodeTransactionRecord,
+} from './records.js';
 import type { UnspentOutputs } from './unspent-outputs.js';
 
 /** Number of blocks that are taken in between two syncs. */
@@ -237,6 +246,30 @@ function assertSame(
   const isOther = isFollowed && decodeBlock(unpack(gap.after.block)).header.previousHash !== hash;
   if (!isOther && fits(gap, block)) return;
   assertRule(blockFault('link', `block ${height}, ${hash}, is not the one that is damaged here`));
+}
+
+/**
+ * The records of a block of data format 2, as new blocks are kept while older ones are brought over to the segments.
+ * `blockBytes`: the encoded block, without its transactions.
+ */
+async function putBlock(
+  { hash, height, issued, transactions }: VerifiedBlock,
+  blockBytes: Uint8Array,
+  batch: KvBatch,
+  slices: TimeSlices,
+): Promise<void> {
+  for (const [txNum, { hash: txHash, bytes, transaction }] of transactions.entries()) {
+    if (slices.isUsedUp) await slices.turn();
+    batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes, transaction));
+  }
+  for (let first = 0; first < transactions.length; first += NAMES_EACH) {
+    if (slices.isUsedUp) await slices.turn();
+    const names = transactions.slice(first, first + NAMES_EACH).map((one) => one.hash);
+    batch.put(namesKey(height, first), encodeNames(names));
+  }
+  batch.put(blockAtKey(height), encodeBlockRecord(issued, blockBytes));
+  batch.put(blockKey(hash), encodeU64(height));
+  batch.put(heightKey(height), utf8(hash));
 }
 
 /** Deletes the records of a block of data formats 1 and 2. */

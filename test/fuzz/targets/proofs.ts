@@ -5,7 +5,7 @@
  */
 
 import { certifyBlock } from '../../../src/chain/certificate.js';
-import { decodeFullBlock, encodeFullBlock, encodeHeader, encodeTransaction } from '../../../src/chain/codec.js';
+import { decodeFullBlock, encodeHeader, encodeTransaction } from '../../../src/chain/codec.js';
 import { blockHash } from '../../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../../src/chain/types.js';
 import { toHex } from '../../../src/lib/bytes.js';
@@ -14,6 +14,7 @@ import { joinBlocks } from '../../../src/peers/messages.js';
 import type { Link, Message } from '../../../src/peers/network.js';
 import { isFork, ProvenHashes } from '../../../src/peers/proven-hashes.js';
 import { contentFaultInPieces, placeFault } from '../../../src/wallet/block-check.js';
+import { encodeFullBlock } from '../../support/full-block.js';
 import { keyOf } from '../../support/peers.js';
 import { ADDRESS, createTestChain } from '../../support/storage/test-chain.js';
 import type { Dice } from '../dice.js';

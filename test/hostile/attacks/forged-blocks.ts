@@ -1,9 +1,9 @@
 /** Offers an archive blocks that nobody else has made. */
 
-import { encodeFullBlock } from '../../../src/chain/codec.js';
 import { readGenesis } from '../../../src/node/genesis-file.js';
 import { joinBlocks } from '../../../src/peers/messages.js';
 import type { Reply } from '../../../src/peers/network.js';
+import { encodeFullBlock } from '../../support/full-block.js';
 import { createTestChain } from '../../support/storage/test-chain.js';
 import type { Arena } from '../arena.js';
 import { type Attack, mustBe } from '../attack.js';

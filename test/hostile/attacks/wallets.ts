@@ -3,12 +3,12 @@
 import { tokenAsset } from '../../../src/chain/assets.js';
 import { coinbaseTransaction, txOut } from '../../../src/chain/builders.js';
 import { certifyBlock } from '../../../src/chain/certificate.js';
-import { encodeFullBlock } from '../../../src/chain/codec.js';
 import { encodeUtxos } from '../../../src/chain/decode-in-pieces.js';
 import { transactionHash } from '../../../src/chain/hash.js';
 import { DEV_AMOUNT, DEV_GENESIS_TX } from '../../../src/config/dev-accounts.js';
 import { generateKeyPair } from '../../../src/crypto/ed25519.js';
 import { systemRandom } from '../../../src/lib/random.js';
+import { encodeFullBlock } from '../../support/full-block.js';
 import { payment } from '../../support/mempool.js';
 import { call, createNetwork, type NodeProcess, until } from '../../support/processes.js';
 import { block, NOBODY, paymentFromOutside, tokens } from '../../support/wallet-fixtures.js';

@@ -5,7 +5,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, truncate, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { encodeFullBlock, encodeTransaction } from '../../../src/chain/codec.js';
+import { encodeTransaction } from '../../../src/chain/codec.js';
 import { transactionHash } from '../../../src/chain/hash.js';
 import type { FullBlock } from '../../../src/chain/types.js';
 import { DataDir } from '../../../src/db/data-dir.js';
@@ -16,6 +16,7 @@ import { openArchiveFiles, remakeArchiveFiles } from '../../../src/node/archive-
 import { Archive } from '../../../src/storage/archive/archive.js';
 import { pack } from '../../../src/storage/segments/pack.js';
 import { Segments } from '../../../src/storage/segments/segments.js';
+import { encodeFullBlock } from '../../support/full-block.js';
 import { withWrite } from '../../support/kv.js';
 import { toFormat1 } from '../../support/storage/format-1.js';
 import { createTestChain, RULES, type TestChain } from '../../support/storage/test-chain.js';
