@@ -4,7 +4,6 @@
  * (`messages.ts`). What is done with it then is in pieces of its own: `requests`, `submission` and `block` measure that.
  */
 
-import { encodeFullBlock } from '../test/support/full-block.js';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeHeader, decodeTransaction, encodeHeader, encodeTransaction } from '../src/chain/codec.js';
 import {
@@ -33,6 +32,7 @@ import {
   splitBlocks,
 } from '../src/peers/messages.js';
 import { PERMISSIONS, type Permission } from '../src/peers/permissions.js';
+import { encodeFullBlock } from '../test/support/full-block.js';
 import { benchPayments } from './payments.js';
 import { printSection, record } from './report.js';
 
