@@ -8,11 +8,9 @@ import type { Certificate } from '../../chain/certificate.js';
 import { decodeBlock, encodeBlockPieces } from '../../chain/codec.js';
 import { outPointKey } from '../../chain/transaction.js';
 import type { Block, OutPoint } from '../../chain/types.js';
-import { encodeU64 } from '../../db/keys.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { assertRule, blockFault } from '../../ledger/block/rules.js';
 import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
-import { utf8 } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
 import { inPieces } from '../../lib/pieces.js';
@@ -24,31 +22,12 @@ import { type Found, fits } from '../segments/scan.js';
 import type { Segments } from '../segments/segments.js';
 import { type Certificates, readCertificate } from './certificates.js';
 import { itemsAfter } from './items.js';
-import {
-  blockAtKey,
-  blockKey,
-  heightKey,
-  indexKey,
-  itemKey,
-  LAST_KEY,
-  NAMES_EACH,
-  namesKey,
-  ROUND_KEY,
-  transactionKey,
-  transactionPlaceKey,
-} from './layout.js';
+import { itemKey, LAST_KEY, ROUND_KEY, transactionPlaceKey } from './layout.js';
 import type { EarlierPlaces, WrittenBlock } from './lookups.js';
+import { putBlock, removeRecords } from './old-records.js';
 import { putPlaces, readTransactionPlace, segmentBlock, type TransactionPlace } from './places.js';
 import { type ArchiveReader, readWholeBlock, type WholeBlock } from './reader.js';
-import {
-  type BlockRecord,
-  encodeBlockRecord,
-  encodeItemRecord,
-  encodeLast,
-  encodeNames,
-  encodeRoundFacts,
-  encodeTransactionRecord,
-} from './records.js';
+import { type BlockRecord, encodeItemRecord, encodeLast, encodeRoundFacts } from './records.js';
 import type { UnspentOutputs } from './unspent-outputs.js';
 
 /** Number of blocks that are taken in between two syncs. */
@@ -171,7 +150,7 @@ export class BlockWriter {
     try {
       const batch = kv.batch();
       await putPlaces({ hash, height, ...whole }, block, place, batch, slices);
-      removeRecords(whole, batch);
+      removeRecords(whole.record, whole.transactions, batch);
       await kv.write(batch, { sync: true });
     } catch (error) {
       segments.takeBack();
@@ -246,38 +225,4 @@ function assertSame(
   const isOther = isFollowed && decodeBlock(unpack(gap.after.block)).header.previousHash !== hash;
   if (!isOther && fits(gap, block)) return;
   assertRule(blockFault('link', `block ${height}, ${hash}, is not the one that is damaged here`));
-}
-
-/**
- * The records of a block of data format 2, as new blocks are kept while older ones are brought over to the segments.
- * `blockBytes`: the encoded block, without its transactions.
- */
-async function putBlock(
-  { hash, height, issued, transactions }: VerifiedBlock,
-  blockBytes: Uint8Array,
-  batch: KvBatch,
-  slices: TimeSlices,
-): Promise<void> {
-  for (const [txNum, { hash: txHash, bytes, transaction }] of transactions.entries()) {
-    if (slices.isUsedUp) await slices.turn();
-    batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes, transaction));
-  }
-  for (let first = 0; first < transactions.length; first += NAMES_EACH) {
-    if (slices.isUsedUp) await slices.turn();
-    const names = transactions.slice(first, first + NAMES_EACH).map((one) => one.hash);
-    batch.put(namesKey(height, first), encodeNames(names));
-  }
-  batch.put(blockAtKey(height), encodeBlockRecord(issued, blockBytes));
-  batch.put(blockKey(hash), encodeU64(height));
-  batch.put(heightKey(height), utf8(hash));
-}
-
-/** Deletes the records of a block of data formats 1 and 2. */
-function removeRecords({ record: { hash, height }, transactions }: WholeBlock, batch: KvBatch): void {
-  for (const { hash: txHash, txNum } of transactions) {
-    batch.del(transactionKey(txHash));
-    batch.del(indexKey(height, txNum));
-    if (txNum % NAMES_EACH === 0) batch.del(namesKey(height, txNum));
-  }
-  batch.del(blockAtKey(height)).del(blockKey(hash)).del(heightKey(height));
 }

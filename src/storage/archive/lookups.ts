@@ -4,7 +4,7 @@ import type { Kv } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import { blockKey, digitsOfKey, packedRange, transactionKey } from './layout.js';
-import type { NumberedTransaction } from './old-reader.js';
+import type { NumberedTransaction } from './old-records.js';
 import { type ArchiveReader, type DecodingTurns, present } from './reader.js';
 import type { BlockRecord, ItemRecord, TransactionRecord } from './records.js';
 

@@ -24,7 +24,7 @@ import {
   ROUND_KEY,
   transactionPlaceKey,
 } from './layout.js';
-import { type NumberedTransaction, OldReader, present } from './old-reader.js';
+import { type NumberedTransaction, OldReader, present } from './old-records.js';
 import {
   type BlockPlace,
   encodedBlock,
@@ -45,7 +45,7 @@ import {
   type TransactionRecord,
 } from './records.js';
 
-export { present } from './old-reader.js';
+export { present } from './old-records.js';
 
 /** Transactions that one read takes. */
 const READ_CHUNK = 500;

@@ -1,8 +1,23 @@
-/** Reading blocks that are in no segment yet: records of data formats 1 and 2. */
+/** Blocks that are in no segment yet: records of data formats 1 and 2, which are read, written and removed here. */
 
-import type { Kv } from '../../db/kv.js';
+import { encodeU64 } from '../../db/keys.js';
+import type { Kv, KvBatch } from '../../db/kv.js';
+import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
+import { utf8 } from '../../lib/bytes.js';
+import type { TimeSlices } from '../../lib/time-slices.js';
 import { blockAtKey, blockKey, heightKey, indexKey, NAMES_EACH, namesKey, transactionKey } from './layout.js';
-import { type BlockRecord, damaged, readBlockNumber, readBlockRecord, readHash, readNames } from './records.js';
+import {
+  type BlockRecord,
+  damaged,
+  encodeBlockRecord,
+  encodeNames,
+  encodeTransactionRecord,
+  readBlockNumber,
+  readBlockRecord,
+  readHash,
+  readNames,
+  type TransactionRecord,
+} from './records.js';
 
 export interface NumberedTransaction {
   readonly height: number;
@@ -75,4 +90,42 @@ export class OldReader {
 export function present<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw damaged(`${what} is missing`);
   return value;
+}
+
+/**
+ * Writes the records of a block of data format 2, as new blocks are kept while older ones are brought over to the segments.
+ * `blockBytes`: the encoded block, without its transactions.
+ */
+export async function putBlock(
+  { hash, height, issued, transactions }: VerifiedBlock,
+  blockBytes: Uint8Array,
+  batch: KvBatch,
+  slices: TimeSlices,
+): Promise<void> {
+  for (const [txNum, { hash: txHash, bytes, transaction }] of transactions.entries()) {
+    if (slices.isUsedUp) await slices.turn();
+    batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes, transaction));
+  }
+  for (let first = 0; first < transactions.length; first += NAMES_EACH) {
+    if (slices.isUsedUp) await slices.turn();
+    const names = transactions.slice(first, first + NAMES_EACH).map((one) => one.hash);
+    batch.put(namesKey(height, first), encodeNames(names));
+  }
+  batch.put(blockAtKey(height), encodeBlockRecord(issued, blockBytes));
+  batch.put(blockKey(hash), encodeU64(height));
+  batch.put(heightKey(height), utf8(hash));
+}
+
+/** Deletes the records of a block of data formats 1 and 2. */
+export function removeRecords(
+  { hash, height }: BlockRecord,
+  transactions: readonly TransactionRecord[],
+  batch: KvBatch,
+): void {
+  for (const { hash: txHash, txNum } of transactions) {
+    batch.del(transactionKey(txHash));
+    batch.del(indexKey(height, txNum));
+    if (txNum % NAMES_EACH === 0) batch.del(namesKey(height, txNum));
+  }
+  batch.del(blockAtKey(height)).del(blockKey(hash)).del(heightKey(height));
 }
