@@ -57,12 +57,9 @@ export const command: OwnCommand = {
 };
 
 async function answersOf(from: string, signal: AbortSignal): Promise<Answers & { close?(): void }> {
-  if (statSync(from, { throwIfNoEntry: false })?.isDirectory()) {
-    const { folderAnswers } = await import('../node/import/folder-answers.js');
-    return folderAnswers(from, { signal });
-  }
-  const { httpAnswers } = await import('../node/import/http-answers.js');
-  return httpAnswers(checkUrl(from, 'from'), { signal });
+  if (statSync(from, { throwIfNoEntry: false })?.isDirectory())
+    return (await import('../node/import/folder-answers.js')).folderAnswers(from, { signal });
+  return (await import('../node/import/http-answers.js')).httpAnswers(checkUrl(from, 'from'), { signal });
 }
 
 function reportOf({ lastHash, eras, ...numbers }: ImportedChain, source: string) {

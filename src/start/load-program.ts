@@ -27,7 +27,9 @@ export function loadProgram(): { readonly program: Program; readonly source: Buf
   // One byte for each character: the build writes ASCII alone.
   const text = source.toString('latin1');
   const script = new Script(text, { filename: FILE, ...(code === undefined ? {} : { cachedData: code }) });
-  const begin: ProgramFunction = hasSourceMaps() ? asModule(text) : script.runInThisContext();
+  const begin: ProgramFunction = (process as { readonly sourceMapsEnabled?: boolean }).sourceMapsEnabled
+    ? asModule(text)
+    : script.runInThisContext();
   const program = {} as Program;
   begin(program, createRequire(FILE), FILE, dirname(FILE));
   return { program, source, script };
@@ -43,8 +45,6 @@ function compiledCode(source: Buffer): Buffer | undefined {
     return undefined;
   }
 }
-
-const hasSourceMaps = (): boolean => (process as { readonly sourceMapsEnabled?: boolean }).sourceMapsEnabled === true;
 
 /** Node.js reads the source maps of modules, and not those of other scripts. */
 function asModule(text: string): ProgramFunction {

@@ -240,6 +240,5 @@ async function openJournal(context: RoleContext): Promise<OpenJournal> {
     const journal = await LocalJournal.open({}, { ...context, kv });
     return { journal, leadership: soleLeader };
   }
-  const { openEtcdJournal } = await import('./mempool/etcd-journal.js');
-  return openEtcdJournal(context);
+  return (await import('./mempool/etcd-journal.js')).openEtcdJournal(context);
 }

@@ -14,7 +14,6 @@ import type { Segments, SegmentsOptions } from '../../storage/segments/segments.
 import { Uploads } from '../../storage/segments/uploads.js';
 import { RunningStorageService } from '../../storage/storage-service.js';
 import { type ArchiveFiles, canBeMade, openArchiveFiles, remakeArchiveFiles, segmentsOf } from '../archive-files.js';
-import { readGenesis } from '../genesis-file.js';
 import { Follower } from '../import/follower.js';
 import { indexDatabase } from '../rebuild/rebuild-index.js';
 import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
@@ -26,19 +25,8 @@ const TRIED_AGAIN: readonly ErrorCode[] = ['database_failed', 'write_failed', 'a
 
 export const storage: RoleDefinition = {
   open: (context) => StorageRole.open(context),
-  verify: async (data) => (await import('../verify/verify-storage.js')).verifyStorage(data),
-
-  async rebuild(options) {
-    const { rebuildStorage } = await import('../rebuild/rebuild-storage.js');
-    const genesis = await readGenesis(options.config.network.genesisFile);
-    const { blocks, problem } = await rebuildStorage({ ...options, genesis });
-    const none = 'nothing can be read: all blocks must come from another storage node or a backup';
-    return {
-      text: `rebuilt with ${blocks} blocks`,
-      report: { blocks },
-      problems: [...(blocks === 0 ? [none] : []), ...(problem === null ? [] : [problem])],
-    };
-  },
+  verify: async (data) => (await import('./storage/stopped.js')).verifyStorage(data),
+  rebuild: async (options) => (await import('./storage/stopped.js')).rebuildStorage(options),
 };
 
 export class StorageRole implements Role {

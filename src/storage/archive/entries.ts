@@ -1,18 +1,28 @@
 /**
- * Answers for clients: read once, checked, rendered, and kept in memory up to a number of bytes; counts whether reads were answered
- * from memory or from disk.
+ * Answers for clients: read once, checked, made JSON (docs/chain.md#json, decisions V8 to V10), and kept in memory up to a number of
+ * bytes; counts whether reads were answered from memory or from disk.
  */
 
 import { LRUCache } from 'lru-cache';
+import { decodeBlock, decodeTransaction } from '../../chain/codec.js';
+import { blockJson, transactionJson } from '../../chain/json.js';
+import { keptUtf8 } from '../../lib/bytes.js';
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { LatestBlock, StoredBlock, StoredEntry, StoredTransaction } from '../service.js';
 import { parseEntryKey } from './layout.js';
-import { type ArchiveReader, present } from './reader.js';
-import { type BlockRecord, damaged } from './records.js';
-import { type Rendered, renderBlock, renderLatest, renderTransaction } from './render.js';
+import type { ArchiveReader } from './reader.js';
+import { type BlockRecord, damaged, present, type TransactionRecord } from './records.js';
 
 /** Heights whose block hash is kept in memory. */
 const CACHED_HASHES = 100_000;
+/** Bytes that an entry takes besides its JSON and its canonical bytes; the cache counts them in. */
+const ENTRY_OVERHEAD = 512;
+
+interface Rendered<T> {
+  readonly entry: T;
+  /** Bytes of memory. */
+  readonly size: number;
+}
 
 export interface EntriesModules {
   readonly reader: ArchiveReader;
@@ -160,4 +170,34 @@ export class Entries {
     const [hash] = await this.#reader.namesAt([{ height, txNum }]);
     return hash === undefined ? undefined : present(await this.#transaction(hash), `transaction ${hash}`);
   }
+}
+
+const blockDataJson = ({ block }: BlockRecord): string => `{"block":${blockJson(block)}}`;
+
+function renderBlock(record: BlockRecord): Rendered<StoredBlock> {
+  const { hash, height, block, bytes } = record;
+  const txLen = block.transactions.length + 1;
+  const meta = `{"type":"block","block_num":${height},"tx_len":${txLen}}`;
+  const json = keptUtf8(`{"key":"${hash}","data":${blockDataJson(record)},"item_meta":${meta}}`);
+  return {
+    entry: { kind: 'block', key: hash, height, txLen, json, block: () => decodeBlock(bytes) },
+    size: json.length + bytes.length + ENTRY_OVERHEAD,
+  };
+}
+
+function renderTransaction(record: TransactionRecord): Rendered<StoredTransaction> {
+  const { hash, height, txNum, bytes, transaction } = record;
+  const meta = `{"type":"tx","block_num":${height},"tx_num":${txNum}}`;
+  // The hash of a genesis transaction may be any text.
+  const json = keptUtf8(`{"key":${JSON.stringify(hash)},"data":${transactionJson(transaction)},"item_meta":${meta}}`);
+  return {
+    entry: { kind: 'tx', key: hash, height, txNum, json, transaction: () => decodeTransaction(bytes) },
+    size: json.length + bytes.length + ENTRY_OVERHEAD,
+  };
+}
+
+function renderLatest(record: BlockRecord): LatestBlock {
+  const { hash, height, bytes } = record;
+  const json = keptUtf8(`{"block":${blockDataJson(record)}}`);
+  return { hash, height, json, block: () => decodeBlock(bytes) };
 }

@@ -5,8 +5,8 @@ import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import { blockKey, digitsOfKey, packedRange, transactionKey } from './layout.js';
 import type { NumberedTransaction } from './old-records.js';
-import { type ArchiveReader, type DecodingTurns, present } from './reader.js';
-import type { BlockRecord, ItemRecord, TransactionRecord } from './records.js';
+import type { ArchiveReader, DecodingTurns } from './reader.js';
+import { type BlockRecord, type ItemRecord, present, type TransactionRecord } from './records.js';
 
 /** Places of transactions of a block that an earlier one has by the same bytes, as original nodes let happen; by hash. */
 export type EarlierPlaces = ReadonlyMap<string, NumberedTransaction>;

@@ -8,10 +8,10 @@ import type { TimeSlices } from '../../lib/time-slices.js';
 import { blockAtKey, blockKey, heightKey, indexKey, NAMES_EACH, namesKey, transactionKey } from './layout.js';
 import {
   type BlockRecord,
-  damaged,
   encodeBlockRecord,
   encodeNames,
   encodeTransactionRecord,
+  present,
   readBlockNumber,
   readBlockRecord,
   readHash,
@@ -84,12 +84,6 @@ export class OldReader {
   transactions(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]> {
     return this.#kv.getMany(hashes.map(transactionKey));
   }
-}
-
-/** The value; throws `data_corrupt` when it is undefined. */
-export function present<T>(value: T | undefined, what: string): T {
-  if (value === undefined) throw damaged(`${what} is missing`);
-  return value;
 }
 
 /**

@@ -24,7 +24,7 @@ import {
   ROUND_KEY,
   transactionPlaceKey,
 } from './layout.js';
-import { type NumberedTransaction, OldReader, present } from './old-records.js';
+import { type NumberedTransaction, OldReader } from './old-records.js';
 import {
   type BlockPlace,
   encodedBlock,
@@ -37,6 +37,7 @@ import {
   checked,
   damaged,
   type ItemRecord,
+  present,
   readBlock,
   readItemRecord,
   readLast,
@@ -44,8 +45,6 @@ import {
   readTransactionRecord,
   type TransactionRecord,
 } from './records.js';
-
-export { present } from './old-records.js';
 
 /** Transactions that one read takes. */
 const READ_CHUNK = 500;

@@ -214,3 +214,9 @@ export function damaged(what: string, cause?: unknown): TesseraError {
     { cause },
   );
 }
+
+/** The value; throws `data_corrupt` when it is undefined. */
+export function present<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw damaged(`${what} is missing`);
+  return value;
+}

@@ -12,8 +12,8 @@ import { BlockVerifier } from '../../ledger/block/verify-block.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { HasClock } from '../../observability/modules.js';
 import type { Certificates } from '../archive/certificates.js';
-import { type ArchiveReader, present, type WholeBlock } from '../archive/reader.js';
-import { damaged } from '../archive/records.js';
+import type { ArchiveReader, WholeBlock } from '../archive/reader.js';
+import { damaged, present } from '../archive/records.js';
 import { CountedOutputs, RecordedOutputs } from './audited-outputs.js';
 
 /** Block numbers, `to` included; the whole archive by default. */

@@ -5,7 +5,7 @@ import type { BlockHeader } from '../../chain/types.js';
 import type { VerifiedTransaction } from '../../ledger/block/verified-block.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { ArchiveLookups, WrittenBlock } from '../archive/lookups.js';
-import { present } from '../archive/reader.js';
+import { present } from '../archive/records.js';
 import type { Place } from './layout.js';
 import type { TransactionKind } from './service.js';
 

@@ -4,7 +4,7 @@ import type { Asset } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
-import { present } from '../archive/reader.js';
+import { present } from '../archive/records.js';
 import {
   addressKey,
   amountOfKey,

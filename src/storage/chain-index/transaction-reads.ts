@@ -10,8 +10,8 @@ import { Mutex } from '../../lib/mutex.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { type Place, WaitingLine } from '../../lib/waiting-line.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
-import { present } from '../archive/reader.js';
 import type { TransactionRecord } from '../archive/records.js';
+import { present } from '../archive/records.js';
 
 /** Bytes of transactions beyond which an answer is a long one: a millisecond of work. */
 const SHORT_BYTES = 64 * 1024;

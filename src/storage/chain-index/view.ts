@@ -5,8 +5,8 @@ import { createdOutPoints, createdOutput, paidOf } from '../../chain/transaction
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
 import type { Kv } from '../../db/kv.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
-import { present } from '../archive/reader.js';
 import type { TransactionRecord } from '../archive/records.js';
+import { present } from '../archive/records.js';
 import { kindOf } from './block-to-index.js';
 import { Holdings } from './holdings.js';
 import {
