@@ -55,7 +55,7 @@ process.argv.splice(
   CONFIG,
   ...Object.entries(sets).flatMap((set) => ['--set', set.join('=')]),
 );
-program.runProgram().then(() => fail('the network ended'), fail);
+program.startProgram().then(() => fail('the network ended'), fail);
 
 const [, url] = await logged(/"api":"([^"]+)","nodes".*"msg":"ready"/);
 await logged(/(?:the wallet is in step with the chain.*?){2}/s);

@@ -18,7 +18,7 @@ const oldest = OLDEST[major];
 process.exitCode = 1;
 
 if (major >= ALL_FROM || (oldest !== undefined && minor >= oldest)) {
-  void import('./start/load-program.js').then(({ loadProgram }) => loadProgram().program.runProgram());
+  void import('./start/load-program.js').then(({ loadProgram }) => loadProgram().program.startProgram());
 } else {
   process.stderr.write(
     `tessera: Node.js 20.19, 22.13, 24 or newer is needed, and this is ${process.versions.node}. See https://nodejs.org\n`,

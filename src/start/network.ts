@@ -2,4 +2,4 @@
 
 import { loadProgram } from './load-program.js';
 
-await loadProgram().program.runNetworkProcess();
+await loadProgram().program.startNetworkProcess();
