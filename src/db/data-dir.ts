@@ -165,14 +165,15 @@ export class DataDir {
     for (const kv of this.#opened.values()) await kv.recover();
   }
 
-  /** Gives a copy of the folder, whose databases are closed, and removes it afterwards; what never changes is linked. */
-  async withCopy<T>(use: (path: string) => Promise<T>): Promise<T> {
-    const copy = join(this.path, COPY_FOLDER);
+  /** Opens a copy of the folder, whose databases are closed, and removes it afterwards; what never changes is linked. */
+  async withCopy<T>(options: DataDirOptions, use: (copy: DataDir) => Promise<T>): Promise<T> {
+    const path = join(this.path, COPY_FOLDER);
     try {
-      await copyAll(this.path, copy);
-      return await use(copy);
+      await copyAll(this.path, path);
+      const copy = await DataDir.open(path, options);
+      return await use(copy).finally(() => copy.close());
     } finally {
-      await rm(copy, { recursive: true, force: true });
+      await rm(path, { recursive: true, force: true });
     }
   }
 

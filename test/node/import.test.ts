@@ -15,15 +15,14 @@ import { createConfig } from '../../src/config/load.js';
 import { DataDir } from '../../src/db/data-dir.js';
 import { stringifyExact } from '../../src/lib/json.js';
 import { balancesOf } from '../../src/mempool/balances.js';
-import { loadMempoolState } from '../../src/mempool/state/load.js';
+import type { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { folderAnswers } from '../../src/node/import/folder-answers.js';
 import { httpAnswers } from '../../src/node/import/http-answers.js';
 import { importChain } from '../../src/node/import/import-chain.js';
 import { ChainSource } from '../../src/node/import/source.js';
-import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
-import { stateRules } from '../../src/node/roles/mempool/options.js';
 import { createContext } from '../support/cli-context.js';
+import { rebuiltMempool } from '../support/moving-in.js';
 import {
   createOriginalChain,
   FIXTURES,
@@ -82,29 +81,6 @@ function writeGenesis(eras: readonly object[]): void {
   writeFileSync(genesisFile, stringifyExact(originalGenesisFile(eras)));
 }
 
-/** The mempool's own state after all blocks of the archive. */
-async function mempoolState() {
-  const config = createConfig('mempool', {
-    'network.secret': 'a secret of this test',
-    'node.data_dir': join(folder, 'mempool'),
-    'network.genesis_file': genesisFile,
-    'mempool.verify_threads': 0,
-  });
-  const genesis = await readGenesis(genesisFile);
-  const { signal } = new AbortController();
-  const rebuilt = await rebuildMempool({
-    config,
-    genesis,
-    archive: join(folder, 'storage'),
-    signal,
-    onProgress: () => undefined,
-  });
-  const directory = await DataDir.open(config.node.dataDir, { role: 'mempool', networkName: config.network.name });
-  onTestFinished(() => directory.close());
-  const kv = await directory.open('mempool');
-  return { rebuilt, state: await loadMempoolState(kv, stateRules(genesis, config), { hashKey: new Uint8Array(8) }) };
-}
-
 describe('chains that real original nodes made', () => {
   it('moves one over the envelope routes, and every balance is that of its mempool node', async () => {
     const made = await genesisOf('one-miner');
@@ -125,7 +101,7 @@ describe('chains that real original nodes made', () => {
     });
     expect(report.eras[0]).not.toHaveProperty('find');
     expect(report.eras[0].unicorn.miners).toEqual(['127.0.0.1:12340']);
-    const { state } = await mempoolState();
+    const { state } = await rebuiltMempool(folder, genesisFile);
     expect(balancesAsTheirs(state, Object.keys(balances.address_list))).toEqual(balances);
     const again = await importFrom(url);
     expect(JSON.parse(again.out)).toMatchObject({ blocks: 42, imported: 0 });
@@ -140,7 +116,7 @@ describe('chains that real original nodes made', () => {
     const unspent = Object.values(balances.address_list).flat().length;
     const eras = [{ from: 0, header: 'current', mempool_nodes: 2 }];
     expect(report).toMatchObject({ blocks: 42, transactions: 87, unspent, eras });
-    const { state } = await mempoolState();
+    const { state } = await rebuiltMempool(folder, genesisFile);
     expect(balancesAsTheirs(state, Object.keys(balances.address_list))).toEqual(balances);
   });
 
@@ -149,7 +125,7 @@ describe('chains that real original nodes made', () => {
     const { url } = await originalNode('v1', realChain('two-mempool-nodes'));
     const { out } = await importFrom(url);
     expect(JSON.parse(out)).toMatchObject({ source: `${url} (/v1)`, blocks: 75, eras: [{ mempool_nodes: 2 }] });
-    expect((await mempoolState()).rebuilt.height).toBe(74);
+    expect((await rebuiltMempool(folder, genesisFile)).rebuilt.height).toBe(74);
     const verified = await tessera(
       'verify',
       '--role',
@@ -198,7 +174,7 @@ describe('rules that nobody wrote down', () => {
       signatures: 'outputs',
       mempool_nodes: 3,
     });
-    expect((await mempoolState()).rebuilt.height).toBe(8);
+    expect((await rebuiltMempool(folder, genesisFile)).rebuilt.height).toBe(8);
   });
 
   it('keep every other node from starting until then', async () => {

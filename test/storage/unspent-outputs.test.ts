@@ -188,6 +188,17 @@ describe('an archive of a version that kept names as text', () => {
     expect(await (await open(kv)).verify()).toMatchObject({ blocks: BLOCKS + 2 });
   });
 
+  it('stops bringing them over when it is told to, and goes on at the next start', async () => {
+    const before = await account(kv);
+    await lengthen(1);
+    const count = (await longKeys()).length;
+    await expect((await open(kv)).load(undefined, AbortSignal.abort())).rejects.toMatchObject({ code: 'aborted' });
+    expect(await longKeys()).toHaveLength(count);
+    await (await open(kv)).load();
+    expect(await longKeys()).toEqual([]);
+    expect(await account(kv)).toEqual(before);
+  });
+
   it('gives back the same outpoint from every key', () => {
     for (const tHash of ['000000', 'gänzlich anders', `g${'a'.repeat(30)}G`, `g0${'12345f'.repeat(5)}`]) {
       for (const n of [0, 1, 255, 256, 70_000, 2 ** 31 - 1, -1, -(2 ** 31)]) {

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { addressOf } from '../../src/chain/address.js';
 import { itemAsset, tokenAsset, withFixedHash } from '../../src/chain/assets.js';
 import { createItemFromSignature, txOut } from '../../src/chain/builders.js';
 import { transactionHash } from '../../src/chain/hash.js';
@@ -34,7 +33,6 @@ export const ERAS = [{ from: 0, made_by: 'original', find: ['header', 'signature
 export const OWNER = keyPairFromSeed(new Uint8Array(32).fill(3));
 export const U64_MAX = 0xffff_ffff_ffff_ffffn;
 export const TRADERS = [3, 4, 5].map((byte) => keyPairFromSeed(new Uint8Array(32).fill(byte)));
-const [, _BOB = '', _CAROL = ''] = TRADERS.map(({ publicKey }) => addressOf(publicKey));
 
 let folder: string;
 let genesisFile: string;
@@ -169,21 +167,27 @@ function countsOf(unspent: ReturnType<typeof unspentOf>): Map<string, number> {
 const text = (outPoint: OutPoint, value: TxOut['value']) =>
   stringifyExact([outPointView(outPoint), assetView(withFixedHash(value, outPoint))]);
 
-/** The outputs of an address in a mempool node that is rebuilt beside the archive. */
-async function holdings(addresses: readonly string[]): Promise<(address: string) => readonly string[]> {
+/** A mempool node's own state after all blocks of the archive in `storage`, rebuilt in the folder `mempool` beside it. */
+export async function rebuiltMempool(root: string, file: string) {
   const config = createConfig('mempool', {
     'network.secret': 'a secret of this test',
-    'node.data_dir': join(folder, 'mempool'),
-    'network.genesis_file': genesisFile,
+    'node.data_dir': join(root, 'mempool'),
+    'network.genesis_file': file,
     'mempool.verify_threads': 0,
   });
-  const genesis = await readGenesis(genesisFile);
+  const genesis = await readGenesis(file);
   const { signal } = new AbortController();
-  await rebuildMempool({ config, genesis, archive: join(folder, 'storage'), signal, onProgress: () => undefined });
+  const archive = join(root, 'storage');
+  const rebuilt = await rebuildMempool({ config, genesis, archive, signal, onProgress: () => undefined });
   const directory = await DataDir.open(config.node.dataDir, { role: 'mempool', networkName: config.network.name });
   onTestFinished(() => directory.close());
   const kv = await directory.open('mempool');
-  const { utxos } = await loadMempoolState(kv, stateRules(genesis, config), { hashKey: new Uint8Array(8) });
+  return { rebuilt, state: await loadMempoolState(kv, stateRules(genesis, config), { hashKey: new Uint8Array(8) }) };
+}
+
+/** The outputs of an address in a mempool node that is rebuilt beside the archive. */
+async function holdings(addresses: readonly string[]): Promise<(address: string) => readonly string[]> {
+  const { utxos } = (await rebuiltMempool(folder, genesisFile)).state;
   const { addresses: found } = balancesOf(utxos, addresses);
   return (address) => [...(found.get(address) ?? [])].map(({ outPoint, value }) => text(outPoint, value)).sort();
 }

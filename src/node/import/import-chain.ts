@@ -51,7 +51,12 @@ export async function importChain(source: ChainSource, options: ImportOptions) {
     const rules = new FoundSoFar(genesis, options);
     const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
     const activationHeight = config.mining.asertActivationHeight;
-    const soFar = Object.defineProperty({ ...genesis }, 'eras', { get: () => rules.eras });
+    const soFar = {
+      ...genesis,
+      get eras() {
+        return rules.eras;
+      },
+    };
     const chain = { genesis: soFar, producers: producersOf(config, genesis), activationHeight };
     const archive = await Archive.open({ rules: chain, cacheBytes: config.storage.cacheBytes }, { ...files, scripts });
     // An import that was killed may have appended blocks: `load` takes them in.
@@ -77,31 +82,27 @@ export async function importChain(source: ChainSource, options: ImportOptions) {
 class FoundSoFar {
   readonly #genesis: Genesis;
   readonly #options: ImportOptions;
-  #eras: readonly Era[];
+  eras: readonly Era[];
 
   constructor(genesis: Genesis, options: ImportOptions) {
     this.#genesis = genesis;
     this.#options = options;
-    this.#eras = genesis.eras;
-  }
-
-  get eras(): readonly Era[] {
-    return this.#eras;
+    this.eras = genesis.eras;
   }
 
   /** The next block as one of its era. What it shows is written down when it meets every rule by that, before it is stored. */
   async look(full: FullBlock, archive: Archive): Promise<FullBlock> {
     const { tip } = archive;
-    const before = this.#eras;
+    const before = this.eras;
     const issued = tip.next === 0 ? this.#genesis.initialIssuance : tip.issued;
     const { eras, found } = findRules(before, full, tip, issued);
     const one = asIn(full, eras, tip.next);
     if (eras === before) return one;
-    this.#eras = eras;
+    this.eras = eras;
     try {
       await archive.check(one);
     } catch (error) {
-      this.#eras = before;
+      this.eras = before;
       throw error;
     }
     await this.#write();
@@ -111,13 +112,13 @@ class FoundSoFar {
 
   /** Nothing is left to be found: nodes may start. */
   async settle(): Promise<void> {
-    if (this.#eras.every(({ find }) => find.length === 0)) return;
-    this.#eras = this.#eras.map((era) => ({ ...era, find: [] }));
+    if (this.eras.every(({ find }) => find.length === 0)) return;
+    this.eras = this.eras.map((era) => ({ ...era, find: [] }));
     await this.#write();
   }
 
   #write(): Promise<void> {
-    return writeEras(this.#options.config.network.genesisFile, this.#eras);
+    return writeEras(this.#options.config.network.genesisFile, this.eras);
   }
 }
 

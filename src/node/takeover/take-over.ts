@@ -57,46 +57,41 @@ export async function takeOver(options: TakeoverOptions) {
   const directory = await DataDir.open(config.node.dataDir, about);
   try {
     if (!isRehearsal) return await takeOverIn(directory, options);
-    return await directory.withCopy(async (copy) => takeOverIn(await DataDir.open(copy, about), options));
+    return await directory.withCopy(about, (copy) => takeOverIn(copy, options));
   } finally {
     await directory.close();
   }
 }
 
-/** The folder is closed in the end. */
 async function takeOverIn(directory: DataDir, options: TakeoverOptions) {
   const { config, at, signal, isRehearsal, balances, producer } = options;
-  try {
-    const genesis = await readGenesis(config.network.genesisFile);
-    const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
-    const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
-    const archive = await Archive.open({ rules, cacheBytes: 0 }, files);
-    await archive.load(undefined, signal);
-    const lastHash = lastOfOriginal(archive, genesis, at);
-    const eras = [...genesis.eras.filter(({ from }) => from < at), { ...OUR_ERA, from: at }];
-    const text = genesisWith(config.network.genesisFile, eras, options.intervalMs);
-    const next = parseGenesis(parseExactJson(text, { anyName: true }));
-    const compared = balances && (await compare(balances, await heldIn(files.kv), options.onProgress));
-    const differences = compared?.differences ?? [];
-    const pool = await sorted(archive, files.kv, options.pool);
-    if (differences.length > 0 && !isRehearsal) {
-      const some = differences.slice(0, 5).join(' | ');
-      const message = `nothing was written: ${differences.length} addresses have other balances than in the old network (all with --dry-run): ${some}; the old mempool node counts the block that it is making already, so let it make two empty ones first`;
-      throw new TesseraError('other_chain', message);
-    }
-    const target = isRehearsal ? join(directory.path, 'genesis.json') : config.network.genesisFile;
-    if (isRehearsal) await copyFile(config.network.genesisFile, target);
-    await writeGenesisText(target, text);
-    const chain = chainName(config.network.name, genesisFingerprint(next));
-    const batch = files.kv.batch();
-    const certificates = await Certificates.open(files.kv, undefined, at - 1);
-    if (producer !== undefined)
-      certificates.put(at - 1, certifyBlock(producer, chain, { height: at - 1, hash: lastHash }), batch);
-    await files.kv.write(batch, { sync: true });
-    return { lastHash, genesis: next, addresses: compared?.addresses, differences, ...pool };
-  } finally {
-    await directory.close();
+  const genesis = await readGenesis(config.network.genesisFile);
+  const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
+  const rules = { genesis, activationHeight: config.mining.asertActivationHeight };
+  const archive = await Archive.open({ rules, cacheBytes: 0 }, files);
+  await archive.load(undefined, signal);
+  const lastHash = lastOfOriginal(archive, genesis, at);
+  const eras = [...genesis.eras.filter(({ from }) => from < at), { ...OUR_ERA, from: at }];
+  const text = genesisWith(config.network.genesisFile, eras, options.intervalMs);
+  const next = parseGenesis(parseExactJson(text, { anyName: true }));
+  const compared = balances && (await compare(balances, await heldIn(files.kv), options.onProgress));
+  const differences = compared?.differences ?? [];
+  const pool = await sorted(archive, files.kv, options.pool);
+  if (differences.length > 0 && !isRehearsal) {
+    const some = differences.slice(0, 5).join(' | ');
+    const message = `nothing was written: ${differences.length} addresses have other balances than in the old network (all with --dry-run): ${some}; the old mempool node counts the block that it is making already, so let it make two empty ones first`;
+    throw new TesseraError('other_chain', message);
   }
+  const target = isRehearsal ? join(directory.path, 'genesis.json') : config.network.genesisFile;
+  if (isRehearsal) await copyFile(config.network.genesisFile, target);
+  await writeGenesisText(target, text);
+  const chain = chainName(config.network.name, genesisFingerprint(next));
+  const batch = files.kv.batch();
+  const certificates = await Certificates.open(files.kv, undefined, at - 1);
+  if (producer !== undefined)
+    certificates.put(at - 1, certifyBlock(producer, chain, { height: at - 1, hash: lastHash }), batch);
+  await files.kv.write(batch, { sync: true });
+  return { lastHash, genesis: next, addresses: compared?.addresses, differences, ...pool };
 }
 
 /** The hash of the last block, which original nodes must have made. */

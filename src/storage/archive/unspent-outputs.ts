@@ -90,7 +90,7 @@ export class UnspentOutputs {
     onProgress: (progress: BlockProgress) => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    if (!this.#isShort) await this.#shorten(slices);
+    if (!this.#isShort) await this.#shorten(slices, signal);
     for (; this.#next < target; this.changed(), onProgress({ height: this.#next, target })) {
       if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
       const { record, transactions } = await this.#reader.wholeBlock(this.#next);
@@ -106,9 +106,10 @@ export class UnspentOutputs {
   }
 
   /** Gives records of earlier versions the key and form of today, a batch in each turn: a kill undoes nothing. */
-  async #shorten(slices: TimeSlices): Promise<void> {
+  async #shorten(slices: TimeSlices, signal: AbortSignal | undefined): Promise<void> {
     let batch = this.#kv.batch();
     for await (const [key, record] of this.#kv.entries(LONG_UNSPENT)) {
+      if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
       const own = unspentKey(outPointOfKey(key));
       if (isShortKey(own)) batch.del(key).put(own, pack(record));
       if (batch.size === 0 || !slices.isUsedUp) continue;

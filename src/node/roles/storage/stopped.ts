@@ -56,8 +56,8 @@ export async function rebuildStorage({ config, signal, onProgress }: RebuildOpti
   if (!existsSync(node.dataDir)) {
     throw new TesseraError('data_dir_invalid', `${node.dataDir} does not exist: there is nothing to rebuild`);
   }
-  const directory = await DataDir.open(node.dataDir, { role: 'storage', networkName: network.name });
   const options = { rules: await rulesOf(config), cacheBytes: config.storage.cacheBytes };
+  const directory = await DataDir.open(node.dataDir, { role: 'storage', networkName: network.name });
   const show = ({ height, target }: { height: number; target: number }): void => onProgress(height, target);
   try {
     const segments = await segmentsOf(directory, config);
