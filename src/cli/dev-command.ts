@@ -81,12 +81,8 @@ export const faucet: OwnCommand = {
     const paid = await onDevNetwork(client, () => client.call(payFromFaucet, { body }));
     if (paid.tx_hash === null) return printed(args, context, paid, `${address} has that balance already`);
     const where = paid.block_num === null ? 'waits for a block' : `in block ${paid.block_num}`;
-    return printed(
-      args,
-      context,
-      paid,
-      `paid ${showAmount(BigInt(paid.amount))} to ${paid.to_address}\n${paid.tx_hash} ${where}`,
-    );
+    const what = `paid ${showAmount(BigInt(paid.amount))} to ${paid.to_address}\n${paid.tx_hash} ${where}`;
+    return printed(args, context, paid, args.has('set') ? `set the balance of ${address}: ${what}` : what);
   },
 };
 

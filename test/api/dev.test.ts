@@ -23,7 +23,7 @@ function fakeDev(calls: unknown[] = []): DevService {
     }),
     async faucet(order) {
       calls.push(order);
-      return { txHash: TX_HASH, amount: order.amount, height: 8 };
+      return { txHash: TX_HASH, to: order.address, amount: order.amount, height: 8 };
     },
     mine: async (count) => Array.from({ length: count }, (_, i) => 8 + i),
     setAutomine: async (isOn) => isOn,

@@ -20,9 +20,9 @@ async function network({ intervalMs = null as number | null, isDev = true } = {}
       intervalMs,
       automine: true,
     }),
-    async faucet(order: { readonly amount: bigint }) {
+    async faucet(order: { readonly address: string; readonly amount: bigint }) {
       asked.push(order);
-      return { txHash: TX_HASH, amount: order.amount, height: intervalMs === null ? 5 : null };
+      return { txHash: TX_HASH, to: order.address, amount: order.amount, height: intervalMs === null ? 5 : null };
     },
     async mine(count: number, time?: number) {
       asked.push(time === undefined ? count : [count, time]);
@@ -69,7 +69,7 @@ describe('tessera faucet', () => {
   it('pays from another address, and sets a balance', async () => {
     const { run, asked } = await network();
     await run('faucet', 'dev:1', '1', '--from', 'dev:1');
-    await run('faucet', 'dev:1', '1', '--set');
+    expect((await run('faucet', 'dev:1', '1', '--set')).out).toContain(`set the balance of ${FIRST}: paid 1 (`);
     const order = { address: FIRST, amount: 72_072_000n };
     expect(asked).toEqual([
       { ...order, from: FIRST },

@@ -127,7 +127,7 @@ export class DevControl implements DevService {
     return this.#inTurn(async () => {
       const { nodes, facts } = this.#modules;
       const { address, from, amount } = order.set === true ? this.#difference(order) : order;
-      if (amount === 0n && order.set === true) return { txHash: null, amount, height: null };
+      if (amount === 0n && order.set === true) return { txHash: null, to: address, amount, height: null };
       // Watched from before it is paid: its block may come before the answer.
       const blocks = new BlockWatch(nodes.mempool, this.#stopping.signal);
       try {
@@ -135,8 +135,8 @@ export class DevControl implements DevService {
           from === undefined
             ? (await nodes.payer.payAddress({ address, amount, locktime: 0n, passphrase: '' })).txHash
             : await this.#impersonate({ from, to: address, amount });
-        const { intervalMs, automine } = facts();
-        return { txHash, amount, height: intervalMs === null && automine ? await blocks.heightOf(txHash) : null };
+        const isMade = facts().intervalMs === null && facts().automine;
+        return { txHash, to: address, amount, height: isMade ? await blocks.heightOf(txHash) : null };
       } finally {
         blocks.end();
       }

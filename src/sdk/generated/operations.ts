@@ -704,7 +704,7 @@ export interface FaucetRequest {
 export interface FaucetResponse {
   /** Null when the balance was the wanted one. */
   readonly tx_hash: string | null;
-  /** A payment address: 64 hex digits (32 for addresses of version 0). */
+  /** Who is paid: with `set`, the miner if the balance was too large. */
   readonly to_address: string;
   /** Raw token units; 72,072,000 of them are one display unit. */
   readonly amount: bigint;

@@ -56,13 +56,14 @@ describe('a network that impersonates', () => {
 
   it('sets balances, up and down, and does nothing twice', async () => {
     const address = newAddress();
+    const miner = devAccounts().miner.address;
     for (const amount of [500_000, 20_000, 0]) {
       const set = await post('/v1/dev/faucet', { address, amount, set: true });
+      expect(set.to_address).toBe(amount === 500_000 ? address : miner);
       expect(set.block_num).toEqual(expect.any(Number));
       expect(await balanceOf(address)).toBe(BigInt(amount));
     }
     expect(await post('/v1/dev/faucet', { address, amount: 0, set: true })).toMatchObject({ tx_hash: null, amount: 0 });
-    const miner = devAccounts().miner.address;
     await expect(post('/v1/dev/faucet', { address: miner, amount: 1, set: true })).rejects.toThrow('the faucet itself');
   });
 

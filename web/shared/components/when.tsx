@@ -1,6 +1,7 @@
 /** Times: in the reader's zone and language, machine readable, and how long ago where that helps. */
 
 import { useEffect, useState } from 'preact/hooks';
+import { grouped } from '../amounts.js';
 
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
@@ -37,10 +38,12 @@ function useNow(): number {
   return now;
 }
 
-/** Unix seconds, as blocks have them. Time 0, that of block 0, is none. */
+/** Unix seconds, as blocks have them. Block 0 has 0: the genesis file names no time. */
 export function When({ seconds, hasAge = false }: { readonly seconds: number | bigint; readonly hasAge?: boolean }) {
   const value = Number(seconds);
-  if (!(value > 0 && value <= MAX_SECONDS)) return <span class="none">no time</span>;
+  if (!(value > 0))
+    return <span title="Block 0 carries no time">{hasAge ? 'at the start' : 'at the start of the chain'}</span>;
+  if (value > MAX_SECONDS) return <>{grouped(seconds)} s after 1970</>;
   const date = new Date(value * 1_000);
   return (
     <time dateTime={date.toISOString()} title={zoned.format(date)}>

@@ -35,7 +35,7 @@ export const devRoutes: FastifyPluginCallback<DevRoutes> = (app, options, done) 
 
     async payFromFaucet({ body: { amount = FAUCET_AMOUNT, ...order } }) {
       const paid = await service().faucet({ ...order, amount: BigInt(amount) });
-      return { tx_hash: paid.txHash, to_address: order.address, amount: paid.amount, block_num: paid.height };
+      return { tx_hash: paid.txHash, to_address: paid.to, amount: paid.amount, block_num: paid.height };
     },
 
     makeBlocks: async ({ body: { count = 1, time } }) => ({ block_nums: [...(await service().mine(count, time))] }),

@@ -82,7 +82,7 @@ export const FaucetRequest = Type.Object(
 export const FaucetResponse = named('FaucetResponse', 'The payment of the faucet.').object(
   {
     tx_hash: Nullable(TransactionHash(), { description: 'Null when the balance was the wanted one.' }),
-    to_address: Address(),
+    to_address: Address({ description: 'Who is paid: with `set`, the miner if the balance was too large.' }),
     amount: Amount(),
     block_num: Nullable(BlockNumber(), {
       description:

@@ -36,6 +36,7 @@ export interface FaucetOrder {
 export interface FaucetPayment {
   /** Null when there was nothing to pay. */
   readonly txHash: string | null;
+  readonly to: string;
   readonly amount: bigint;
   /** The block that it is in; null when none is made at once (the network makes blocks at an interval, or on request only). */
   readonly height: number | null;
