@@ -91,11 +91,7 @@ const PEERS: readonly Column<Peer>[] = [
   {
     head: 'Version',
     width: 'minmax(6rem, 1fr)',
-    cell: ({ version }) => (
-      <>
-        version <bdi>{version ?? 'unknown'}</bdi>
-      </>
-    ),
+    cell: ({ version }) => <bdi>{version ?? 'unknown'}</bdi>,
   },
 ];
 
