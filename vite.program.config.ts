@@ -91,6 +91,8 @@ export default defineConfig(({ mode }) => {
       license: mode === 'small' ? false : { fileName: LICENSES },
       rolldownOptions: {
         input,
+        // A busy machine is no news.
+        checks: { pluginTimings: false },
         output: {
           ...output,
           // The text of the program stays in memory: without comments, and in one byte for each character.

@@ -44,6 +44,8 @@ export default defineConfig({
     // The notices of the packages that are copied into the scripts.
     license: { fileName: 'LICENSES.txt' },
     rolldownOptions: {
+      // A busy machine is no news.
+      checks: { pluginTimings: false },
       input: {
         docs: here('docs/index.html'),
         explorer: here('explorer/index.html'),
