@@ -38,7 +38,7 @@ export class Entries {
   readonly #fromCache: CounterHandle;
   readonly #fromDisk: CounterHandle;
   readonly #missing: CounterHandle;
-  readonly #hashes = new LRUCache<number, string>({ max: CACHED_HASHES });
+  readonly #hashes = new LRUCache<number, string>({ maxSize: CACHED_HASHES, sizeCalculation: () => 1 });
   #latest: LatestBlock | undefined;
 
   constructor(cacheBytes: number, { reader, metrics, next }: EntriesModules) {
