@@ -140,7 +140,7 @@ export function parseTransaction(value: unknown, place: Place = ROOT): Transacti
     inputs: readArray(object.inputs, at(place, 'inputs'), parseTxIn),
     outputs: readArray(object.outputs, at(place, 'outputs'), parseTxOut),
     version: readU64(object.version, place, 'version'),
-    fees: readArray(object.fees, at(place, 'fees'), parseTxOut),
+    fees: readArray(object.fees ?? [], at(place, 'fees'), parseTxOut),
     druidInfo: isAbsent(druidInfo) ? null : parseDruidInfo(druidInfo, at(place, 'druid_info')),
   };
 }

@@ -57,6 +57,12 @@ describe('reading JSON from outside', () => {
     );
   });
 
+  it('takes absent and null fees and druid_info as none, as an optional member (docs/chain.md#json)', () => {
+    const tx = { inputs: [], outputs: [], version: 6 };
+    for (const one of [tx, { ...tx, fees: null, druid_info: null }])
+      expect(read.parseTransaction(one)).toMatchObject({ fees: [], druidInfo: null });
+  });
+
   it('refuses half of a surrogate pair (docs/chain.md#json)', () => {
     expect(() => read.parseOutPoint({ t_hash: '\ud800', n: 0 })).toThrow('t_hash: holds half of a surrogate pair');
   });

@@ -123,6 +123,17 @@ describe('genesis new', () => {
   });
 });
 
+describe('genesis import', () => {
+  it('leaves out an issuance with block 0, which original nodes never issued', async () => {
+    const [seed, later] = ['seed.json', 'issuance.json'].map((name) => join(folder, name));
+    const issuances = [0, 1, 7].map((block_height) => ({ address: OWNER, amount: 5, block_height }));
+    writeFileSync(seed ?? '', JSON.stringify({ mempool_seed_utxo: { '000000': [{ address: OWNER, amount: 9 }] } }));
+    writeFileSync(later ?? '', JSON.stringify({ initial_issuances: issuances }));
+    expect(await run('import', seed ?? '', later ?? '', '--out', file)).toMatchObject({ status: 0 });
+    expect(read().issuances.map(({ bNum }) => bNum)).toEqual([1n, 7n]);
+  });
+});
+
 describe('genesis show', () => {
   it('has one fingerprint for files that begin the same chain, however they are written', async () => {
     await run('new', file, '--owner', `${OWNER}=5`, '--message', 'hello');

@@ -15,6 +15,7 @@ import { sign } from '../../src/crypto/ed25519.js';
 import {
   creates,
   ERAS,
+  holdsAlike,
   isIndexedAlike,
   items,
   moves,
@@ -22,6 +23,7 @@ import {
   OWNER,
   pays,
   TRADERS,
+  takenOver,
   tokens,
   U64_MAX,
 } from '../support/moving-in.js';
@@ -147,18 +149,23 @@ class Maker {
   /** Blocks of ours, which spend each coin by itself, and pay a fee where it can. */
   goOn(): void {
     for (let block = 0; block < 4; block++) {
-      const made = this.take(20).map((coin) => {
-        const { amount, kind } = coin.txOut.value;
-        const isPaying = kind === 'token' && amount > 0n;
-        const value = withFixedHash({ ...coin.txOut.value, ...(isPaying && { amount: amount - 1n }) }, coin.outPoint);
-        const bare = value.kind === 'item' ? { ...value, metadata: null } : value;
-        const [to = '', other = ''] = ADDRESSES;
-        const outputs = [txOut(bare, to), ...(isPaying ? [tokens(0n, other)] : [])];
-        return this.spends([coin], null, { outputs, fees: isPaying ? [tokens(1n, other)] : [] });
-      });
+      const made = this.each(20, [tokens(0n, ADDRESSES[1])]);
       for (const { previousOut } of this.chain.add(made).transactions.flatMap(({ inputs }) => inputs))
         this.coins.delete(`${previousOut?.tHash}/${previousOut?.n}`);
     }
+  }
+
+  /** A transaction for each of some coins, with a fee where they are tokens, and then with `more` outputs. */
+  each(most: number, more: readonly TxOut[] = []): Transaction[] {
+    return this.take(most).map((coin) => {
+      const { amount, kind } = coin.txOut.value;
+      const isPaying = kind === 'token' && amount > 0n;
+      const value = withFixedHash({ ...coin.txOut.value, ...(isPaying && { amount: amount - 1n }) }, coin.outPoint);
+      const bare = value.kind === 'item' ? { ...value, metadata: null } : value;
+      const [to = '', other = ''] = ADDRESSES;
+      const outputs = [txOut(bare, to), ...(isPaying ? more : [])];
+      return this.spends([coin], null, { outputs, fees: isPaying ? [tokens(1n, other)] : [] });
+    });
   }
 
   /** Coins that the next block may spend, none twice. */
@@ -313,5 +320,24 @@ describe('chains of original nodes that nobody has thought of', () => {
     maker.goOn();
     expect(maker.chain.blocks.slice(12).flatMap(({ transactions }) => transactions).length).toBeGreaterThan(20);
     await isIndexedAlike(maker.chain.blocks, { ...more, eras });
+  });
+
+  it('are taken over, and our nodes go on for a hundred blocks, whatever time the last of them says', async () => {
+    const eras = [{ from: 0, made_by: 'original' }];
+    movingFolder();
+    const maker = new Maker(7, { eras });
+    while (maker.chain.blocks.length < 12) maker.block();
+    maker.chain.add([], { timestamp: 2n ** 63n - 1n });
+    await moves(maker.chain, originalGenesisFile(ERAS));
+    const pair = await takenOver(maker.chain);
+    let paid = 0;
+    for (const tx of maker.each(60)) {
+      paid += (await pair.mempool.submit([tx]).catch(() => [])).length;
+      await pair.cut();
+    }
+    while (pair.blocks.length < 100) await pair.cut();
+    expect(paid).toBeGreaterThan(20);
+    expect({ refusals: pair.refusals, next: pair.archive.nextHeight }).toEqual({ refusals: [], next: 113 });
+    holdsAlike(pair, [...maker.chain.blocks, ...pair.blocks]);
   });
 });

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { addressOf, p2shAddress } from '../../src/chain/address.js';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import { txOut } from '../../src/chain/builders.js';
+import { TOTAL_TOKENS } from '../../src/chain/constants.js';
 import { OP } from '../../src/chain/script/opcodes.js';
 import { txInsAddress } from '../../src/chain/signable.js';
 import type { OutPoint, Script, Transaction, TxOut } from '../../src/chain/types.js';
@@ -247,6 +248,27 @@ describe('a chain of original nodes moves in', () => {
     chain.add();
     await moves(chain, originalGenesisFile(ERAS, more));
     await isIndexedAlike(chain.blocks, more);
+  });
+
+  it('with a coinbase of the same bytes in two blocks, which was spent between them, and no block that spends its own', async () => {
+    // All is issued, so that every reward is the same.
+    const amount = Number(TOTAL_TOKENS / 300n);
+    const seeds = { '000000': Array.from({ length: 300 }, () => ({ address: ADDRESS, amount })) };
+    const more = { mempool_seed_utxo: seeds };
+    const chain = createOriginalChain(originalGenesis(ERAS, more));
+    chain.add();
+    const { inputs, outputs } = chain.next().miningTransaction;
+    const reward = outputs[0]?.value ?? tokenAsset(0n);
+    const same = { inputs, outputs: [txOut(reward, ADDRESS)] };
+    const coinbase = { tHash: chain.add([], {}, same).block.header.miningTxHash, n: 0 };
+    chain.add([pays([coinbase], [tokens(reward.amount)])]);
+    chain.add([], {}, same);
+    chain.add([pays([coinbase], [tokens(reward.amount, BOB)])]);
+    await moves(chain, originalGenesisFile(ERAS, more));
+    const parent = pays([fund()], [tokens(BigInt(amount))]);
+    chain.add([parent, pays([at(parent)], [tokens(BigInt(amount))])]);
+    const refused = await tessera('import', '--from', (await originalNode('v1', chain.answers())).url);
+    expect(refused).toMatchObject({ status: 1, err: expect.stringContaining("UTXO doesn't contain") });
   });
 
   it('with targets from another block on than ours, or none, and seeds of any form', async () => {

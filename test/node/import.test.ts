@@ -10,6 +10,7 @@ import { txOut } from '../../src/chain/builders.js';
 import { eraView } from '../../src/chain/eras.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { assetView, outPointView } from '../../src/chain/json.js';
+import { createUnicorn, encodeSocketAddresses, seedValueOf, unicornSeed } from '../../src/chain/unicorn.js';
 import { runCli } from '../../src/cli/run.js';
 import { createConfig } from '../../src/config/load.js';
 import { DataDir } from '../../src/db/data-dir.js';
@@ -175,6 +176,35 @@ describe('rules that nobody wrote down', () => {
       mempool_nodes: 3,
     });
     expect((await rebuiltMempool(folder, genesisFile)).rebuilt.height).toBe(8);
+  });
+
+  it('are found at a later import too: another miner has joined since the last one', async () => {
+    const unicorn = { modulus: 2n ** 521n - 1n, iterations: 2, miners: ['127.0.0.1:12340'] };
+    const chain = createOriginalChain(originalGenesis([UNKNOWN]));
+    const grow = (miners: readonly string[]) => {
+      const last = chain.blocks.at(-1)?.block.header.miningTxHash;
+      const participants = encodeSocketAddresses(last === undefined ? [] : miners);
+      const transactions = last === undefined ? ['000000'] : [];
+      const seed = unicornSeed({ transactions, participants, winners: last === undefined ? [] : [last] });
+      chain.add([], { seedValue: seedValueOf(createUnicorn(seed, unicorn)) });
+    };
+    for (let i = 0; i < 4; i++) grow(unicorn.miners);
+    const find = [...UNKNOWN.find, 'miners'];
+    writeGenesis([{ ...UNKNOWN, find, unicorn: { ...unicorn, modulus: String(unicorn.modulus) } }]);
+    const node = await originalNode('v1', chain.answers());
+    expect(await importFrom(node.url)).toMatchObject({ status: 0, err: expect.not.stringContaining('found') });
+    const settled = readFileSync(genesisFile, 'utf8');
+    expect(await importFrom(node.url)).toMatchObject({ status: 0 });
+    expect(readFileSync(genesisFile, 'utf8')).toBe(settled);
+    for (let i = 0; i < 3; i++) grow([...unicorn.miners, '127.0.0.2:12340']);
+    node.chain = chain.answers();
+    const { status, err } = await importFrom(node.url);
+    expect({ status, err }).toMatchObject({ status: 0, err: expect.stringContaining('found from block 4: seeds') });
+    const { eras } = await readGenesis(genesisFile);
+    expect(eras.map((era) => [era.from, era.unicorn?.miners.length])).toEqual([
+      [0, 1],
+      [4, 0],
+    ]);
   });
 
   it('keep every other node from starting until then', async () => {

@@ -39,6 +39,10 @@ export interface PairOptions {
   readonly journal?: Journal;
   /** The mempool's database; a new one by default. */
   readonly kv?: Kv;
+  /** By default those of the genesis alone. */
+  readonly rules?: StateRules;
+  /** What storage has already; an empty one by default. */
+  readonly archive?: Archive;
   /** Called with the hash of each transaction that a rule takes out. */
   readonly onRejected?: (hash: string) => void;
   /** Called with each closed block before the archive gets it. */
@@ -77,10 +81,11 @@ export async function createPair(options: PairOptions): Promise<Pair> {
   const { genesis, miner: owner, onDemand = false, poolSize = 3_000, onBlock } = options;
   const bed = createBed('memory');
   const network = bed.node('mempool', { role: 'mempool', secret: SECRET });
+  const stateRules = options.rules ?? stateRulesOf(genesis);
   const mempool = new Mempool(
     {
-      rules: stateRulesOf(genesis),
-      chain: chainFor(stateRulesOf(genesis)),
+      rules: stateRules,
+      chain: chainFor(stateRules),
       pool: { maxTransactions: poolSize, maxBytes: 10_000_000 },
       blocks: { instant: !onDemand, blockInterval: INTERVAL_MS, proofWindow: 500, minMiners: 1, partitionSize: 10 },
       statuses: { lifetime: 86_400 },
@@ -99,7 +104,7 @@ export async function createPair(options: PairOptions): Promise<Pair> {
   );
   const kv = new MemoryKv();
   const rules: ChainRules = { genesis, activationHeight: ACTIVATION_HEIGHT };
-  const archive = await Archive.open({ rules }, { kv });
+  const archive = options.archive ?? (await Archive.open({ rules }, { kv }));
   const blocks: FullBlock[] = [];
   const refusals: unknown[] = [];
   const storageVerdict = (block: FullBlock): Promise<string | null> => verdictOf(kv, rules, block);

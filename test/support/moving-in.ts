@@ -18,12 +18,17 @@ import { DataDir } from '../../src/db/data-dir.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { balancesOf } from '../../src/mempool/balances.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
+import { openArchiveFiles, segmentsOf } from '../../src/node/archive-files.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
 import { stateRules } from '../../src/node/roles/mempool/options.js';
+import { Archive } from '../../src/storage/archive/archive.js';
 import type { ChainView } from '../../src/storage/chain-index/service.js';
 import { inputSignable } from '../vectors/reference-library.js';
 import { createContext } from './cli-context.js';
+import { openJournal } from './journal.js';
+import { account } from './mempool.js';
+import { createPair, type Pair } from './mempool-and-archive.js';
 import { type createOriginalChain, originalGenesis } from './original-chain.js';
 import { originalNode } from './original-node.js';
 import { IndexedChain } from './storage/indexed-chain.js';
@@ -167,11 +172,11 @@ function countsOf(unspent: ReturnType<typeof unspentOf>): Map<string, number> {
 const text = (outPoint: OutPoint, value: TxOut['value']) =>
   stringifyExact([outPointView(outPoint), assetView(withFixedHash(value, outPoint))]);
 
-/** A mempool node's own state after all blocks of the archive in `storage`, rebuilt in the folder `mempool` beside it. */
-export async function rebuiltMempool(root: string, file: string) {
+/** A mempool node's own state after all blocks of the archive in `storage`, rebuilt in a folder beside it. */
+export async function rebuiltMempool(root: string, file: string, name = 'mempool') {
   const config = createConfig('mempool', {
     'network.secret': 'a secret of this test',
-    'node.data_dir': join(root, 'mempool'),
+    'node.data_dir': join(root, name),
     'network.genesis_file': file,
     'mempool.verify_threads': 0,
   });
@@ -182,7 +187,44 @@ export async function rebuiltMempool(root: string, file: string) {
   const directory = await DataDir.open(config.node.dataDir, { role: 'mempool', networkName: config.network.name });
   onTestFinished(() => directory.close());
   const kv = await directory.open('mempool');
-  return { rebuilt, state: await loadMempoolState(kv, stateRules(genesis, config), { hashKey: new Uint8Array(8) }) };
+  const rules = stateRules(genesis, config);
+  const state = await loadMempoolState(kv, rules, { hashKey: new Uint8Array(8) });
+  return { rebuilt, state, genesis, rules, kv, journalKv: await directory.open('journal') };
+}
+
+/** Takes over what `moves` has imported: a mempool node and a miner of ours, and the archive that keeps their blocks. */
+export async function takenOver(chain: ReturnType<typeof createOriginalChain>) {
+  const at = ['--at', String(chain.blocks.length)];
+  expect(await tessera('takeover', ...at, '--balances', join(folder, 'balances.json'))).toMatchObject({ status: 0 });
+  const { genesis, rules, kv, journalKv } = await rebuiltMempool(folder, genesisFile, 'goes-on');
+  const config = createConfig('storage', { 'network.secret': 'a secret of this test' });
+  const about = { role: 'storage', networkName: config.network.name };
+  const directory = await DataDir.open(join(folder, 'storage'), about);
+  onTestFinished(() => directory.close());
+  const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
+  const archive = await Archive.open({ rules: { genesis, activationHeight: rules.asertActivationHeight } }, files);
+  await archive.load();
+  const miner = account('a miner of ours');
+  const journal = await openJournal(journalKv);
+  const pair = await createPair({ genesis, rules, kv, journal, archive, miner, onDemand: true });
+  onTestFinished(() => pair.close());
+  return pair;
+}
+
+/** Compares what the mempool node holds with the model, after blocks of both kinds. */
+export function holdsAlike({ mempool }: Pick<Pair, 'mempool'>, blocks: readonly FullBlock[]): void {
+  const listed = new Map<string, string[]>();
+  for (const { outPoint, txOut: one } of unspentOf(blocks).values())
+    if (one.scriptPublicKey !== null)
+      listed.set(one.scriptPublicKey, [...(listed.get(one.scriptPublicKey) ?? []), text(outPoint, one.value)]);
+  const { addresses } = mempool.balances([...listed.keys()]);
+  const held = [...addresses].map(([address, holdings]): [string, string[]] => [
+    address,
+    [...holdings].map(({ outPoint, value }) => text(outPoint, value)),
+  ]);
+  const sorted = (of: Iterable<[string, string[]]>) =>
+    Object.fromEntries([...of].map(([address, one]) => [address, one.sort()]));
+  expect(sorted(held)).toEqual(sorted(listed));
 }
 
 /** The outputs of an address in a mempool node that is rebuilt beside the archive. */

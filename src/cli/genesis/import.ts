@@ -74,7 +74,8 @@ function contentOf(members: Members): Members {
   return {
     mempool_seed_utxo,
     mempool_genesis_tx_in,
-    initial_issuances: initial_issuances ?? [],
+    // With block 0 original nodes issue nothing.
+    initial_issuances: [initial_issuances ?? []].flat().filter((one) => Object(one).block_height !== 0),
     eras: [
       {
         from: 0,

@@ -10,6 +10,7 @@ import { type BlockFault, blockFault, type ChainTip } from './rules.js';
 const CHEAP_ITERATIONS = 8;
 /** Number of blocks above which one in so many is checked. */
 const SAMPLED = 1_000;
+const OTHER_SEED = blockFault('unicorn', 'the seed is not that of its round; has a miner joined, run tessera import');
 const SEED_VALUE = /^(\d{1,78})-(\d{1,400})$/;
 
 /** Fault of the seed, where the network has one miner, and of the witness. */
@@ -26,5 +27,5 @@ export function unicornFault({ header, transactions }: Block, tip: ChainTip, era
   if (unicorn.miners.length !== 1 || (tip.next > 0 && tip.coinbase === undefined)) return null;
   const participants = encodeSocketAddresses(tip.next === 0 ? [] : unicorn.miners);
   const made = unicornSeed({ transactions, participants, winners: tip.coinbase === undefined ? [] : [tip.coinbase] });
-  return made === BigInt(seed) ? null : blockFault('unicorn', 'the seed in the header is not that of its round');
+  return made === BigInt(seed) ? null : OTHER_SEED;
 }

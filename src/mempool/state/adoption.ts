@@ -28,6 +28,8 @@ import type { Round } from './round.js';
 export interface AdoptedBlock {
   readonly height: number;
   readonly hash: string;
+  /** Unix seconds, as far as a number holds what original nodes may say. */
+  readonly time: number;
   readonly full: FullBlock;
   /** The FullBlock. */
   readonly bytes: Uint8Array;
@@ -45,7 +47,8 @@ export async function readAdoptedBlock(bytes: Uint8Array, facts: RoundFacts | nu
     await turn();
     transactions.push({ hash: names[i] ?? '', bytes: encodedBefore(tx), tx });
   }
-  return { height: Number(header.bNum), hash: blockHash(header), full, bytes, transactions, facts };
+  const time = Math.min(Math.max(Number(header.timestamp), 0), Number.MAX_SAFE_INTEGER);
+  return { height: Number(header.bNum), hash: blockHash(header), time, full, bytes, transactions, facts };
 }
 
 const WITHOUT_IT = fault('transaction_rejected', 'The DRUID set went into a block without this transaction');
@@ -115,7 +118,6 @@ export class Adoption {
   /** Takes in the block, its transactions one after the other. `returned`: those of the round that was given up, null without one. */
   *take(block: AdoptedBlock, returned: readonly PooledTx[] | null, batch: KvBatch): Pieces<void> {
     const { statuses } = this.#modules;
-    const timestamp = Number(block.full.block.header.timestamp);
     const taking: Taking = {
       block,
       names: new Set(block.transactions.map(({ hash }) => hash)),
@@ -143,7 +145,7 @@ export class Adoption {
     }
     yield* this.#takeOutTorn(taking, batch);
     if (taking.isContested) yield* this.#settlePool(taking, batch);
-    yield* statuses.decideInPieces(taking.decided, timestamp, batch);
+    yield* statuses.decideInPieces(taking.decided, block.time, batch);
   }
 
   /** Puts transactions of given-up rounds back into the pool, if they still can wait. `time` is in unix seconds. */
@@ -209,7 +211,7 @@ export class Adoption {
 
   #confirm(hash: string, { block, seen, decided }: Taking): void {
     if (block.height === 0) return;
-    const timestamp = seen.get(hash) ?? Number(block.full.block.header.timestamp);
+    const timestamp = seen.get(hash) ?? block.time;
     const additionalInfo = `In block ${block.height} ${block.hash}`;
     this.#decide(hash, { status: 'Confirmed', timestamp, additionalInfo }, decided);
   }

@@ -265,7 +265,7 @@ export class Applier implements Service {
         const block = await readAdoptedBlock(command.block, command.facts, this.#turn);
         const isNext = await inPieces(state.adoptBlock(block, batch), this.#turn);
         if (isNext) adopted.push(block);
-        await this.#shared.passBlock(block.height, Number(block.full.block.header.timestamp), batch);
+        await this.#shared.passBlock(block.height, block.time, batch);
         return isNext;
       }
       case 'digest':

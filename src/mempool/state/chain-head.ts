@@ -43,15 +43,14 @@ export function factsAfter(rules: RoundRules, head: ChainHead, { height, partici
 
 /** The head after a block of storage. `issued`: before it. Without facts: a round of one proof and no participants. */
 export function headAfterAdopted(rules: RoundRules, head: ChainHead, block: AdoptedBlock, issued: bigint): ChainHead {
-  const { height, hash, full } = block;
-  const { timestamp, miningTxHash } = full.block.header;
+  const { height, hash, time, full } = block;
   const facts = block.facts ?? {
     participants: [],
-    proofHashes: [miningTxHash],
+    proofHashes: [full.block.header.miningTxHash],
     asertHashes: asertHashesAfter(rules, head, height, 1),
   };
   const reward = full.miningTransaction.outputs.reduce((sum, { value }) => sum + value.amount, 0n);
-  return { height, hash, timestamp: Number(timestamp), issued: issued + issuedAt(rules, height) + reward, ...facts };
+  return { height, hash, timestamp: time, issued: issued + issuedAt(rules, height) + reward, ...facts };
 }
 
 function asertHashesAfter(rules: RoundRules, head: ChainHead, height: number, proofs: number): number {

@@ -316,7 +316,7 @@ export class MempoolState {
     const { issued } = this;
     const returned = yield* this.#rounds.giveUp((round, spent) => this.#adoption.giveUp(round, spent, batch));
     yield* this.#adoption.take(block, returned, batch);
-    yield* this.#acceptance.expire(height - this.#rules.druidLifetime, Number(full.block.header.timestamp), batch);
+    yield* this.#acceptance.expire(height - this.#rules.druidLifetime, block.time, batch);
     const head = headAfterAdopted(this.#rules, this.#head, block, issued);
     yield* this.kept.keep(height, hash, { bytes, facts: head }, batch);
     this.#head = head;

@@ -51,12 +51,7 @@ export async function importChain(source: ChainSource, options: ImportOptions) {
     const rules = new FoundSoFar(genesis, options);
     const files = await openArchiveFiles(directory, await segmentsOf(directory, config));
     const activationHeight = config.mining.asertActivationHeight;
-    const soFar = {
-      ...genesis,
-      get eras() {
-        return rules.eras;
-      },
-    };
+    const soFar = Object.defineProperty({ ...genesis }, 'eras', { get: () => rules.eras });
     const chain = { genesis: soFar, producers: producersOf(config, genesis), activationHeight };
     const archive = await Archive.open({ rules: chain, cacheBytes: config.storage.cacheBytes }, { ...files, scripts });
     // An import that was killed may have appended blocks: `load` takes them in.
@@ -87,7 +82,10 @@ class FoundSoFar {
   constructor(genesis: Genesis, options: ImportOptions) {
     this.#genesis = genesis;
     this.#options = options;
-    this.eras = genesis.eras;
+    const last = genesis.eras.at(-1);
+    const isOpen = last?.unicorn?.miners.length === 1 && !last.find.includes('miners');
+    // Another miner may have joined since the last import.
+    this.eras = isOpen ? genesis.eras.with(-1, { ...last, find: [...last.find, 'miners'] }) : genesis.eras;
   }
 
   /** The next block as one of its era. What it shows is written down when it meets every rule by that, before it is stored. */
@@ -180,10 +178,9 @@ async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, 
     const message = isOther
       ? `its blocks ${tip.next - 1} and ${tip.next} are of two chains`
       : `block ${tip.next}: ${error.message}`;
-    const { details } = error;
     throw new TesseraError(isOther ? 'other_chain' : 'block_refused', `${source.name}: ${message}`, {
       cause: error,
-      details,
+      details: error.details,
     });
   }
 }
