@@ -4,6 +4,7 @@
  * (`contest.ts`).
  */
 
+import { setFlagsFromString } from 'node:v8';
 import type { ApiModules } from '../src/api/options.js';
 import { obey } from './contest.js';
 import { benchOutputs, GENESIS_HASH } from './payments.js';
@@ -34,6 +35,9 @@ const { StateStore } =
 const { Statuses } = await compiled<typeof import('../src/mempool/state/statuses.js')>('mempool/state/statuses.js');
 const { MetricsRegistry } =
   await compiled<typeof import('../src/observability/metrics.js')>('observability/metrics.js');
+
+// As the role of a mempool node does.
+setFlagsFromString('--no-parallel-scavenge');
 
 const [dir = '', threads = '1', outputs = '0'] = process.argv.slice(2);
 const metrics = new MetricsRegistry('mempool');

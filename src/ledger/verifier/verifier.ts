@@ -7,7 +7,7 @@
 import { p2shAddress } from '../../chain/address.js';
 import { runCheck, type ScriptCheck } from '../../chain/validation.js';
 import { signatureCost, verificationCost } from '../../crypto/unusual-keys.js';
-import { concatBytes, toLatin1, utf8 } from '../../lib/bytes.js';
+import { toLatin1 } from '../../lib/bytes.js';
 import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { TesseraError } from '../../lib/errors.js';
 import { FairQueue } from '../../lib/fair-queue.js';
@@ -222,7 +222,7 @@ export class Verifier {
 /** A script by its address; a signature by its bytes, key and text, in one string, which takes half the memory of three. */
 function nameOf(check: ScriptCheck): string {
   if (check.kind === 'script') return p2shAddress(check.script);
-  return toLatin1(concatBytes(check.signature, check.publicKey, utf8(check.message)));
+  return toLatin1(check.signature) + toLatin1(check.publicKey) + check.message;
 }
 
 /** True for checks that may take milliseconds: a script, or a signature that is not verified as all others are. */

@@ -9,10 +9,9 @@ import { type Era, OUR_ERA } from '../../chain/eras.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
 import { createdOutput, isCreate, isUnspendable, outPointKey, spentOutPoints } from '../../chain/transaction.js';
 import type { OutPoint, Transaction, TxOut } from '../../chain/types.js';
-import { INVALID_SCRIPT, planCreateValidation, planValidation, type ValidationPlan } from '../../chain/validation.js';
+import { INVALID_SCRIPT, planCreateValidation, planValidation } from '../../chain/validation.js';
 import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { Verdict } from '../../lib/fault.js';
-import { RecentMap } from '../../lib/recent-map.js';
 import { TimeSlices } from '../../lib/time-slices.js';
 import type { CounterHandle, HistogramHandle } from '../../observability/metrics.js';
 import { startTimer } from '../../observability/metrics.js';
@@ -35,8 +34,6 @@ import { JournalQueue, OpenTrades } from './journal-queue.js';
 import { DRUID_SHARE, PoolBounds, type PoolBoundsOptions } from './pool-bounds.js';
 
 const CHUNK_WEIGHT = 128;
-/** Verdicts on scripts that are remembered, so that posting a transaction again costs no second verification. */
-const REMEMBERED_VERDICTS = 20_000;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -83,8 +80,6 @@ export class Admission {
   readonly #era: Era;
   readonly #verifications = new VerificationBounds();
   readonly #slices: TimeSlices;
-  /** Verdicts on scripts of transactions, by hash, which covers all that they depend on. */
-  readonly #scripts = new RecentMap<boolean>(REMEMBERED_VERDICTS);
 
   constructor(options: AdmissionOptions, modules: AdmissionModules) {
     this.#modules = modules;
@@ -214,16 +209,7 @@ export class Admission {
       ? planCreateValidation(tx)
       : planValidation(tx, this.#currentBlock(), (outPoint) => this.#visibleOutput(outPoint, list), this.#era);
     if (plan.fault !== null && plan.checks.length === 0) return plan.fault;
-    return (await this.#scriptsHold(hash, plan, sender)) ? plan.fault : INVALID_SCRIPT;
-  }
-
-  async #scriptsHold(hash: string, { checks, fault }: ValidationPlan, sender: string): Promise<boolean> {
-    const remembered = this.#scripts.get(hash);
-    if (remembered !== undefined) return remembered;
-    const hold = await this.#modules.verifier.verify(checks, sender);
-    // When a plan ended early, not all scripts have been looked at.
-    if (!hold || fault === null) this.#scripts.set(hash, hold);
-    return hold;
+    return (await this.#modules.verifier.verify(plan.checks, sender)) ? plan.fault : INVALID_SCRIPT;
   }
 
   /** Output that is unspent, waits, or is created by the same list; in which order is decided when the command is applied. */
