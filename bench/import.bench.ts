@@ -24,9 +24,13 @@ const SIZES = [2_000];
 const SHORT_SIZES = [200];
 const BLOCKS = 12;
 const ERAS = [{ from: 0, made_by: 'original' }];
-/** Says at the end what the process has used: KiB, and microseconds of all threads. */
-const USAGE =
-  "process.on('exit',()=>{const u=process.resourceUsage();process.stderr.write('used '+u.maxRSS+' '+(u.userCPUTime+u.systemCPUTime)+'\\n')})";
+/** Says at the end what the process has used: KiB, and microseconds of all threads and of the main one. */
+const USAGE = `import { readFileSync } from 'node:fs';
+process.on('exit', () => {
+  const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
+  const main = readFileSync('/proc/self/task/' + process.pid + '/schedstat', 'latin1').split(' ')[0] / 1_000;
+  process.stderr.write('used ' + maxRSS + ' ' + (userCPUTime + systemCPUTime) + ' ' + Math.round(main) + '\\n');
+});`;
 
 async function writeEntries(file: string, entries: readonly Entry[]): Promise<void> {
   const texts = entries.map((entry, i) => `${i === 0 ? '[' : ','}\n${stringifyExact(entry)}`);
@@ -55,10 +59,11 @@ async function measure(folder: string, payments: number): Promise<void> {
   const preload = `data:text/javascript,${encodeURIComponent(USAGE)}`;
   const ran = await promisify(execFile)(process.execPath, ['--import', preload, MAIN, ...command]);
   const seconds = (performance.now() - begun) / 1_000;
-  const [, kib = '0', used = '0'] = /used (\d+) (\d+)\n$/.exec(ran.stderr) ?? [];
+  const [, kib = '0', used = '0', main = '0'] = /used (\d+) (\d+) (\d+)\n$/.exec(ran.stderr) ?? [];
   const count = BLOCKS * payments;
   const alone = await verifyAlone(benchPayments(0, Math.min(2 * payments, count)));
-  const verified = (1_000 * Math.min(2 * payments, count)) / alone.clock;
+  const signatures = Math.min(2 * payments, count);
+  const verified = (1_000 * signatures) / alone.clock;
   const name = `${BLOCKS} blocks of ${payments.toLocaleString('en-US')} payments`;
   printRow({
     name: `${name}: imported`,
@@ -67,6 +72,8 @@ async function measure(folder: string, payments: number): Promise<void> {
     against: ['verification alone', verified],
   });
   printRow({ name: '  processor time, all threads', value: Number(used) / count, unit: 'µs/tx' });
+  printRow({ name: '  of the main thread', value: Number(main) / count, unit: 'µs/tx' });
+  printRow({ name: '  verification alone, all threads', value: (1_000 * alone.all) / signatures, unit: 'µs/tx' });
   printRow({ name: '  the most memory', value: Number(kib) / 1024, unit: 'MiB' });
 }
 

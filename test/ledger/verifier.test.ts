@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { BroadcastChannel } from 'node:worker_threads';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { OP } from '../../src/chain/script/opcodes.js';
 import type { ScriptCheck, SignatureCheck } from '../../src/chain/validation.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
@@ -152,5 +155,45 @@ describe.each([0, 1, 2])('the verifier with %i threads', (threads) => {
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'shutting_down' });
     }
+  });
+});
+
+describe('a thread that is slow', () => {
+  it('keeps nothing waiting that was verified in its turn', async () => {
+    const channel = new BroadcastChannel(randomUUID());
+    onTestFinished(() => channel.close());
+    const busy = once(channel as unknown as EventTarget, 'message');
+    const program = `import { BroadcastChannel, parentPort } from 'node:worker_threads';
+      const channel = new BroadcastChannel('${channel.name}');
+      parentPort.on('message', () => channel.postMessage('busy'));
+      parentPort.postMessage({ ready: true });`;
+    const verifier = new Verifier(
+      { threads: 1 },
+      { program: new URL(`data:text/javascript,${encodeURIComponent(program)}`) },
+    );
+    onTestFinished(() => verifier.close());
+    const checks: SignatureCheck[] = [];
+    let isBusy = false;
+    void busy.then(() => {
+      isBusy = true;
+    });
+    // The main thread takes all until the thread has started.
+    for (let i = 0; !isBusy; i++) {
+      checks.push(signatureCheck(`early ${i}`));
+      verifier.verify(checks.slice(-1), AHEAD).catch(() => undefined);
+      if (i % 200 === 0) await setImmediate();
+    }
+    const waiting = Array.from({ length: 400 }, (_, i) => signatureCheck(`later ${i}`));
+    checks.push(...waiting);
+    let left = waiting.length;
+    for (const check of waiting) {
+      const settled = () => void left--;
+      verifier.verify([check], AHEAD).then(settled, () => undefined);
+    }
+    expect(await verifier.verify(checks)).toBe(true);
+    expect(left).toBe(waiting.length);
+    verifier.verify([FLOOD], AHEAD).catch(() => undefined);
+    await setImmediate();
+    expect(left).toBe(0);
   });
 });

@@ -205,6 +205,19 @@ describe('rules that nobody wrote down', () => {
       [0, 1],
       [4, 0],
     ]);
+
+    // A second mempool node halves the rewards. That is found where the file says so.
+    const [reward] = chain.next().miningTransaction.outputs;
+    const { seedValue } = chain.blocks.at(-1)?.block.header ?? {};
+    const half = txOut(tokenAsset((reward?.value.amount ?? 0n) / 2n), ADDRESS);
+    chain.add([], { ...(seedValue && { seedValue }) }, { outputs: [half] });
+    node.chain = chain.answers();
+    expect(await importFrom(node.url)).toMatchObject({ status: 1, err: expect.stringContaining('the reward is') });
+    const file = JSON.parse(readFileSync(genesisFile, 'utf8'));
+    Object.assign(file.eras.at(-1), { find: ['header', 'mempool_nodes'] });
+    writeFileSync(genesisFile, JSON.stringify(file));
+    const found = await importFrom(node.url);
+    expect(found).toMatchObject({ status: 0, err: expect.stringContaining('from block 7: rewards divided by 2') });
   });
 
   it('keep every other node from starting until then', async () => {

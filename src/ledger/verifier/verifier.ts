@@ -102,9 +102,12 @@ export class Verifier {
     if (this.#closed) return Promise.reject(closedError());
     if (checks.length === 0) return Promise.resolve(true);
     const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
+    const isAhead = sender === AHEAD;
+    // Where the threads are slow, the main thread has verified the first of them in their turn.
+    while (isAhead && this.#signatures.shift((task) => task.isAhead && this.#isKnown(task)));
     for (const check of checks) {
       const queue = isDear(check) ? this.#scripts : this.#signatures;
-      const task = { check, job, name: nameOf(check), isAhead: sender === AHEAD };
+      const task = { check, job, name: nameOf(check), isAhead };
       if (!this.#isKnown(task)) queue.push(sender, task);
     }
     this.#schedule();
