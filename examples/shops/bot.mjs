@@ -46,4 +46,6 @@ const server = createServer(async (request, response) => {
     answer(422, { error: error.message });
   }
 });
-server.listen(0, '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${server.address().port}\n`));
+server.listen(Number(process.env.PORT ?? 8092), '127.0.0.1', () =>
+  process.stdout.write(`http://127.0.0.1:${server.address().port}\n`),
+);

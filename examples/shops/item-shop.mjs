@@ -43,4 +43,4 @@ function readOrder({ count, to }) {
   return { price: PRICE * BigInt(count), count, to, item };
 }
 
-await runShop({ client, books, deliver, readOrder });
+await runShop({ client, books, deliver, readOrder, port: Number(process.env.PORT ?? 8091) });

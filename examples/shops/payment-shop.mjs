@@ -14,9 +14,12 @@ async function deliver({ id, price, paid }) {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': id },
     body: JSON.stringify({ id, price, paid, surplus: String(BigInt(paid) - BigInt(price)) }),
+  }).catch((cause) => {
+    throw new Error(`${webhook} cannot be reached`, { cause });
   });
   if (!response.ok) throw new Error(`the webhook answers ${response.status}`);
 }
 
 const readOrder = ({ price }) => ({ price: parseAmount(price) });
-await runShop({ client, books: await Books.open(file), deliver, readOrder });
+const port = Number(process.env.PORT ?? 8090);
+await runShop({ client, books: await Books.open(file), deliver, readOrder, port });

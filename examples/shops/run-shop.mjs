@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 
 /** `deliver(order)` may be called again for the same order after a crash: it must do its thing once for each `order.id`. */
-export async function runShop({ client, books, deliver, readOrder, port = 0 }) {
+export async function runShop({ client, books, deliver, readOrder, port }) {
   let work = Promise.resolve();
   /** Reads the history, then delivers; one at a time. */
   const catchUp = () => {

@@ -1,6 +1,6 @@
 /** examples/shops, as complete programs against one dev network: killed, paid twice, too little and too much; each order is delivered once. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -8,13 +8,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/sdk/client.js';
 import * as wallet from '../../src/sdk/wallet.js';
 import { type DevNetwork, startDevNetwork } from '../../src/testing/index.js';
+import { freePort } from '../support/free-port.js';
 
 const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
 const TOKEN = 72_072_000n;
+const PATIENCE_MS = 60_000;
 
 let folder = '';
 let network: DevNetwork;
@@ -24,7 +27,9 @@ beforeAll(async () => {
   cpSync(join(PACKAGE, 'examples/shops'), folder, { recursive: true });
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(PACKAGE, join(folder, 'node_modules', 'tessera-node'));
-  network = await startDevNetwork();
+  mkdirSync(join(folder, 'node_modules/.bin'));
+  symlinkSync(join(PACKAGE, 'dist/main.js'), join(folder, 'node_modules/.bin/tessera'));
+  network = await startDevNetwork({ nodeAddresses: true });
 });
 
 afterAll(async () => {
@@ -39,7 +44,11 @@ interface Program {
 
 /** Starts a program of the example; resolves when it says its address. */
 async function run(...args: string[]): Promise<Program> {
-  const child: ChildProcess = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child: ChildProcess = spawn(process.execPath, args, {
+    cwd: folder,
+    env: { ...process.env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
@@ -171,4 +180,41 @@ it('the bot buys what it wants, at its price', async () => {
   await client.waitForTransaction(ended.body.tx_hash);
   const { balance } = await client.getBalances({ address: [wallet.addressOf(maker.publicKey)] });
   expect(balance.total).toMatchObject({ tokens: 6n * TOKEN, items: { [item]: 7n } });
+});
+
+/** Programs that run beside the lines of the documents, with the ports that these name. */
+const PORTS = { 'webhook.mjs': '9000', 'payment-shop.mjs': '8090', 'item-shop.mjs': '8091', 'bot.mjs': '8092' };
+
+it.each([
+  ['shop.md', '"isDelivered":true'],
+  ['item-shop.md', '"items":{"g[0-9a-f]*":2}'],
+  ['trading-bot.md', '"tx_hash":"g'],
+])('the lines of docs/%s can be pasted', async (page, outcome) => {
+  const text = readFileSync(join(PACKAGE, 'docs', page), 'utf8');
+  const lines = [...text.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'));
+  const own = lines.filter((line) => !line.startsWith('cd '));
+  // What it asks for last is there a moment later.
+  const last = own.pop() ?? '';
+  let script = own
+    .join('\n')
+    .replace(/^node (.*) &$/gm, 'start $1')
+    .replace('sleep 1', 'until npx tessera wallet items --url http://127.0.0.1:3004 | grep -q ticket; do :; done');
+  script += `\nuntil { ${last}; } | tee answer | grep -q '${outcome}'; do :; done\n`;
+  script = script.replaceAll('tessera faucet', 'tessera faucet --url http://127.0.0.1:8080');
+  script = script.replaceAll('127.0.0.1:8080', new URL(network.url).host);
+  script = script.replaceAll('127.0.0.1:3004', new URL(network.urls.miner ?? '').host);
+  let ports = '';
+  for (const [name, port] of Object.entries(PORTS)) {
+    const free = await freePort();
+    ports += `[${name}]=${free} `;
+    script = script.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${free}`);
+  }
+  const before = `set -euo pipefail
+declare -A ports=(${ports}); pids=()
+trap 'kill "\${pids[@]}"' EXIT
+npx() { "$@"; }
+start() { exec {out}< <(PORT=\${ports[$1]} exec node "$@"); pids+=($!); read -ru "$out"; }
+`;
+  const env = { ...process.env, PATH: `${join(folder, 'node_modules/.bin')}:${process.env.PATH}` };
+  await promisify(execFile)('bash', ['-c', before + script], { cwd: folder, env, timeout: PATIENCE_MS });
 });
