@@ -186,11 +186,11 @@ it('the bot buys what it wants, at its price', async () => {
 const PORTS = { 'webhook.mjs': '9000', 'payment-shop.mjs': '8090', 'item-shop.mjs': '8091', 'bot.mjs': '8092' };
 
 it.each([
-  ['shop.md', '"isDelivered":true'],
-  ['item-shop.md', '"items":{"g[0-9a-f]*":2}'],
-  ['trading-bot.md', '"tx_hash":"g'],
-])('the lines of docs/%s can be pasted', async (page, outcome) => {
-  const text = readFileSync(join(PACKAGE, 'docs', page), 'utf8');
+  ['docs/shop.md', '"isDelivered":true'],
+  ['docs/item-shop.md', '"items":{"g[0-9a-f]*":2}'],
+  ['docs/trading-bot.md', '"tx_hash":"g'],
+])('the lines of %s can be pasted', async (page, outcome) => {
+  const text = readFileSync(join(PACKAGE, page), 'utf8');
   const lines = [...text.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'));
   const own = lines.filter((line) => !line.startsWith('cd '));
   // What it asks for last is there a moment later.
