@@ -96,7 +96,7 @@ it.each(['envelope', 'v1'] as const)(
     grow(theirs, [payment(BLOCKS)]);
     await expect.poll(balance(mempool)).not.toEqual(before);
     expect(await ready(mempool)()).toMatchObject(READY);
-    // One after the other, over the same connection.
+    // One after the other.
     expect(theirs.connections).toBe(1);
   },
 );

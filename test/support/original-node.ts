@@ -13,7 +13,7 @@ export interface OriginalNode {
   chain: OriginalChain;
   /** Replaces an answer: its text, or `lost`, `slow` and `endless`; undefined leaves it. */
   instead: (path: string, body: string) => string | undefined;
-  /** Number of questions, and of connections. */
+  /** Number of questions, and of connections at once: on a busy machine a client's rest, and then it opens another. */
   asked: number;
   /** Refuses questions without a name of their own, as some releases do. */
   wantsNames: boolean;
@@ -49,7 +49,11 @@ export async function originalNode(kind: 'v1' | 'envelope', chain: OriginalChain
       fill();
     })().catch(() => response.destroy());
   });
-  server.on('connection', () => node.connections++);
+  let open = 0;
+  server.on('connection', (socket) => {
+    node.connections = Math.max(node.connections, ++open);
+    socket.on('close', () => open--);
+  });
   // On a busy machine a client may ask again after more than the usual five seconds.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
