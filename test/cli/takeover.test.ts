@@ -2,6 +2,7 @@
 
 import {
   appendFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -12,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import { BincodeWriter } from '../../src/chain/bincode.js';
 import { createItemFromSignature, txOut } from '../../src/chain/builders.js';
@@ -34,27 +35,39 @@ import { ADDRESS, MINER } from '../support/storage/test-chain.js';
 const ERAS = [{ from: 0, made_by: 'original' }];
 const HEIGHT = 3;
 
+let imported = '';
 let folder: string;
 let genesisFile: string;
 let waiting: string;
 let about: readonly string[];
 
-/** A chain of three blocks, imported. */
+/** A chain of three blocks, imported by the first test: each has a copy. */
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tessera-takeover-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  if (imported === '') {
+    imported = mkdtempSync(join(tmpdir(), 'tessera-imported-'));
+    useFolder(imported);
+    writeFileSync(genesisFile, stringifyExact(originalGenesisFile(ERAS)));
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    for (let i = 0; i < HEIGHT; i++) chain.add(i === 0 ? [] : [payment(i)]);
+    const { url } = await originalNode('envelope', chain.answers());
+    expect(await run('import', '--from', url)).toMatchObject({ status: 0 });
+  }
+  const made = mkdtempSync(join(tmpdir(), 'tessera-takeover-'));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  cpSync(imported, made, { recursive: true });
+  useFolder(made);
+});
+afterAll(() => rmSync(imported, { recursive: true, force: true }));
+
+function useFolder(one: string): void {
+  folder = one;
   genesisFile = join(folder, 'genesis.json');
   waiting = join(folder, 'waiting.json');
-  writeFileSync(genesisFile, stringifyExact(originalGenesisFile(ERAS)));
-  const chain = createOriginalChain(originalGenesis(ERAS));
-  for (let i = 0; i < HEIGHT; i++) chain.add(i === 0 ? [] : [payment(i)]);
-  const { url } = await originalNode('envelope', chain.answers());
   const sets = [`network.genesis_file=${genesisFile}`, 'storage.verify_threads=0', 'network.producer_keys='].flatMap(
-    (one) => ['--set', one],
+    (set) => ['--set', set],
   );
   about = ['--data', join(folder, 'storage'), ...sets, '--json'];
-  expect(await run('import', '--from', url)).toMatchObject({ status: 0 });
-});
+}
 
 async function run(...args: readonly string[]) {
   const context = createContext();

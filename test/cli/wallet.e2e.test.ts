@@ -1,14 +1,17 @@
-/** `tessera wallet` as people and scripts run it: processes, against nodes that are processes, with an API key. */
+/** `tessera wallet` as people and scripts run it, against nodes that are processes, with an API key. */
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DISPLAY_UNIT } from '../../src/chain/constants.js';
+import { runCli } from '../../src/cli/run.js';
 import { DEV_AMOUNT, devAccounts } from '../../src/config/dev-accounts.js';
+import { createContext } from '../support/cli-context.js';
 import { createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -34,19 +37,15 @@ interface Ended {
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<Ended> =>
   tessera(['wallet', ...args], env, input);
 
+/** A command in this process; the last tests start the built program. */
 async function tessera(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   input = '',
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  child.stdin.end(input);
-  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
-  return { code, out, err };
+  const context = { ...createContext(env), stdin: Readable.from([input]) };
+  const code = await runCli(args, context);
+  return { code, out: context.out(), err: context.err() };
 }
 
 /** Makes a wallet in a data folder, under the passphrase in a file. */

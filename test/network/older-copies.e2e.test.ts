@@ -3,16 +3,14 @@
  * find each other's height again by themselves, no block changes, and what a wallet acknowledged arrives once.
  */
 
-import { execFile } from 'node:child_process';
 import { cp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { assembleSigned, txOut, unsignedInput } from '../../src/chain/builders.js';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { outPointKey } from '../../src/chain/transaction.js';
+import { runCli } from '../../src/cli/run.js';
 import { DEV_GENESIS_TX, type DevAccount, devAccounts } from '../../src/config/dev-accounts.js';
 import { loadConfig } from '../../src/config/load.js';
 import { DataDir } from '../../src/db/data-dir.js';
@@ -21,6 +19,7 @@ import { loadMempoolState } from '../../src/mempool/state/load.js';
 import { readGenesis } from '../../src/node/genesis-file.js';
 import { rebuildMempool } from '../../src/node/rebuild/rebuild-mempool.js';
 import { stateRules } from '../../src/node/roles/mempool/options.js';
+import { createContext } from '../support/cli-context.js';
 import { call, createNetwork, type Network, type NodeProcess, until } from '../support/processes.js';
 
 type Amount = number | bigint;
@@ -33,7 +32,6 @@ interface Balance {
   readonly address_list: Readonly<Record<string, readonly Output[]>>;
 }
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const RECEIVER = devAccounts().accounts[9]?.address ?? '';
 const FIRST_AMOUNT = 1_000_000;
 
@@ -180,8 +178,9 @@ async function goesOn(known: readonly string[]): Promise<void> {
 /** `tessera rebuild` on a stopped node; what it says. */
 async function rebuild(of: NodeProcess, ...more: readonly string[]): Promise<string> {
   const flags = ['--role', of.role, '--config', 'config/dev.toml', '--data', of.folder, ...more];
-  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'rebuild', ...flags]);
-  return stdout;
+  const context = createContext();
+  expect(await runCli(['rebuild', ...flags], context), context.err()).toBe(0);
+  return context.out();
 }
 
 /** The same in this process, which gives up after so many blocks. */

@@ -5,9 +5,11 @@ import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/run.js';
 import { devAccounts } from '../../src/config/dev-accounts.js';
+import { createContext } from '../support/cli-context.js';
 import { call, createNetwork, MAIN, type Network, type NodeProcess, until } from '../support/processes.js';
 
 const PASSPHRASE = 'the passphrase of alice';
@@ -52,21 +54,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function spawnWallet(args: readonly string[]) {
+function wordsOf(args: readonly string[]): string[] {
   const place = ['--data', alice.folder, '--config', 'config/dev.toml', '--role', 'user'];
   const passphrase = args[0] === 'label' ? [] : ['--passphrase-file', secret];
-  return spawn(process.execPath, [MAIN, 'wallet', ...args, ...place, ...passphrase], {
-    env: { PATH: process.env.PATH ?? '' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  return ['wallet', ...args, ...place, ...passphrase];
 }
 
-async function wallet(args: readonly string[], input = ''): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawnWallet(args);
-  child.stdin.end(input);
-  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
-  return { code, out, err };
+/** A command in this process; only what is killed is one of its own. */
+async function wallet(args: readonly string[], input = ''): Promise<{ code: number; out: string; err: string }> {
+  const context = { ...createContext(), stdin: Readable.from([input]) };
+  const code = await runCli(wordsOf(args), context);
+  return { code, out: context.out(), err: context.err() };
 }
 
 const info = async (node: NodeProcess): Promise<WalletInfo> => (await call(`${node.apiUrl}/v1/wallet`)) as WalletInfo;
@@ -179,7 +177,7 @@ describe('a wallet whose folder is gone', { timeout: 900_000 }, () => {
 
     // The keystore is the first thing that it writes.
     const args = ['restore', '--json', '--backup-file', file, ...from()];
-    const child = spawnWallet(args);
+    const child = spawn(process.execPath, [MAIN, ...wordsOf(args)], { stdio: 'ignore' });
     await until('a keystore', async () =>
       existsSync(join(alice.folder, 'keystore.json')) || child.exitCode !== null ? true : undefined,
     );

@@ -304,7 +304,7 @@ class Maker {
 }
 
 describe('chains of original nodes that nobody has thought of', () => {
-  it.prop([fc.integer()], { numRuns: 3 })('move in', async (seed) => {
+  it.prop([fc.integer()], { numRuns: 2 })('move in', async (seed) => {
     const more = {
       initial_issuances: [3, 3, 5].map((block_height, i) => ({
         address: ADDRESSES[i],
