@@ -123,7 +123,7 @@ describe('a chain of original nodes moves in', () => {
     const again = trade('two', [{ inputs: [fund()], by: 0, outputs: [tokens(1_000n, CAROL)] }]);
     chain.add([...three, ...two, ...alone, pays([fund()], [tokens(1_000n)])]);
     chain.add(again);
-    await moves(chain, originalGenesisFile(ERAS));
+    await moves(chain, originalGenesisFile(ERAS), ['v1']);
   });
 
   it('with multisignatures, old addresses, locktimes, burnt outputs, more fees than outputs, and a large transaction', async () => {
@@ -180,7 +180,7 @@ describe('a chain of original nodes moves in', () => {
     const wrapped = pays([at(badge)], [items(U64_MAX, of), items(11n, of, BOB)]);
     chain.add([wrapped]);
     chain.add([pays([at(wrapped)], [items(U64_MAX, of, CAROL)])]);
-    await moves(chain, originalGenesisFile(ERAS));
+    await moves(chain, originalGenesisFile(ERAS), ['v1']);
     chain.add([pays([at(wrapped, 1)], [items(12n, of)], { key: TRADERS[1] ?? OWNER })]);
     const refused = await tessera('import', '--from', (await originalNode('v1', chain.answers())).url);
     expect(refused).toMatchObject({ status: 1, err: expect.stringContaining("TxOuts spent don't match TxIns spent") });
@@ -199,7 +199,7 @@ describe('a chain of original nodes moves in', () => {
     chain.add([badge]);
     chain.add([pays([at(badge)], [items(4n, of), items(6n, of, CAROL)], { key: TRADERS[1] ?? OWNER })]);
     chain.add([badge]);
-    await moves(chain, originalGenesisFile(ERAS));
+    await moves(chain, originalGenesisFile(ERAS), ['envelope']);
 
     const { archive } = await isIndexedAlike(chain.blocks, {}, async (view) => {
       // Created at 1, 4 and 7; over itself at 2 and 5.
@@ -230,7 +230,7 @@ describe('a chain of original nodes moves in', () => {
     chain.add([spent, minted, further]);
     chain.add([spent, ...badges.slice(0, 1)]);
     chain.add([further]);
-    await moves(chain, originalGenesisFile(ERAS));
+    await moves(chain, originalGenesisFile(ERAS), ['v1']);
     const { archive } = await isIndexedAlike(chain.blocks);
     const totals = badges.map(async (badge) => (await archive.item(at(badge).tHash))?.totalAmount);
     expect(await Promise.all(totals)).toEqual([30n, 20n, 20n, 20n, 20n, 20n]);
@@ -246,7 +246,7 @@ describe('a chain of original nodes moves in', () => {
     chain.add([badge, badge]);
     chain.add([pays([at(badge)], [items(3n, at(badge).tHash)], { key: TRADERS[1] ?? OWNER }), badge, badge]);
     chain.add();
-    await moves(chain, originalGenesisFile(ERAS, more));
+    await moves(chain, originalGenesisFile(ERAS, more), ['envelope']);
     await isIndexedAlike(chain.blocks, more);
   });
 
@@ -276,6 +276,6 @@ describe('a chain of original nodes moves in', () => {
     const eras = [{ ...ERAS[0], unicorn: { modulus, iterations: 2, miners: ['127.0.0.1:12340'] } }];
     const chain = createOriginalChain(originalGenesis(ERAS));
     for (let i = 0; i < 8; i++) chain.add([], i === 5 ? { difficulty: new Uint8Array(0) } : {});
-    await moves(chain, originalGenesisFile(eras));
+    await moves(chain, originalGenesisFile(eras), ['v1']);
   });
 });

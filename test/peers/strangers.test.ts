@@ -75,7 +75,7 @@ describe('strangers at a mempool node', () => {
     return links;
   };
 
-  it('keep neither a node of the operator nor another stranger out with half-open handshakes that they refill', async () => {
+  it('do not keep a node of the operator out with half-open handshakes that they refill, or another stranger', async () => {
     const node = await startMempool();
     await Promise.all(Array.from({ length: 200 }, () => holdOpen(node.address)));
     const storage = await bed.start('storage', { role: 'storage', secret: SECRET });

@@ -8,7 +8,7 @@ import type { Outcome } from './round.js';
 
 const SEED = Number(process.env.RELIABILITY_SEED ?? 20_261_122);
 const ROUNDS = 1;
-const CASES = 8;
+const CASES = 4;
 
 const failures = (outcomes: readonly Outcome[]): string[] =>
   outcomes.filter(({ result }) => result === 'failed').map(({ part, name, detail }) => `${part} ${name}: ${detail}`);

@@ -99,13 +99,17 @@ export function oldBalancesOf(blocks: readonly FullBlock[]): JsonValue {
   return parseExactJson(stringifyExact({ total: {}, address_list }), { anyName: true });
 }
 
-/** Imports the chain over both kinds of API, and compares what a mempool node beside it holds with the model. */
-export async function moves(chain: ReturnType<typeof createOriginalChain>, file: object): Promise<void> {
+/** Imports the chain over these kinds of API, and compares what a mempool node beside it holds with the model. */
+export async function moves(
+  chain: ReturnType<typeof createOriginalChain>,
+  file: object,
+  kinds: readonly ('v1' | 'envelope')[] = ['v1', 'envelope'],
+): Promise<void> {
   writeFileSync(genesisFile, stringifyExact(file));
   const unspent = [...unspentOf(chain.blocks).values()].filter(
     ({ txOut: { scriptPublicKey } }) => scriptPublicKey !== null,
   );
-  for (const kind of ['v1', 'envelope'] as const) {
+  for (const kind of kinds) {
     rmSync(join(folder, 'storage'), { recursive: true, force: true });
     const node = await originalNode(kind, chain.answers());
     const { url } = node;
