@@ -269,6 +269,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
 
   it('has deep links, a back button, a focus that follows, and colours that stay', async () => {
     const { page } = await open(`/addresses/${ADDRESS}`);
+    await page.getByText('at the start of the chain, block 0').waitFor();
     await page
       .getByRole('table', { name: 'History of the address' })
       .locator(`a[href="/transactions/${facts.payment}"]`)
