@@ -13,9 +13,11 @@ import { transactionHash } from '../../src/chain/hash.js';
 import { transactionJson } from '../../src/chain/json.js';
 import { parseTransaction } from '../../src/chain/json-read.js';
 import type { Transaction } from '../../src/chain/types.js';
+import { runCli } from '../../src/cli/run.js';
 import { createConfig } from '../../src/config/load.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { Node } from '../../src/node/node.js';
+import { createContext } from '../support/cli-context.js';
 import {
   createOriginalChain,
   originalGenesis,
@@ -71,6 +73,9 @@ const lastBlock = async (storage: Node) =>
   parseExactJson(stringifyExact((await ask(storage, '/v1/blocks/latest')).body), { anyName: true });
 const atHeight = (height: number) => ({ block: { block: { header: { b_num: height } } } });
 
+/** Milliseconds from each question to the next. */
+const restsBetween = (times: readonly number[]) => times.slice(1).map((time, i) => time - (times[i] ?? 0));
+
 /** The network has one block more. */
 function grow(theirs: OriginalNode, transactions: readonly Transaction[] = []): void {
   chain.add(transactions);
@@ -113,6 +118,49 @@ it('says which node it cannot follow and why, asks the next one, and goes on by 
   await expect.poll(ready(storage)).toMatchObject({ status: 503, body: { reasons: [reason] } });
   second.instead = () => undefined;
   await expect.poll(ready(storage)).toMatchObject(READY);
+});
+
+it('asks ten times a second at most, and rests longer after each fault', async () => {
+  const theirs = await originalNode('v1', chain.answers());
+  const times: number[] = [];
+  theirs.instead = () => void times.push(performance.now());
+  const storage = await startNode('storage', { 'storage.follow': [theirs.url] });
+  await expect.poll(ready(storage)).toMatchObject(READY);
+  // A timer of Node.js may be a millisecond early.
+  expect(Math.min(...restsBetween(times))).toBeGreaterThan(98);
+  theirs.instead = () => {
+    times.push(performance.now());
+    return 'lost';
+  };
+  const before = times.length;
+  // A question is asked again before that counts as a fault.
+  await expect.poll(() => restsBetween(times.slice(before)).some((rest) => rest > 1_998)).toBe(true);
+  expect(Math.min(...restsBetween(times.slice(before)))).toBeGreaterThan(998);
+});
+
+it('has the index of explorers and events of the blocks that it follows, and is backed up while it runs', async () => {
+  const theirs = await originalNode('envelope', chain.answers());
+  const storage = await startNode('storage', { 'storage.follow': [theirs.url] });
+  await expect.poll(ready(storage)).toMatchObject(READY);
+  const payee = 'a'.repeat(64);
+  const received = async () => (await ask(storage, `/v1/chain/addresses/${payee}`)).body;
+  await expect.poll(received).toMatchObject({ tokens: 0, transaction_count: 0 });
+  const events = await fetch(`${storage.apiUrl}/v1/events?topics=blocks`);
+  const told = events.body?.pipeThrough(new TextDecoderStream()).getReader();
+  onTestFinished(() => told?.cancel());
+  const paid = spend([{ tHash: '000000', n: BLOCKS }], [txOut(tokenAsset(1_000n), payee)]);
+  grow(theirs, [paid]);
+  await expect.poll(received).toMatchObject({ tokens: 1_000, transaction_count: 1 });
+  expect(await ask(storage, `/v1/chain/transactions/${transactionHash(paid)}`)).toMatchObject({
+    body: { block_num: BLOCKS, outputs: [{ address: payee, amount: 1_000 }] },
+  });
+  let text = '';
+  while (!text.includes(`"block_num":${BLOCKS}`)) text += (await told?.read())?.value ?? '';
+  expect(text).toContain('event: block');
+  const context = createContext();
+  const where = ['--role', 'storage', '--data', join(folder, 'storage')];
+  expect(await runCli(['backup', join(folder, 'backup'), ...where, '--json'], context)).toBe(0);
+  expect(JSON.parse(context.out()).files).toBeGreaterThan(2);
 });
 
 it('takes no block that breaks a rule, and none of another chain', async () => {
