@@ -1,31 +1,30 @@
 /**
- * Closed segments in the object store: ranges of them, by way of a cache on disk, and whole ones. Nothing from there is believed: a
- * whole one must have the digest of its name, and whoever reads a range checks what is in it by its hash.
+ * Closed segments in the object store: ranges of them, through a cache on disk, and whole ones. Nothing from there is believed: a
+ * whole segment must have the digest of its name, and whoever reads a range checks its contents by their hashes.
  */
 
-import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LRUCache } from 'lru-cache';
-import { nextCrc32c } from '../../db/level-files/log.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { ObjectStore } from './object-store.js';
+import { RangeCache } from './range-cache.js';
 import type { ReadSegment } from './scan.js';
 import { SegmentCheck } from './segment-check.js';
 import { readAll } from './segment-file.js';
 
 /** Bytes of a cached piece: more than a transaction takes, so that its neighbours come with it. */
 const PIECE_BYTES = 256 * 1024;
-/** Digits of the digest in the name of a piece. */
+/** Digits of the segment's digest in the name of a piece. */
 const DIGEST_DIGITS = 16;
 const FILE_MODE = 0o600;
 
 export interface FarSegmentsOptions {
-  /** Folder of what is fetched. */
+  /** Folder for fetched segments and pieces. */
   readonly path: string;
   readonly cacheBytes: number;
 }
 
-/** A whole segment in a file, until it is closed. */
+/** A whole segment in a local file, until `close`. */
 export interface Fetched {
   readonly size: number;
   readonly read: ReadSegment;
@@ -67,7 +66,7 @@ export class FarSegments {
     return bytes.subarray(start, start + length);
   }
 
-  /** Fetches a whole segment into a file. Throws `archive_incomplete`, also when it has not the digest of its name. */
+  /** Fetches a whole segment into a file. Throws `archive_incomplete`, also when its digest is not that of its name. */
   async fetch(name: string): Promise<Fetched> {
     await this.#opened();
     const size = await this.store.sizeOf(name);
@@ -92,7 +91,7 @@ export class FarSegments {
     }
   }
 
-  /** True when the store has the segment with the digest of its name: all of it is read. */
+  /** True when the store has the segment, and all of it, read again, has the digest of its name. */
   async has(name: string): Promise<boolean> {
     const size = await this.store.sizeOf(name);
     if (size === undefined) return false;
@@ -101,7 +100,7 @@ export class FarSegments {
     return check.isRight();
   }
 
-  /** The error for bytes of a range that are not what they should be; they are asked for again. */
+  /** The error for wrong bytes of a range; the cache forgets the segment, so that it is fetched again. */
   damaged(name: string, height: number): TesseraError {
     const forgotten = this.#opened().then((cache) => cache.forget(pieceName(name)));
     // A cache that cannot be opened now has nothing to forget.
@@ -118,7 +117,7 @@ export class FarSegments {
     return this.#cache;
   }
 
-  /** One question for pieces that follow each other. */
+  /** Fetches successive pieces by one request. */
   #fetchPieces(cache: RangeCache, name: string, from: number, to: number): Promise<Buffer>[] {
     const range = this.#fetchRange(name, from * PIECE_BYTES, to * PIECE_BYTES);
     return Array.from({ length: to - from }, (_, i) => {
@@ -155,64 +154,4 @@ export class FarSegments {
 function pieceName(name: string, index?: number): string {
   const [first = '', , digest = ''] = name.split('-');
   return `${first}-${digest.slice(0, DIGEST_DIGITS)}-${index ?? ''}`;
-}
-
-const SUM_LENGTH = 4;
-const FOLDER_MODE = 0o700;
-const PIECE_NAME = /^\d{10}-[0-9a-f]{16}-\d+$/;
-
-/** Pieces of segments on disk, those read last. A checksum tells what a crash has cut; a full disk only keeps nothing. */
-class RangeCache {
-  readonly #path: string;
-  readonly #sizes: LRUCache<string, number>;
-
-  private constructor(path: string, maxBytes: number) {
-    this.#path = path;
-    this.#sizes = new LRUCache({
-      maxSize: maxBytes,
-      sizeCalculation: (size) => size,
-      dispose: (_size, name, reason) => {
-        if (reason !== 'set') rm(join(path, name), { force: true }).catch(() => undefined);
-      },
-    });
-  }
-
-  /** Opens the folder, or makes it, and removes what does not belong there any more. */
-  static async open(path: string, maxBytes: number): Promise<RangeCache> {
-    const cache = new RangeCache(path, Math.max(maxBytes, 1));
-    await mkdir(path, { recursive: true, mode: FOLDER_MODE }).catch(() => undefined);
-    for (const name of await readdir(path).catch(() => [])) {
-      const size = PIECE_NAME.test(name) ? await stat(join(path, name)).catch(() => undefined) : undefined;
-      if (size === undefined) await rm(join(path, name), { recursive: true, force: true }).catch(() => undefined);
-      else cache.#sizes.set(name, size.size + 1);
-    }
-    return cache;
-  }
-
-  async get(name: string): Promise<Buffer | undefined> {
-    if (this.#sizes.get(name) === undefined) return undefined;
-    const file = await readFile(join(this.#path, name)).catch(() => undefined);
-    const bytes = file?.subarray(SUM_LENGTH);
-    if (file !== undefined && bytes !== undefined && file.length > SUM_LENGTH) {
-      if (file.readUInt32LE(0) === nextCrc32c(bytes, 0)) return bytes;
-    }
-    this.#sizes.delete(name);
-    return undefined;
-  }
-
-  async put(name: string, bytes: Uint8Array): Promise<void> {
-    const sum = Buffer.alloc(SUM_LENGTH);
-    sum.writeUInt32LE(nextCrc32c(bytes, 0));
-    try {
-      await writeFile(join(this.#path, name), Buffer.concat([sum, bytes]), { mode: FILE_MODE });
-      this.#sizes.set(name, bytes.length + SUM_LENGTH);
-    } catch {
-      await rm(join(this.#path, name), { force: true }).catch(() => undefined);
-    }
-  }
-
-  /** Removes the pieces whose names begin like this. */
-  forget(prefix: string): void {
-    for (const name of [...this.#sizes.keys()]) if (name.startsWith(prefix)) this.#sizes.delete(name);
-  }
 }
