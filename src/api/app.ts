@@ -21,7 +21,7 @@ import { services } from './services.js';
 
 export type { ApiModules, ApiOptions } from './options.js';
 
-/** The app, ready to inject or listen; `app.close()` ends all it holds. Throws `invalid_config` when the key options are not safe. */
+/** The app, ready to inject or listen; `app.close()` ends all that it has opened. Throws `invalid_config` when the key options are not safe. */
 export async function createApi(options: ApiOptions, modules: ApiModules): Promise<FastifyInstance> {
   const { roles, api } = options;
   const keys = modules.keys ?? new ApiKeys(apiKeysOptions(roles, api), OPERATIONS);
@@ -65,7 +65,7 @@ function createServer(options: ApiOptions, modules: ApiModules, errors: ErrorAns
     logger: false,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
-    // Later than the time limit of a request, so that a late request still gets its answer.
+    // The connection ends later than the time limit of a request, so that a late request still gets its answer.
     connectionTimeout: IDLE_FACTOR * limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
@@ -79,11 +79,11 @@ function createServer(options: ApiOptions, modules: ApiModules, errors: ErrorAns
   } as const;
   const timeouts = {
     headersTimeout: limits.requestTimeoutMs,
-    // Fastify sets it later, and until then Node takes five minutes, than which the time above must not be longer.
+    // Fastify sets `requestTimeout` later. Until then it is Node's five minutes, and `headersTimeout` must not be longer.
     requestTimeout: limits.requestTimeoutMs,
     // By default, Node looks for late requests every 30 s.
     connectionsCheckingInterval: Math.min(MAX_CHECK_MS, limits.requestTimeoutMs / CHECKS_OF_TIMEOUT),
-    // `access` answers in place of Node, whose answer has no body.
+    // `access` refuses a request without Host, as the answer of Node has no body.
     requireHostHeader: false,
   };
   const made =
@@ -97,7 +97,7 @@ function createServer(options: ApiOptions, modules: ApiModules, errors: ErrorAns
   return app;
 }
 
-/** `%3A` equals `:` in a path (decision H5), but not for the router. */
+/** The path with `:` for `%3A`, which are equal (decision H5), but not for the router. */
 function rewriteUrl(request: IncomingMessage): string {
   const url = request.url ?? '/';
   return url.includes('%3') ? url.replaceAll(/%3[Aa]/g, ':') : url;

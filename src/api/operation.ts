@@ -10,7 +10,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT';
 /** The form of errors: problem documents for `v1` and `node`, envelopes for `envelope`. */
 export type Family = 'v1' | 'envelope' | 'node';
 
-/** Next operation that can be asked for, with members of the answer as parameters. */
+/** Operation that can be called next, with members of the answer as parameters. */
 export interface Link {
   readonly description: string;
   /** Runtime expressions of OpenAPI, by the name of a parameter of the other operation. */
@@ -21,7 +21,7 @@ export interface Link {
 export interface Success {
   readonly description: string;
   readonly schema?: TSchema;
-  /** An example of this answer, where that of the schema is one of another. */
+  /** An example of this answer, where the example of the schema is of another answer. */
   readonly example?: JsonValue;
   readonly links?: Readonly<Record<string, Link>>;
   /** Media type, when it is not JSON. */
@@ -32,9 +32,9 @@ export interface Success {
 
 export interface RequestBody {
   readonly schema: TSchema;
-  /** An empty body means `{}`. */
+  /** True if an empty body means `{}`. */
   readonly optional?: boolean;
-  /** The same body in the chain's own encoding, `application/octet-stream`: what the schema is asked about, and the handler gets. */
+  /** The body as `application/octet-stream`, in the chain's own encoding: the schema checks, and the handler gets, what `decode` returns. */
   readonly encoded?: {
     readonly description: string;
     decode(bytes: Uint8Array, turn: () => Promise<void>): Promise<object>;
@@ -52,19 +52,19 @@ export interface Operation {
   /** Path in OpenAPI form: `/v1/blocks/{num}`. */
   readonly path: string;
   readonly tag: string;
-  /** Asks for the header `x-api-key` (decision H3); `optional`: only for some uses, which its route checks itself. */
+  /** True if callers need the header `x-api-key` (decision H3); `optional`: only for some uses, which the route checks itself. */
   readonly apiKey?: boolean | 'optional';
   /** Permission that a key needs, when its permissions are limited. Every operation that takes a key has one. */
   readonly permission?: ApiPermission;
-  /** For an older route, the operation under /v1 that does the same. A key may use the one if it may use the other. */
+  /** For an older route, the operation under /v1 that does the same. A key that opens one of the two opens the other. */
   readonly twin?: Operation;
-  /** True if it is never open to callers from other machines, whatever the configuration says. */
+  /** True if the operation is never open to callers from other machines, whatever the configuration says. */
   readonly secret?: boolean;
   /** The answer may be long: it is written in slices, and refused with 503 while there are too many of them. */
   readonly long?: boolean;
-  /** Stateless, so `api.tooling_everywhere` mounts it on every role (decision V23). */
+  /** True for a stateless operation, which `api.tooling_everywhere` mounts on every role (decision V23). */
   readonly tooling?: boolean;
-  /** Takes an `Idempotency-Key`: a repetition gets the same answer, and does nothing (docs/wallet.md#paid-exactly-once). */
+  /** True if callers may send an `Idempotency-Key`: a repetition gets the same answer, and does nothing (docs/wallet.md#paid-exactly-once). */
   readonly idempotencyKey?: boolean;
   readonly summary: string;
   readonly description?: string;
@@ -79,7 +79,7 @@ export interface Operation {
   readonly errors: readonly ErrorCode[];
 }
 
-/** An operation without what says where it is. A permission implies that it asks for a key. */
+/** An operation without its id, family, method, path and tag. A permission implies that the operation asks for a key. */
 type Definition = Omit<Operation, 'id' | 'family' | 'method' | 'path' | 'tag'>;
 
 /** Makes operations of a section of the OpenAPI document. Exact types are kept: handlers and client derive theirs from them. */
@@ -109,7 +109,7 @@ export function isRead({ method, reads = false }: Operation): boolean {
   return method === 'GET' || reads;
 }
 
-/** True when it is served to HEAD as well: not a stream, whose length is not known, nor a GET that changes something. */
+/** True when the operation is served to HEAD as well: not a stream, whose length is not known, nor a GET that changes something. */
 export function takesHead({ method, aliases = [], events, twin }: Operation): boolean {
   return [method, ...aliases].includes('GET') && events === undefined && (twin === undefined || isRead(twin));
 }

@@ -16,7 +16,7 @@ type Groups =
   | typeof olderWalletOperations;
 export type KnownOperation = Groups[number];
 
-/** Each once, although several roles may serve it. */
+/** Every operation once, although several roles may serve it. */
 export const OPERATIONS: readonly KnownOperation[] = [
   ...new Set([
     ...commonOperations,

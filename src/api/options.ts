@@ -32,21 +32,21 @@ export interface ApiLimits {
 
 export interface EnvelopeOptions {
   readonly enabled: boolean;
-  /** Decision E1. */
+  /** True if a request without `x-cache-id` is refused (decision E1). */
   readonly requireCacheId: boolean;
   /** Serves the wallet routes of the original node. */
   readonly walletRoutes: boolean;
-  /** Statuses and shapes of the contract, or those of the original node (decision E10). */
+  /** Statuses and shapes of answers: of the contract, or of the original node (decision E10). */
   readonly answers: 'contract' | 'original';
-  /** Decision E9. */
+  /** Form of the answer of `block_by_num` (decision E9). */
   readonly blockByNum: 'blocks' | 'pairs';
   readonly cacheEntries: number;
   readonly cacheTtlSeconds: number;
 }
 
-/** The members are those of the sections `api` and `envelope` of the configuration. */
+/** Options with the members of the sections `api` and `envelope` of the configuration. */
 export interface ApiOptions {
-  /** One, or several whose operations are served at one address, in the order of `NODE_ROLES`. */
+  /** Role of the node, or the roles that are served at one address, in the order of `NODE_ROLES`. */
   readonly roles: readonly NodeRole[];
   readonly api: {
     /** The address that the server will listen on: `auth: 'open'` is for loopback only. */
@@ -68,7 +68,7 @@ export interface ApiOptions {
 }
 
 export interface NodeInfo {
-  /** `Mempool`, `Storage`, `User`, `Miner` or `Miner/User` (decision V20); those of several nodes have a slash between them. */
+  /** Type of the node: `Mempool`, `Storage`, `User`, `Miner` or `Miner/User` (decision V20); types of several nodes have a slash between them. */
   type(): string;
   /** Connected mempool and storage nodes. */
   peers(): readonly NodePeer[];
@@ -78,7 +78,7 @@ export interface NodeInfo {
 export interface NodePeer {
   readonly address: string;
   readonly node_type: OperatorType;
-  /** Version that it named when the link was opened. */
+  /** Version that the peer named when the link was opened. */
   readonly version?: string;
 }
 
@@ -93,9 +93,9 @@ export interface NodeServices {
 }
 
 export interface ApiModules extends NodeServices, HasClock, HasLogger, HasMetrics, HasRandom {
-  /** Takes the log lines of requests as JSON text, many at once. Without it each goes to `logger`, which is much slower. */
+  /** Takes the log lines of requests as JSON text, many at once. By default each line goes to `logger`, which is much slower. */
   readonly requestLines?: LineSink | undefined;
-  /** Decides who may use protected routes; by default made from the options. Who passes it can replace its keys. */
+  /** API keys that open protected routes; by default made from the options. A caller that passes them can replace them later. */
   readonly keys?: ApiKeys | undefined;
   readonly events?: EventHub | undefined;
   /** Checks of requests; by default those that the apps of a process share. */
@@ -104,7 +104,7 @@ export interface ApiModules extends NodeServices, HasClock, HasLogger, HasMetric
   readonly keptAnswers?: IdempotencyCache | undefined;
   /** The built pages; without them the node serves none. */
   readonly pages?: PageFiles | undefined;
-  /** The built pages, of which the page of the API is served on every node; without them it says that they are missing. */
+  /** The built pages with the page of the API, which every node serves; without them that page says that they are missing. */
   readonly docs?: PageFiles | undefined;
   readonly node: NodeInfo;
   /** Why the node is not ready; empty when it is. */
@@ -115,7 +115,7 @@ export interface ApiModules extends NodeServices, HasClock, HasLogger, HasMetric
   readonly dev?: (() => DevService | undefined) | undefined;
   /** True where a block number may become that of another block: dev networks revert, and begin anew at the same port. */
   readonly isRevertible?: boolean | undefined;
-  /** Services in place of its own members: they come and go, and are read at each request. */
+  /** Services in place of those above, for services that come and go: they are read at each request. */
   readonly services?: NodeServices | undefined;
 }
 

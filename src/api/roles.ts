@@ -1,4 +1,4 @@
-/** Roles over HTTP: the operations of each, its sites, and the plugin that adds its routes, which only its nodes load. */
+/** Roles over HTTP: the operations of each role, its sites, and the plugin that adds its routes, which only nodes of the role load. */
 
 import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import type { ApiKeysOptions } from './http/api-key.js';
@@ -80,7 +80,7 @@ export function apiOf(role: NodeRole): RoleApi {
   return ROLE_APIS[role];
 }
 
-/** The roles that serve an operation; every node serves what is of no role. */
+/** The roles that serve an operation; every node serves the operations of no role. */
 export function rolesOf(operation: Operation): readonly NodeRole[] {
   const own = NODE_ROLES.filter((role) => {
     const { operations, envelopes = [], walletEnvelopes = [] } = apiOf(role);

@@ -1,4 +1,4 @@
-/** The services of a node, for its routes. A missing one throws the error of the contract for it (decisions V18, V24). */
+/** The services of a node, for its routes. Access to a missing service throws the error that the contract has for it (decisions V18, V24). */
 
 import fp from 'fastify-plugin';
 import { TesseraError } from '../lib/errors.js';

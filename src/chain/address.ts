@@ -1,4 +1,4 @@
-/** Addresses (docs/chain.md#addresses): three ways from a public key, one from a script. They have no checksum. */
+/** Addresses (docs/chain.md#addresses): three forms made from a public key, one made from a script; none has a checksum. */
 
 import { sha3Bytes, sha3Hex } from '../crypto/sha3.js';
 import { concatBytes, fromHex, toBase64, toHex, utf8Length } from '../lib/bytes.js';
@@ -13,7 +13,7 @@ import {
 import { OP } from './script/opcodes.js';
 import type { AddressVersion, Script } from './types.js';
 
-// The key as bincode writes a slice: its length in 8 bytes, little-endian, then the bytes.
+// Prefix of a key in its bincode form, which is hashed: the length 32 in 8 bytes, little-endian, before the bytes.
 const V0_KEY_PREFIX = fromHex('2000000000000000');
 
 /** Addresses of keys and scripts. The chain takes any text (docs/chain.md#addresses); a typing error would burn money. */
@@ -37,7 +37,7 @@ export function addressVersionOf(selector: number | bigint | null): AddressVersi
   return value === ADDRESS_VERSION_TEMP ? ADDRESS_VERSION_TEMP : null;
 }
 
-/** `H` and 63 hex digits of the hash of the encoded script. */
+/** The address of a script: `H` and 63 hex digits of the hash of its encoding. */
 export function p2shAddress(script: Script): string {
   return P2SH_PREFIX + sha3Hex(viewScript(script)).slice(0, STANDARD_ADDRESS_LENGTH - P2SH_PREFIX.length);
 }
@@ -58,7 +58,7 @@ export function hasValidAddressLength(address: string): boolean {
   return bytes === V0_ADDRESS_LENGTH || bytes === STANDARD_ADDRESS_LENGTH;
 }
 
-/** Reads any text as hex (temporary addresses): of each pair both digits, else the first alone, else zero. */
+/** Reads any text as hex (temporary addresses): a pair gives both its digits, else its first digit alone, else zero. */
 function decodeBase64AsHex(text: string): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(text.length / 2));
   for (let i = 0; i < text.length; i += 2) {
@@ -90,7 +90,7 @@ export function temporaryAddressWarning(addresses: readonly string[] = []): stri
   );
 }
 
-/** The names that a text may be: itself, and in small letters, but for the `H` of an address of 63 digits. */
+/** The names that a text may stand for: the text, and its lower-case form with the `H` of a script's address kept. */
 export function nameForms(text: string): readonly string[] {
   const small = text.toLowerCase();
   return [...new Set([text, /^[bgh]?[0-9a-f]+$/.test(small) ? small.replace(/^h/, 'H') : text])];

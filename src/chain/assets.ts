@@ -3,19 +3,19 @@
 import { DEFAULT_GENESIS_HASH, U64_MAX } from './constants.js';
 import type { Asset, GenesisHashSpec, ItemAsset, OutPoint, TokenAsset } from './types.js';
 
-/** A running total. */
+/** Running totals of tokens, and of items by genesis hash. */
 export class AssetSum {
   #tokens = 0n;
   #items: Map<string, bigint> | undefined;
   #overflowed = false;
   readonly #isOriginal: boolean;
 
-  /** `isOriginal`: counted as original nodes do, where tokens stay at 2^64-1 and items begin again at 0. */
+  /** `isOriginal`: overflows as original nodes do: tokens stay at 2^64-1, items begin again at 0. */
   constructor({ isOriginal = false }: { readonly isOriginal?: boolean } = {}) {
     this.#isOriginal = isOriginal;
   }
 
-  /** Adds an asset. An item without genesis hash is not counted; zero of an item leaves an entry of zero, which is not no entry. */
+  /** Adds an asset. Items without genesis hash are not counted. An amount of zero makes an entry, which `equals` compares too. */
   add(asset: Asset): void {
     if (asset.kind === 'token') {
       this.#tokens = this.#bounded(this.#tokens + asset.amount);
@@ -27,7 +27,7 @@ export class AssetSum {
     this.#items.set(asset.genesisHash, this.#isOriginal ? sum & U64_MAX : this.#bounded(sum));
   }
 
-  /** True when neither overflowed and tokens and items agree entry by entry. */
+  /** True when neither sum has overflowed, and tokens and items agree entry by entry. */
   equals(other: AssetSum): boolean {
     if (this.#overflowed || other.#overflowed || this.#tokens !== other.#tokens) return false;
     if ((this.#items?.size ?? 0) !== (other.#items?.size ?? 0)) return false;
@@ -68,7 +68,7 @@ export function genesisHashOf(spec: GenesisHashSpec): string | null {
 /** Largest total that is shown: clients decode totals as int64. */
 const MAX_SHOWN_TOTAL = 0x7fff_ffff_ffff_ffffn;
 
-/** A total as it is shown, at most 2^63-1: anyone may create any number of items. Sums that decide anything are exact. */
+/** A total for display, at most 2^63-1: anyone may create any number of items. Sums that rules compare are exact. */
 export function shownTotal(sum: bigint): bigint {
   return sum > MAX_SHOWN_TOTAL ? MAX_SHOWN_TOTAL : sum;
 }

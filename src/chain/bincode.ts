@@ -37,7 +37,7 @@ export class BincodeWriter {
     return this.#length;
   }
 
-  /** Forgets what was written and keeps the memory. */
+  /** Forgets the bytes written and keeps the memory. */
   reset(): this {
     this.#length = 0;
     return this;
@@ -81,14 +81,14 @@ export class BincodeWriter {
     this.#view.setBigInt64(at, value, true);
   }
 
-  /** A length or count: u64 on the wire. */
+  /** Writes a length or count, which is a u64. */
   length64(value: number): void {
     const at = this.#take(8);
     this.#view.setUint32(at, value, true);
     this.#view.setUint32(at + 4, Math.floor(value / 0x1_0000_0000), true);
   }
 
-  /** `Vec<u8>`, and the fixed key arrays that are written as slices. */
+  /** Writes a `Vec<u8>`, or a fixed key array, which is written as a slice. */
   bytes(value: Uint8Array): void {
     this.length64(value.length);
     const at = this.#take(value.length);
@@ -129,7 +129,7 @@ export class BincodeWriter {
     return writeUtf8(value, buffer, start);
   }
 
-  /** The position of the next `bytes` bytes. Call it first: it may move everything to a larger buffer. */
+  /** The position of the next `bytes` bytes. Call this before using the buffer, which it may replace by a larger one. */
   #take(bytes: number): number {
     this.#reserve(bytes);
     const at = this.#length;
@@ -152,7 +152,7 @@ export class BincodeReader {
   readonly #buffer: Uint8Array;
   readonly #view: DataView;
   #at = 0;
-  /** End of reading: of the bytes, or of what `within` allows. */
+  /** Position at which reading ends: the end of the bytes, or the limit of `within`. */
   #end: number;
 
   constructor(bytes: Uint8Array) {
@@ -181,7 +181,7 @@ export class BincodeReader {
     return this.#view.getBigUint64(this.#take(8), true);
   }
 
-  /** A u64 that is a safe integer. */
+  /** Reads a u64 that must be a safe integer. */
   number64(): number {
     const value = this.u64();
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed(`${value} is too large a number`);
@@ -192,7 +192,7 @@ export class BincodeReader {
     return this.#view.getBigInt64(this.#take(8), true);
   }
 
-  /** A length whose elements need at least `minimumElementSize` bytes each: refused if they cannot all be there. */
+  /** Reads a length. Refuses one whose elements, of at least `minimumElementSize` bytes each, cannot all be there. */
   length64(minimumElementSize: number): number {
     const at = this.#take(8);
     const low = this.#view.getUint32(at, true);
@@ -203,12 +203,12 @@ export class BincodeReader {
     return low;
   }
 
-  /** `Vec<u8>`, copied. */
+  /** Reads a `Vec<u8>` into a copy. */
   bytes(): Uint8Array {
     return this.#copy(this.length64(1));
   }
 
-  /** A key array written as a slice: its length must be `length`. */
+  /** Reads a key array that is written as a slice, whose length must be `length`. */
   fixedBytes(length: number): Uint8Array {
     if (this.length64(1) !== length) throw malformed(`a key or signature does not have ${length} bytes`);
     return this.#copy(length);
@@ -226,14 +226,14 @@ export class BincodeReader {
     return this.option() ? this.string() : null;
   }
 
-  /** The tag of an option: true when a value follows. */
+  /** Reads the tag of an option: true when a value follows. */
   option(): boolean {
     const tag = this.u8();
     if (tag > 1) throw malformed(`${tag} is not the tag of an option`);
     return tag === 1;
   }
 
-  /** `count` elements whose count stands before them; each has at least `minimumElementSize` bytes. */
+  /** Reads a count and as many elements, of at least `minimumElementSize` bytes each. */
   list<T>(minimumElementSize: number, read: () => T): T[] {
     const count = this.length64(minimumElementSize);
     const items: T[] = [];
@@ -241,7 +241,7 @@ export class BincodeReader {
     return items;
   }
 
-  /** Reads a value that may have `bytes` bytes; a longer one ends inside. */
+  /** Reads a value of at most `bytes` bytes; a longer value is refused as if the bytes ended there. */
   within<T>(bytes: number, read: () => T): T {
     const end = this.#end;
     this.#end = Math.min(end, this.#at + bytes);
@@ -252,12 +252,12 @@ export class BincodeReader {
     }
   }
 
-  /** All bytes that are left. */
+  /** Reads all bytes that are left. */
   rest(): Uint8Array {
     return this.#copy(this.remaining);
   }
 
-  /** Throws unless everything was read. */
+  /** Throws unless all bytes were read. */
   end(): void {
     if (this.remaining !== 0) throw malformed(`${this.remaining} bytes follow the value`);
   }

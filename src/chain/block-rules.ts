@@ -3,16 +3,16 @@
 import { BLOCK_SIZE_IN_TX, MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_BLOCK_TX_BYTES } from './constants.js';
 import { at, fail, type Place, readObject, readU64 } from './json-fields.js';
 
-/** The block, encoded or as JSON, still fits into a message. */
+/** Highest limit of a block's bytes: such a block, encoded or as JSON, still fits into a message. */
 const MOST_BYTES = 48 * 1024 * 1024;
 const MOST_TRANSACTIONS = 100_000;
 const MOST_SIGNATURE_OPERATIONS = 1_000_000;
-/** A day. */
+/** Longest interval: a day. */
 const MOST_INTERVAL_MS = 86_400_000;
 /** Signature operations for each transaction of a large block, on average. */
 const OPERATIONS_PER_TRANSACTION = 2;
 
-/** Values of `start`: a round begins at the interval alone, or also with a full block that waits. */
+/** Values of `start`: a round begins at the interval alone, or also when a full block waits. */
 const STARTS = ['full_or_interval', 'interval'] as const;
 
 export interface BlockLimits {
@@ -26,8 +26,8 @@ export interface BlockRules extends BlockLimits {
   readonly intervalMs: number | null;
   readonly start: (typeof STARTS)[number];
   /**
-   * Blocks as original nodes make them: DRUID sets, then single transactions by their hashes, none of which spends an output of another in
-   * the block; nonces of 4 bytes.
+   * True for blocks in the order of original nodes: DRUID sets, then single transactions by hash, none of which spends
+   * an output of another in the block; nonces have 4 bytes.
    */
   readonly originalOrder?: true;
 }
@@ -76,7 +76,7 @@ export function readBlockRules(value: unknown, place: Place): BlockRules {
   };
 }
 
-/** True for a network that keeps to the rules of the existing ones. */
+/** True for a network that has the rules of the existing networks. */
 export function isDefault(rules: BlockRules): boolean {
   const isSame = Object.entries(DEFAULT_BLOCK_RULES).every(
     ([name, value]) => rules[name as keyof BlockRules] === value,

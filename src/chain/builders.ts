@@ -1,4 +1,4 @@
-/** Builds transactions as the reference's library does (docs/chain.md#builders): nothing is looked up, no change made. */
+/** Builds transactions as the reference's library does (docs/chain.md#builders): without look-ups, without an output for change. */
 
 import { sign } from '../crypto/ed25519.js';
 import { addressOf } from './address.js';
@@ -23,7 +23,7 @@ export interface SigningKey {
   readonly addressVersion?: AddressVersion;
 }
 
-/** The key of each outpoint, by `outPointKey`. Inputs without one keep their script. */
+/** The key of each outpoint, by `outPointKey`. Inputs without a key keep their script. */
 export type SigningKeys = ReadonlyMap<string, SigningKey>;
 
 export interface Parts {
@@ -50,7 +50,7 @@ export function assemble({ inputs, outputs, fee, version, druidInfo }: Parts): T
   return { inputs, outputs, version: version ?? BigInt(NETWORK_VERSION), fees, druidInfo: druidInfo ?? null };
 }
 
-/** Signs every input whose key is given; the others are left as they are. */
+/** Signs every input whose key is given; other inputs stay as they are. */
 export function signInputs(inputs: readonly TxIn[], outputs: readonly TxOut[], keys: SigningKeys): TxIn[] {
   const preimage = outputsPreimage(outputs);
   return inputs.map((input) => {
@@ -63,7 +63,7 @@ export function signInputs(inputs: readonly TxIn[], outputs: readonly TxOut[], k
   });
 }
 
-/** `assemble` with its inputs signed. */
+/** A transaction as of `assemble`, with its inputs signed. */
 export function assembleSigned(parts: Parts, keys: SigningKeys): Transaction {
   return assemble({ ...parts, inputs: signInputs(parts.inputs, parts.outputs, keys) });
 }

@@ -1,4 +1,4 @@
-/** The certificates of producers (docs/chain.md#certificates): signatures beside blocks, no part of their bytes. */
+/** The certificates of producers (docs/chain.md#certificates): signatures that accompany blocks and are no part of their bytes. */
 
 import { type KeyPair, SIGNATURE_LENGTH, sign, verifySignature } from '../crypto/ed25519.js';
 import { sha3Hex } from '../crypto/sha3.js';
@@ -13,7 +13,7 @@ export interface Certificate {
 
 /** Producers that may make blocks, and their chain. */
 export interface Producers {
-  /** See `chainName`. */
+  /** Name of the chain, as of `chainName`. */
   readonly chain: string;
   /** Public keys in hex. */
   readonly keys: readonly string[];
@@ -33,7 +33,7 @@ export function chainName(network: string, genesisFacts: string): string {
   return sha3Hex(JSON.stringify([network, genesisFacts]));
 }
 
-/** The certificate of a block; the same at every call. */
+/** The certificate of a block by this key pair; the same at every call. */
 export function certifyBlock({ seed, publicKey }: KeyPair, chain: string, place: BlockPlace): Certificate {
   return { key: toHex(publicKey), signature: toHex(sign(seed, blockText(chain, place))) };
 }
@@ -43,7 +43,7 @@ export function certifyNode({ seed, publicKey }: KeyPair, chain: string, nodeKey
   return { key: toHex(publicKey), signature: toHex(sign(seed, nodeText(chain, nodeKey))) };
 }
 
-/** Null when a producer has signed the block. */
+/** Fault of a block's certificate; null when a producer has signed the block. */
 export function blockCertificateFault(
   producers: Producers,
   place: BlockPlace,
@@ -52,7 +52,7 @@ export function blockCertificateFault(
   return certificateFault(producers, `block ${place.height}`, blockText(producers.chain, place), certificate);
 }
 
-/** Null when a producer vouches for the node key (hex). */
+/** Fault of a node's certificate; null when a producer vouches for the node key (hex). */
 export function nodeCertificateFault(
   producers: Producers,
   nodeKey: string,
@@ -83,7 +83,7 @@ function certificateFault(
   return fault('protocol_violation', `the certificate of producer ${key} is not one for ${what}`);
 }
 
-/** One part per line: no part contains a line end, so the text is unambiguous. */
+/** The text that a certificate signs, one part per line: no part contains a line end, so the text is unambiguous. */
 function blockText(chain: string, { height, hash }: BlockPlace): string {
   return `${BLOCK_CONTEXT}\n${chain}\n${height}\n${hash}`;
 }

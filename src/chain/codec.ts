@@ -23,14 +23,14 @@ import type {
   TxOut,
 } from './types.js';
 
-/** Marks in the version of a header as we store and send it: how it is hashed, and who made the block. */
+/** Flags in the version of a stored or sent header: the layout that is hashed, and whether original nodes made the block. */
 const MARK_ORIGINAL = 0x8000_0000;
 const MARK_PRIME = 0x4000_0000;
 const MARK_OLDEST = 0x2000_0000;
-/** Versions that leave room for the marks. */
+/** Highest version that leaves room for the flags. */
 export const MAX_HEADER_VERSION = MARK_OLDEST - 1;
 
-/** Texts, and bytes, that one piece of a large encoding writes: some tenths of a millisecond. */
+/** Most texts, and most bytes, that one piece of a large encoding writes: some tenths of a millisecond. */
 const PIECE_STRINGS = 1_024;
 const PIECE_BYTES = 1024 * 1024;
 
@@ -234,13 +234,13 @@ export function readTransaction(from: BincodeReader): Transaction {
   };
 }
 
-/** The bytes that are hashed: those of the reference, in the layout of the header. */
+/** Writes the bytes that are hashed, which are those of the reference, in the layout of the header. */
 function writeHashedHeader(to: BincodeWriter, header: BlockHeader): void {
   to.u32(header.version);
   writeMembers(to, header);
 }
 
-/** A header as we store and send it. Without marks that is what is hashed. */
+/** Writes a header as it is stored and sent. Without flags these bytes are the hashed ones. */
 export function writeHeader(to: BincodeWriter, header: BlockHeader): void {
   const { version, layout, isOriginal } = header;
   const mark = layout === undefined ? 0 : layout === 'prime' ? MARK_PRIME : MARK_OLDEST;
@@ -248,7 +248,7 @@ export function writeHeader(to: BincodeWriter, header: BlockHeader): void {
   writeMembers(to, header);
 }
 
-/** Hashes and proof of work depend on the layout: this function and `readHeader` are the only places that know it. */
+/** Writes the members in their layout, on which hashes and proof of work depend; only this and `readHeader` know it. */
 function writeMembers(to: BincodeWriter, header: BlockHeader): void {
   const { layout } = header;
   to.u64(header.bits);
@@ -305,7 +305,7 @@ function readFullBlock(from: BincodeReader): FullBlock {
   return { block, transactions: from.list(MIN_TRANSACTION, readOne), miningTransaction: readOne() };
 }
 
-/** The transaction as a block with this header has it: the place of its fees depends on who made the block. */
+/** The transaction as part of a block with this header: the place of its fees depends on who made the block. */
 export function inBlock(tx: Transaction, { isOriginal }: Pick<BlockHeader, 'isOriginal'>): Transaction {
   return isOriginal && tx.fees.length > 0 ? { ...tx, feesReplace: true } : tx;
 }
@@ -316,7 +316,7 @@ export const encodeTxOut = encoder(writeTxOut);
 export const decodeTxOut = decoder(readTxOut);
 export const encodeTransaction = encoder(writeTransaction);
 
-/** Bytes of transactions that were read or written, and will be asked for again while the transaction is there. */
+/** Encodings of transactions that will be asked for again; an entry lasts as long as its transaction. */
 const known = new WeakMap<Transaction, Uint8Array>();
 
 /** Notes the encoding of a transaction for `encodedBefore`: its own, or the bytes that it was read from. */
@@ -325,7 +325,7 @@ export function noteEncoded(tx: Transaction, bytes = encodeTransaction(tx)): Uin
   return bytes;
 }
 
-/** As `encodeTransaction`, and without the work where it was noted. */
+/** The encoding of a transaction: the noted one, or a new one. */
 export function encodedBefore(tx: Transaction): Uint8Array {
   return known.get(tx) ?? encodeTransaction(tx);
 }
@@ -335,14 +335,14 @@ export const encodeBlock = encoder(writeBlock);
 export const decodeBlock = decoder(readBlock);
 export const decodeFullBlock = decoder(readFullBlock);
 export const decodeStrings = decoder((from) => from.list(MIN_STRING, () => from.string()));
-/** A list of texts, in pieces: a block may have a hundred thousand names. */
+/** Encodes a list of texts in pieces: a block may have a hundred thousand names. */
 export function* encodeStringsPieces(texts: readonly string[]): Pieces<Uint8Array> {
   const to = new BincodeWriter();
   yield* writeStringsPieces(to, texts);
   return to.toBytes();
 }
 
-/** Bytes of `encodeBlock`, in pieces. */
+/** Encodes a block like `encodeBlock`, in pieces. */
 export function* encodeBlockPieces(block: Block): Pieces<Uint8Array> {
   const to = new BincodeWriter();
   writeHeader(to, block.header);
@@ -358,7 +358,7 @@ function* writeStringsPieces(to: BincodeWriter, texts: readonly string[]): Piece
   }
 }
 
-/** A `FullBlock` from encoded parts, our own framing: block, number of transactions, transactions in order, coinbase. */
+/** Joins encoded parts to a `FullBlock`, in our own framing: block, number of transactions, transactions in order, coinbase. */
 export function* joinFullBlockPieces(
   block: Uint8Array,
   transactions: readonly Uint8Array[],

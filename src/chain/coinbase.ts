@@ -33,7 +33,7 @@ function refused(what: string): Fault {
   return fault('block_refused', `the coinbase ${what}`);
 }
 
-/** The reward in raw units when `issued` raw units have been issued before. Several original mempool nodes divide it. */
+/** The reward in raw units when `issued` raw units have been issued before. Several original mempool nodes share it. */
 export function blockReward(issued: bigint, { mempoolNodes }: Pick<Era, 'mempoolNodes'> = OUR_ERA): bigint {
   const left = issued >= TOTAL_TOKENS ? 0n : TOTAL_TOKENS - issued;
   return ((left >> REWARD_ISSUANCE_SHIFT) + REWARD_SMOOTHING) / BigInt(mempoolNodes);

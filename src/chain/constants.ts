@@ -69,7 +69,7 @@ export const MAX_BLOCK_AHEAD_SECONDS = 120;
 /** Longest nonce of a header in bytes; the shortest has 1. */
 export const MAX_NONCE_LENGTH = 32;
 
-/** Outputs that the transactions of a block may spend: also those created before them in the same block. */
+/** Name of the rule by which a transaction may spend outputs of earlier transactions of the same block. */
 export const SPENDING_ORDER = 'in block order';
 
 /** Single transactions in one block, where the genesis file says no other number (chain/block-rules.ts). */

@@ -67,7 +67,7 @@ export function transactionToCreateJson(tx: Transaction) {
   };
 }
 
-/** True for a transaction that `parseCreateTransaction` can give: inputs have outpoints, texts in scripts are hex, trades have names. */
+/** True for a transaction that `parseCreateTransaction` can give: inputs have outpoints, texts in scripts are hex, trades have a DRUID. */
 export function isSubmittable({ inputs, druidInfo }: Transaction): boolean {
   const isHexScript = (script: Script) => script.every((entry) => entry.kind !== 'bytes' || isHex(entry.text));
   const areSpent = inputs.every(({ previousOut, script }) => previousOut !== null && isHexScript(script));
@@ -107,7 +107,7 @@ function readHex(value: unknown, place: Place, key: string, length: number): Uin
   return readBytes(value, place, key, length, problem);
 }
 
-/** Null, absent, `"null"` and `""` are the current version; so is every number but 0 and 99999, also as decimal text. */
+/** Reads a version. Null, absent, `"null"` and `""` are the current one; so is every number but 0 and 99999, also as decimal text. */
 function parseAddressVersion(value: unknown, place: Place): AddressVersion {
   if (value === undefined || value === null || value === '' || value === 'null') return null;
   if (typeof value !== 'string') return addressVersionOf(readU64(value, place, 'address_version'));
@@ -131,7 +131,7 @@ function parseFees(value: unknown, place: Place): TxOut[] {
   return value === undefined || value === null ? [] : readArray(value, place, parseTxOut);
 }
 
-/** Some clients send empty members for no DRUID info. Anything in it is a trade and needs a DRUID. */
+/** Reads DRUID info. Some clients send empty members for none. Any other member makes it a trade, which needs a DRUID. */
 function parseCreateDruidInfo(value: unknown, place: Place): DruidInfo | null {
   if (value === undefined || value === null || (isObject(value) && isEmpty(value))) return null;
   const info = parseDruidInfo(value, place);

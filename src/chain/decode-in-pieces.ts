@@ -1,6 +1,6 @@
 /**
- * Decodes blocks and lists in pieces, between which the caller's `turn` lets other work run. As `codec.ts`; besides, a
- * transaction that is longer than the chain allows is not read to its end.
+ * Decodes blocks and lists in pieces, between which the caller's `turn` lets other work run. The result is that of
+ * `codec.ts`, but reading stops in a transaction that is longer than the chain allows.
  */
 
 import { concatBytes } from '../lib/bytes.js';
@@ -29,8 +29,8 @@ const PIECE_BYTES = 16 * 1024;
 const PIECE_ELEMENTS = 256;
 
 /**
- * Throws `malformed_transaction`. The transactions of block 0, and of blocks of original nodes, may have any length. With `isForRules`
- * their bytes are noted for `encodedBefore`; they stay in memory as long as the transactions.
+ * Decodes a `FullBlock`. Throws `malformed_transaction`. Transactions of block 0 and of original nodes' blocks may have any length. With `isForRules`
+ * the bytes of transactions are noted for `encodedBefore`, and stay in memory as long as the transactions.
  */
 export async function decodeFullBlockInPieces(
   bytes: Uint8Array,
@@ -53,7 +53,7 @@ export async function decodeFullBlockInPieces(
   return { block: { header, transactions: names }, transactions, miningTransaction };
 }
 
-/** A list as `encodeTransactions` writes it (peers/payloads.ts). Throws `malformed_transaction`. */
+/** Decodes a list as `encodeTransactions` writes it (peers/payloads.ts). Throws `malformed_transaction`. */
 export async function decodeTransactionsInPieces(bytes: Uint8Array, turn: Turn): Promise<Transaction[]> {
   const from = new BincodeReader(bytes);
   const readOne = (): Transaction => from.within(MAX_TRANSACTION_BYTES, () => readTransaction(from));
@@ -86,14 +86,14 @@ export function encodeTransactions(transactions: readonly Transaction[]): Uint8A
   return writer.toBytes();
 }
 
-/** The same of transactions that are encoded already. */
+/** The list as of `encodeTransactions`, from transactions that are encoded already. */
 export function joinTransactions(transactions: readonly Uint8Array[]): Uint8Array {
   const count = new BincodeWriter();
   count.length64(transactions.length);
   return concatBytes(count.toBytes(), ...transactions);
 }
 
-/** Throws `malformed_transaction`. */
+/** Decodes a list of transactions at once. Throws `malformed_transaction`. */
 export function decodeTransactions(bytes: Uint8Array): Transaction[] {
   const reader = new BincodeReader(bytes);
   const transactions = reader.list(MIN_TRANSACTION, () => readTransaction(reader));
@@ -116,7 +116,7 @@ export function encodeUtxos(utxos: readonly Utxo[]): Uint8Array {
   return writer.toBytes();
 }
 
-/** Throws `malformed_transaction`. */
+/** Decodes a list of unspent outputs. Throws `malformed_transaction`. */
 export function decodeUtxos(bytes: Uint8Array): Utxo[] {
   const reader = new BincodeReader(bytes);
   const utxos = reader.list(MIN_UTXO, (): Utxo => [readOutPoint(reader), readTxOut(reader)]);

@@ -11,7 +11,7 @@ export const PARTICIPANTS_DIFFER = fault(
 );
 export const EXPECTATIONS_NOT_MET = fault('transaction_rejected', 'DRUID trade expectations not met');
 
-/** One text for each (from, to, asset); JSON keeps the parts apart whatever they contain. */
+/** Key of a claim, one for each (from, to, asset); JSON keeps the parts apart whatever they contain. */
 function claimKey(from: string, to: string, asset: Asset): string {
   return JSON.stringify([from, to, assetJson(asset)]);
 }

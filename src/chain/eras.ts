@@ -24,19 +24,19 @@ export interface EraUnicorn {
 /** The rules from one height to the next era. */
 export interface Era {
   readonly from: number;
-  /** Blocks of original nodes: fee `i` in place of output `i`, items for any address, no limits. */
+  /** True for blocks of original nodes: fee `i` in place of output `i`, items for any address, no limits. */
   readonly isOriginal: boolean;
   readonly header: HeaderLayout;
   /** Data that the signature of an input covers: the outputs and its outpoint, or the outpoint alone. */
   readonly signatures: (typeof SIGNATURES)[number];
-  /** The reward is divided by it. */
+  /** Number of mempool nodes that share a reward. */
   readonly mempoolNodes: number;
   /** The generator behind the draws of a round (decision B11). */
   readonly draw: (typeof DRAWS)[number];
   readonly unicorn: EraUnicorn | null;
-  /** `IMPERSONATION` spends any output: on chains of `tessera dev --impersonate` only. No genesis file can say it. */
+  /** True where `IMPERSONATION` spends any output: on chains of `tessera dev --impersonate` only. No genesis file can set this. */
   readonly impersonation: boolean;
-  /** Rules that are not known, and are to be found in the blocks. */
+  /** Rules that are not known and must be found in the blocks. */
   readonly find: readonly (typeof FINDABLE)[number][];
 }
 
@@ -112,7 +112,7 @@ function within(value: unknown, place: Place, key: string, least: number, most: 
   return fail(place, key, `must be an integer from ${least} to ${most}, not ${number}`);
 }
 
-/** The first of the words is the rule where none is written. */
+/** Reads one of the words; the first word is the default. */
 function oneOf<T extends string>(value: unknown, words: readonly [T, ...T[]], place: Place, key: string): T {
   if (value === undefined) return words[0];
   const word = words.find((one) => one === value);

@@ -30,7 +30,7 @@ const OUT_POINT = /^(\d{1,10})-(.+)$/s;
 
 interface Issuance {
   readonly address: string;
-  /** Raw units. */
+  /** Amount in raw units. */
   readonly amount: bigint;
   readonly bNum: bigint;
 }
@@ -41,17 +41,17 @@ export interface WalletSeed {
   readonly n: number;
   readonly secretKey: Uint8Array;
   readonly publicKey: Uint8Array;
-  /** Raw units. */
+  /** Amount in raw units. */
   readonly amount: bigint;
   readonly addressVersion: AddressVersion;
 }
 
 export interface Genesis {
-  /** Hash to transaction, ascending by hash. */
+  /** Transactions by hash, in ascending order. */
   readonly transactions: ReadonlyMap<string, Transaction>;
-  /** Ascending by block. */
+  /** Issuances, ascending by block. */
   readonly issuances: readonly Issuance[];
-  /** One list for each wallet. */
+  /** Seeds of the wallets, one list for each wallet. */
   readonly walletSeeds: readonly (readonly WalletSeed[])[];
   /** Raw units in the outputs of the genesis transactions: what counts as issued at block 0. */
   readonly initialIssuance: bigint;
@@ -71,9 +71,9 @@ export function parseGenesis(value: unknown, where = ''): Genesis {
   }
 }
 
-/** The transactions to be appended to a block: coinbases whose output can be spent at once. */
+/** The transactions that are appended to block `bNum`: coinbases whose output can be spent at once. */
 export function issuanceTransactions({ issuances }: Pick<Genesis, 'issuances'>, bNum: bigint): Transaction[] {
-  // Below block 100 the number wraps, and with the maturity added again it is that of the block, as with the reference.
+  // Below block 100 the number wraps, and adding the maturity wraps back to the block's own, as with the reference.
   const wrapped = BigInt.asUintN(64, bNum - COINBASE_MATURITY);
   return issuances
     .filter((issuance) => issuance.bNum === bNum)
@@ -115,7 +115,7 @@ function readTransactions(value: unknown, input: string | null, place: Place): M
   );
 }
 
-/** `address_version` is optional, and an `address` may stand in place of the `public_key`. */
+/** Reads an output; `address_version` is optional, and an `address` may stand in place of the `public_key`. */
 function readSeedOutput(value: unknown, place: Place): TxOut {
   const object = readObject(value, place);
   const locktime = object.locktime === undefined ? 0n : readU64(object.locktime, place, 'locktime');

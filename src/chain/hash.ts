@@ -10,10 +10,10 @@ import type { BlockHeader, Transaction } from './types.js';
 const HASH_BYTES = 32;
 /** Hashes that one piece of a Merkle root takes: about half a millisecond. */
 const PIECE_HASHES = 256;
-/** Bytes of a list that are hashed in the turn in which they were encoded: about a tenth of a millisecond. */
+/** Most bytes of a list that are hashed in the turn in which they were encoded: about a tenth of a millisecond. */
 const HASHED_AT_ONCE = 32 * 1024;
 
-/** `g` and the first 31 hex digits of the SHA3-256 of the encoded transaction. */
+/** The hash of a transaction: `g` and the first 31 hex digits of the SHA3-256 of its encoding. */
 export function transactionHash(tx: Transaction): string {
   return transactionHashOfBytes(viewTransaction(tx));
 }
@@ -28,29 +28,29 @@ export function headerHash(header: BlockHeader): Uint8Array {
   return sha3Bytes(encodeHashedHeader(header));
 }
 
-/** `b` and the 64 hex digits of the header hash: the name of a block and its storage key. */
+/** The hash of a block: `b` and the 64 hex digits of the header hash. It is the block's name and storage key. */
 export function blockHash(header: BlockHeader): string {
   return BLOCK_PREFIX + toHex(headerHash(header));
 }
 
-/** Hex (64) of the hash of a list of transaction hashes in block order, by which a header commits to its transactions. */
+/** The hash of a list of transaction hashes in block order, as 64 hex digits, by which a header commits to its transactions. */
 export function txsHash(transactionHashes: readonly string[]): string {
   return atOnce(txsHashPieces(transactionHashes));
 }
 
-/** The same in pieces. */
+/** The hash as of `txsHash`, in pieces. */
 export function* txsHashPieces(transactionHashes: readonly string[]): Pieces<string> {
   const bytes = yield* encodeStringsPieces(transactionHashes);
   if (bytes.length > HASHED_AT_ONCE) yield;
   return sha3Hex(bytes);
 }
 
-/** Hex of the Merkle root over hashes, '' for none: without prefixes; a lone right edge is promoted, not doubled. */
+/** The Merkle root over hashes, as hex without prefix, '' for none. A lone right edge is promoted, not doubled. */
 export function merkleRoot(transactionHashes: readonly string[]): string {
   return atOnce(merkleRootPieces(transactionHashes));
 }
 
-/** The same in pieces: a block may have a hundred thousand transactions. */
+/** The root as of `merkleRoot`, in pieces: a block may have a hundred thousand transactions. */
 export function* merkleRootPieces(transactionHashes: readonly string[]): Pieces<string> {
   let count = transactionHashes.length;
   if (count === 0) return '';
@@ -64,7 +64,7 @@ export function* merkleRootPieces(transactionHashes: readonly string[]): Pieces<
   return toHex(level.subarray(0, HASH_BYTES));
 }
 
-/** Writes the level above the first `count` hashes over them; returns how many it has. */
+/** Writes the level above the first `count` hashes over them; returns the number of hashes of that level. */
 function* toParents(level: Uint8Array, count: number): Pieces<number> {
   for (let i = 0; i < count; i += 2) {
     if (i % PIECE_HASHES === 0) yield;

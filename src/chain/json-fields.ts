@@ -55,12 +55,12 @@ export function readText(value: unknown, place: Place, key: string | number): st
   return value;
 }
 
-/** Null and absent are the same. */
+/** Reads a text that may be null; an absent member counts as null. */
 export function readOptionalText(value: unknown, place: Place, key: string | number): string | null {
   return value === undefined || value === null ? null : readText(value, place, key);
 }
 
-/** A whole number from 0 to 2^64-1; a number, where a double can hold it, else a bigint. */
+/** Reads a whole number from 0 to 2^64-1: a number, where a double can hold it, else a bigint. */
 export function readU64(value: unknown, place: Place, key: string | number): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0))
     return BigInt(value);
@@ -82,7 +82,7 @@ export function readU32(value: unknown, place: Place, key: string | number): num
   return readInteger(value, place, key, 0, U32_MAX);
 }
 
-/** Bytes as an array of numbers or as hex; `length` of them, if given. `problem` is what an error says. */
+/** Reads bytes, as an array of numbers or as hex; `length` of them, if given. `problem` is what an error says. */
 export function readBytes(
   value: unknown,
   place: Place,

@@ -42,7 +42,7 @@ export function parseOutPoint(value: unknown, place: Place = ROOT): OutPoint {
   return { tHash: readText(object.t_hash, place, 't_hash'), n: readI32(object.n, place, 'n') };
 }
 
-/** `{"Token": n}` or `{"Item": {...}}`; `drs_tx_hash` is an old name of `genesis_hash`. */
+/** Reads `{"Token": n}` or `{"Item": {...}}`; `drs_tx_hash` is an old name of `genesis_hash`. */
 export function parseAsset(value: unknown, place: Place = ROOT): Asset {
   const object = readObject(value, place);
   const { Token: token, Item: item } = object;
@@ -69,7 +69,7 @@ export function parseTxOut(value: unknown, place: Place = ROOT): TxOut {
   };
 }
 
-/** Signatures and keys may be arrays of bytes, as serde writes them, or hex, as clients do. */
+/** Reads a stack entry. Signatures and keys may be arrays of bytes, as serde writes them, or hex, as clients do. */
 export function parseStackEntry(value: unknown, place: Place = ROOT): StackEntry {
   const object = readObject(value, place);
   const kinds = Object.keys(object);

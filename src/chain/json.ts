@@ -1,4 +1,4 @@
-/** JSON of every structure as serde writes it (docs/chain.md#json). `xJson` is what signatures cover; `xView` is objects. */
+/** JSON of every structure as serde writes it (docs/chain.md#json). `xJson` gives the text that signatures cover, `xView` objects. */
 
 import { opcodeName } from './script/opcodes.js';
 import type {

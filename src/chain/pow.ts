@@ -54,7 +54,7 @@ export function compactFromBytes(bytes: Uint8Array): number | undefined {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0);
 }
 
-/** The largest hash that satisfies `difficulty`, 32 big-endian bytes; undefined when that is malformed. */
+/** The largest hash that satisfies `difficulty`, as 32 big-endian bytes; undefined for a malformed difficulty. */
 export function targetBytes(difficulty: Uint8Array): Uint8Array | undefined {
   const largest = new Uint8Array(TARGET_LENGTH).fill(0xff);
   if (difficulty.length === 0) return largest.fill(0, 0, MINING_DIFFICULTY);
@@ -84,7 +84,7 @@ export function proofOfWorkFault(header: BlockHeader): Verdict {
 export function difficultyFault(header: BlockHeader, activationHeight: number): Verdict {
   const { bNum, layout, isOriginal } = header;
   const difficulty = difficultyOf(header) ?? header.difficulty;
-  // Since which block a chain of original nodes has targets is nowhere written, and none is as hard as the easiest.
+  // Nothing says from which block on a chain of original nodes has targets; a header without one is as hard as the easiest target.
   const isFree = layout !== undefined || isOriginal === true;
   if (isFree && difficulty.length === 0) return null;
   if (!isFree && Number(bNum) <= activationHeight) {

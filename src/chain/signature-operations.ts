@@ -1,4 +1,4 @@
-/** The cost of verifying a transaction, in signature verifications, never too low. A rule of the network. */
+/** The cost of verifying a transaction in signature verifications, as an upper bound. A rule of the network. */
 
 import { fault, type Verdict } from '../lib/fault.js';
 import { MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_PUB_KEYS_PER_MULTISIG, MAX_TX_SIGNATURE_OPERATIONS } from './constants.js';
@@ -34,7 +34,7 @@ export function signatureBudgetFault(tx: Transaction): Verdict {
   );
 }
 
-/** Each of m signatures is tried on the keys that are left of n: at most n + (n-1) + … + (n-m+1). */
+/** Cost of a multi-signature: each of m signatures is tried on the keys left of n, at most n + (n-1) + … + (n-m+1) times. */
 function multiSignatureCost(script: Script, at: number): number {
   const n = literal(script[at - 1]);
   if (n === undefined) return triangle(MAX_PUB_KEYS_PER_MULTISIG);

@@ -12,7 +12,7 @@ export interface Unscripted extends Omit<Transaction, 'inputs'> {
   readonly inputs: readonly Pick<TxIn, 'previousOut'>[];
 }
 
-/** One input without previous output, and one output: the shape that coinbase and create transactions share. */
+/** True for one input without previous output, and one output: the shape that coinbase and create transactions share. */
 function isCreateCandidate(tx: Unscripted): boolean {
   return tx.inputs.length === 1 && tx.inputs[0]?.previousOut === null && tx.outputs.length === 1;
 }
@@ -27,7 +27,7 @@ export function isCreate(tx: Unscripted): boolean {
   return isCreateCandidate(tx) && tx.outputs[0]?.value.kind === 'item';
 }
 
-/** False for creations and for what only passes items on: whoever sends it needs no tokens. */
+/** True when the transaction moves tokens. Whoever only creates items or passes them on needs none. */
 export function movesTokens(tx: Transaction): boolean {
   const isToken = ({ value }: TxOut): boolean => value.kind === 'token';
   return tx.outputs.some(isToken) || tx.fees.some(isToken);
@@ -40,21 +40,21 @@ export function spentOutPoints(tx: Transaction): OutPoint[] {
   return outPoints;
 }
 
-/** The parts of a transaction that it creates outputs by. */
+/** The parts of a transaction that determine the outputs it creates. */
 export type Creating = Pick<Transaction, 'outputs' | 'fees' | 'feesReplace'>;
 
-/** All that the transaction creates: outputs, then fees (decision B5), which take their places in original blocks. */
+/** All outputs that the transaction creates: outputs, then fees (decision B5), which in original blocks replace the first outputs. */
 export function createdOutPoints(tx: Transaction, hash: string = transactionHash(tx)): PlacedTxOut[] {
   return placedOutputs(tx, hash);
 }
 
-/** The same of a transaction whose hash is known. */
+/** The outputs as of `createdOutPoints`, of a transaction whose hash is known. */
 export function placedOutputs({ outputs, fees, feesReplace }: Creating, hash: string): PlacedTxOut[] {
   const created = [...(feesReplace ? [] : outputs), ...fees, ...(feesReplace ? outputs.slice(fees.length) : [])];
   return created.map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
 }
 
-/** One of them by its index; undefined when there is none. */
+/** The created output with the index `n`; undefined when there is none. */
 export function createdOutput({ outputs, fees, feesReplace }: Creating, n: number): TxOut | undefined {
   if (feesReplace) return fees[n] ?? outputs[n];
   return n < outputs.length ? outputs[n] : fees[n - outputs.length];
@@ -65,7 +65,7 @@ export function isUnspendable({ scriptPublicKey }: TxOut): boolean {
   return scriptPublicKey === null;
 }
 
-/** One text per outpoint, usable as a key of maps: `<n>-<t_hash>`, the form of wallet seeds. */
+/** Text of an outpoint, usable as a key of maps: `<n>-<t_hash>`, the form of wallet seeds. */
 export function outPointKey(outPoint: OutPoint): string {
   return `${outPoint.n}-${outPoint.tHash}`;
 }
@@ -85,8 +85,8 @@ export function hasDuplicateInputs(tx: Transaction): boolean {
 }
 
 /**
- * Raw units paid, by the token amounts of the outputs, without fees. The last of several is taken for change, as
- * wallets put it: a guess. What spends nothing has no change.
+ * Raw units paid, from the token amounts of the outputs without fees. The last of several outputs counts as change, as
+ * wallets put it there: a guess. A transaction that spends nothing has no change.
  */
 export function paidOf(spends: boolean, amounts: readonly bigint[]): bigint {
   const paid = spends && amounts.length > 1 ? amounts.slice(0, -1) : amounts;

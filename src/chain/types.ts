@@ -34,14 +34,14 @@ export type StackEntry =
 export type Script = readonly StackEntry[];
 
 export interface TxIn {
-  /** Null for a coinbase or a create transaction. */
+  /** The output spent; null for a coinbase or a create transaction. */
   readonly previousOut: OutPoint | null;
   readonly script: Script;
 }
 
 export interface TxOut {
   readonly value: Asset;
-  /** Spendable when the current block number is at least this. */
+  /** Lowest current block number at which the output can be spent. */
   readonly locktime: bigint;
   /** An address text, not a script. Null outputs can never be spent. */
   readonly scriptPublicKey: string | null;
@@ -75,23 +75,23 @@ export interface Transaction {
   readonly druidInfo: DruidInfo | null;
 }
 
-/** Members that a header is hashed with (docs/chain.md#header-layouts): `prime` has the target in `bits`. */
+/** Layouts of a header: the members that are hashed (docs/chain.md#header-layouts); `prime` has the target in `bits`. */
 export type HeaderLayout = 'current' | 'prime' | 'oldest';
 
 export interface BlockHeader {
-  /** `current` when left out. */
+  /** Layout of the header; `current` when left out. */
   readonly layout?: Exclude<HeaderLayout, 'current'>;
-  /** True for a block that original nodes made (docs/chain.md#eras). No part of what is hashed. */
+  /** True for a block that original nodes made (docs/chain.md#eras). No part of the hashed bytes. */
   readonly isOriginal?: true;
-  /** u32 */
+  /** Version of the header, a u32. */
   readonly version: number;
   readonly bits: bigint;
   readonly nonce: Uint8Array;
   readonly miningTxHash: string;
   readonly bNum: bigint;
-  /** Unix seconds, i64. */
+  /** Time in Unix seconds, an i64. */
   readonly timestamp: bigint;
-  /** Empty, or a compact target as 4 big-endian bytes. */
+  /** Compact target as 4 big-endian bytes, or empty. */
   readonly difficulty: Uint8Array;
   /** ASCII of `<unicorn seed>-<witness>`; empty in block 0 of some chains. */
   readonly seedValue: Uint8Array;

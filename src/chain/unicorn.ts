@@ -34,7 +34,7 @@ export interface UnicornParameters {
 export interface Unicorn {
   readonly seed: bigint;
   readonly witness: bigint;
-  /** Lower-case hex of the witness in whole bytes: what draws are made from. */
+  /** Lower-case hex of the witness in whole bytes, from which draws are made. */
   readonly g: string;
 }
 
@@ -52,7 +52,7 @@ export function unicornSeed(inputs: UnicornInputs): bigint {
   return atOnce(unicornSeedPieces(inputs));
 }
 
-/** The same in pieces. */
+/** The seed as of `unicornSeed`, in pieces. */
 export function* unicornSeedPieces({ transactions, participants, winners }: UnicornInputs): Pieces<bigint> {
   const sortedWinners = [...new Set(winners)].sort();
   const hashes: string[] = [];
@@ -104,7 +104,7 @@ export function seedValueOf({ seed, witness }: Unicorn): Uint8Array {
   return utf8(`${seed}-${witness}`);
 }
 
-/** A number from 0 to 2^64-1 by the unicorn and its use: the first 8 bytes of SHA3-256(g || usage as u64le), or Fortuna's. */
+/** Draws a number from 0 to 2^64-1 for a usage: the first 8 bytes of SHA3-256(g || usage as u64le), or Fortuna's first number. */
 export function drawNumber(g: string, usage: number): bigint {
   if (g.startsWith(FORTUNA)) return fortunaNumber(g.slice(FORTUNA.length), usage);
   const suffix = new DataView(new ArrayBuffer(8));
@@ -113,7 +113,7 @@ export function drawNumber(g: string, usage: number): bigint {
   return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0);
 }
 
-/** The first number of original nodes: AES-256-GCM-SIV as a block cipher, keyed by 32 characters of `g` and the usage. */
+/** The first number that the generator of original nodes draws: AES-256-GCM-SIV as a block cipher, keyed by 32 characters of `g` and the usage. */
 function fortunaNumber(g: string, usage: number): bigint {
   const block = (key: Uint8Array, high: number, low: number): Uint8Array => {
     const counter = new DataView(new ArrayBuffer(FORTUNA_BLOCK));
@@ -128,14 +128,14 @@ function fortunaNumber(g: string, usage: number): bigint {
   return new DataView(first.buffer, first.byteOffset).getBigUint64(0);
 }
 
-/** One of the items. Throws `internal_error` when there is none. */
+/** One of the items, drawn by `g` and `usage`. Throws `internal_error` when there is none. */
 export function drawOne<T>(items: readonly T[], g: string, usage: number): T {
   const drawn = items[Number(drawNumber(g, usage) % BigInt(Math.max(items.length, 1)))];
   if (drawn === undefined) throw new TesseraError('internal_error', 'nothing to draw from');
   return drawn;
 }
 
-/** `count` of the items, or all, in the order of the draw: a shuffle that uses the same number in every step. */
+/** Draws `count` of the items, or all, in the order of the draw: a shuffle that uses the same number in every step. */
 export function drawSelection<T>(items: readonly T[], count: number, g: string, usage: number): T[] {
   const number = drawNumber(g, usage);
   const rest = [...items];
@@ -174,7 +174,7 @@ export function modPow(base: bigint, exponent: bigint, modulus: bigint): bigint 
   const reduce = reduction(modulus);
   const start = base % modulus;
   let result = 1n;
-  // From left to right: the exponents of sloth are a one and zeros, so nearly every step only squares.
+  // The bits are read from left to right: the exponents of sloth are a one and zeros, so nearly every step only squares.
   for (const bit of exponent.toString(2)) {
     result = reduce(result * result);
     if (bit === '1') result = reduce(result * start);

@@ -1,7 +1,7 @@
 /**
- * Validates transactions (docs/chain.md#validation) in two parts: a plan, cheap and made against the state, and its
- * checks, which are costly and may run elsewhere. Messages and order of rules are the reference's. Mempool and storage
- * use the same functions.
+ * Validates transactions (docs/chain.md#validation) in two parts: a cheap plan, made against the state, and its checks,
+ * which are costly and may run elsewhere. Messages and order of the rules are the reference's. Mempool and storage use
+ * the same functions.
  */
 
 import { verifySignature } from '../crypto/ed25519.js';
@@ -55,16 +55,16 @@ export interface SignatureCheck {
   readonly publicKey: Uint8Array;
 }
 
-/** One thing to verify; no state can change the result. */
+/** A script or signature to verify; no state can change the result. */
 export type ScriptCheck = SignatureCheck | { readonly kind: 'script'; readonly script: Script };
 
-/** Every rule but the scripts, in order. `fault` is the verdict if all `checks` pass, else INVALID_SCRIPT. */
+/** Result of every rule but the scripts, in order. `fault` is the verdict if all `checks` pass; else it is INVALID_SCRIPT. */
 export interface ValidationPlan<Check extends ScriptCheck = ScriptCheck> {
   readonly checks: readonly Check[];
   readonly fault: Verdict;
 }
 
-/** The rules of docs/chain.md#validation for an ordinary transaction, in their order. `currentBlock`: the block number now. */
+/** Applies the rules of docs/chain.md#validation for an ordinary transaction, in their order. `currentBlock`: the block number now. */
 export function planValidation(
   tx: Transaction,
   currentBlock: bigint,
@@ -149,7 +149,7 @@ function addressesFault(outputs: readonly TxOut[], wrong: Fault): Verdict {
   return outputs.every(sound) ? null : wrong;
 }
 
-/** The reference does not count a fee in items without genesis hash, which makes items out of nothing. */
+/** Fault of the fees. The reference does not count a fee in items without genesis hash, which makes items out of nothing. */
 function feesFault(fees: readonly TxOut[], isOriginal: boolean): Verdict {
   const nameless = ({ value }: TxOut): boolean => !isOriginal && value.kind === 'item' && value.genesisHash === null;
   return addressesFault(fees, INVALID_FEE_ADDRESS) ?? (fees.some(nameless) ? AMOUNTS_DIFFER : null);
@@ -192,7 +192,7 @@ function pay2pkhCheck(script: Script, signable: string, address: string): Signat
 const ZERO_AMOUNT: Fault = fault('transaction_rejected', 'An output or fee has an amount of zero');
 const LOCKED_TRADE: Fault = fault('transaction_rejected', 'A DRUID transaction has an output with a locktime');
 
-/** Token outputs have at least `minOutputAmount` (decision B18). A trade locks none: expectations do not cover that. */
+/** Fault by the rules for new transactions: a token output below `minOutputAmount` (decision B18), or a locked one in a trade. */
 export function policyFault({ outputs, fees, druidInfo }: Transaction, minOutputAmount: bigint): Verdict {
   if (outputs.some(isZero) || fees.some(isZero)) return ZERO_AMOUNT;
   if (druidInfo !== null && outputs.some(({ locktime }) => locktime !== 0n)) return LOCKED_TRADE;

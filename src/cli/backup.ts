@@ -84,7 +84,7 @@ export const command: OwnCommand = {
         dataDir: node.dataDir,
         role: node.role,
         networkName: network.name,
-        // The others can catch up from it.
+        // The other databases can catch up from this one.
         lastDatabase: factsOf(node.role).databases[0],
         program: programVersion(),
         now: systemClock.now(),

@@ -8,7 +8,7 @@ import { NODE_ROLES, type NodeRole } from '../lib/roles.js';
 import { showDisplay } from './wallet/amounts.js';
 
 export interface BannerFacts {
-  /** Address of the whole network; undefined when that is off. */
+  /** Address of the whole network; undefined when it has none. */
   readonly url?: string | undefined;
   readonly urls: Readonly<Record<NodeRole, string>>;
   readonly accounts: DevAccounts;
@@ -20,9 +20,9 @@ export interface BannerFacts {
   readonly stateFile?: string | undefined;
   /** Milliseconds between blocks; undefined when blocks are made on demand. */
   readonly intervalMs: number | undefined;
-  /** False when blocks are made only for who asks for them. */
+  /** False when blocks are made only on request. */
   readonly automine?: boolean;
-  /** Milliseconds from the start of the process. */
+  /** Milliseconds from the start of the process until the network was ready. */
   readonly readyAfterMs: number;
 }
 
@@ -82,7 +82,7 @@ function addressLines(url: string | undefined): readonly string[] {
   ];
 }
 
-/** The same for programs, on one line. `account` is what --dev-account and `dev:` take. */
+/** The facts as JSON for programs, on one line. `account` is what --dev-account and `dev:` take. */
 export function devJson({ url, urls, accounts, mnemonic, dataDir, intervalMs, readyAfterMs }: BannerFacts): string {
   const view = (account: string, { address, keyPair, outputs, outputAmount }: DevAccount) => ({
     account,
@@ -115,7 +115,7 @@ function whereKept({ dataDir, stateFile }: BannerFacts): string {
   return 'The chain is removed at the end; --data DIR keeps it.';
 }
 
-/** The accounts by number; those of other words are not the ones that `dev:1` names. */
+/** Lines of the accounts by number. `dev:1` names the first account only when the keys are the published ones. */
 function accountLines({ accounts: [first, ...others] }: DevAccounts, mnemonic: string | null): readonly string[] {
   if (first === undefined) return [];
   const names = mnemonic === null ? '; dev:1 is the address of account 1' : '';

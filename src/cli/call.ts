@@ -96,14 +96,14 @@ export async function callCommand(
   const answer: unknown = (await isDoneOnce(operation, args, client))
     ? await doOnce(operation, parts as never, client, { args, context })
     : await client.call(operation, parts as never);
-  // An answer without a body is a document all the same.
+  // With --json, an answer without a body is printed as null.
   if (answer === undefined && !args.has('json')) return 0;
   const text = args.has('json') ? stringifyExact(answer ?? null) : prettyExact(hexForBytes(answer));
   context.stdout.write(`${printableJson(text)}\n`);
   return 0;
 }
 
-/** True for what is asked with an idempotency key. Mempool nodes create items too, and keep no keys. */
+/** True for an operation that is called with an idempotency key. Mempool nodes create items too, and keep no keys. */
 async function isDoneOnce(operation: Operation, args: ParsedArgs, client: NodeClient): Promise<boolean> {
   const isNamed = args.value(IDEMPOTENCY_KEY_FLAG.name) !== undefined;
   if (operation.idempotencyKey !== true) {
@@ -134,7 +134,7 @@ function findOperation(id: string): Operation {
   throw new UsageError(`${id} is not an operation${didYouMean(id, ids)}; tessera call lists them`);
 }
 
-/** Nodes with a wallet are looked for as `tessera wallet` does: that of a user, when nothing says otherwise. */
+/** The node for an operation; one with a wallet is found as `tessera wallet` finds it: a user, when nothing says otherwise. */
 function nodeFor(operation: Operation): WantedNode {
   const { id } = operation;
   const roles = rolesOf(operation);
@@ -239,7 +239,7 @@ async function readPair(pair: string, read: ReadSource): Promise<readonly [strin
   return [name, (await read(text.slice(1))).replace(/\r?\n$/, ''), false];
 }
 
-/** Everyone on the machine can read the arguments of a process. */
+/** Refuses secrets as arguments, which everyone on the machine can read. */
 function refuseSecrets(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, member] of Object.entries(value)) {

@@ -7,7 +7,7 @@ import { isTesseraError, TesseraError } from '../lib/errors.js';
 import { type CliContext, type FlagSpec, flag, integerFlag, type ParsedArgs } from './command.js';
 import { whileWaiting } from './output.js';
 
-/** Seconds: what a node answers late is a passphrase after wrong ones, and a payment to a peer. */
+/** Seconds to wait for an answer: it comes late to a passphrase after wrong ones, and to a payment to a peer. */
 const DEFAULT_TIMEOUT = 120;
 const MAX_TIMEOUT = 86_400;
 

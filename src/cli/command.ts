@@ -11,7 +11,7 @@ export type Completion = 'files' | 'folders' | readonly string[];
 /** A flag: `--name VALUE`, or `--name` alone when it has no value. */
 export interface FlagSpec {
   readonly name: string;
-  /** One letter: `-r`. */
+  /** Short name of the flag, one letter: that of `-r`. */
   readonly short?: string;
   /** Name of the value in the help: `FILE`. Without it the flag is true or absent. */
   readonly value?: string;
@@ -52,7 +52,7 @@ export interface CommandSpec {
   readonly examples: readonly { readonly line: string; readonly does: string }[];
   /** Advice when the result is not known (status 3), for commands that have a node do something. */
   readonly again?: string;
-  /** Exit status → when, beyond 0 (done), 1 (failed) and 2 (wrong command line). */
+  /** Reasons for exit statuses besides 0 (done), 1 (failed) and 2 (wrong command line). */
   readonly exits?: Readonly<Record<number, string>>;
 }
 
@@ -81,9 +81,9 @@ export interface CliProcess {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', listener: () => void): () => void;
-  /** Calls the listener when nobody reads standard output any more, in place of the end of the process; returns its removal. */
+  /** Calls the listener, in place of ending the process, when nobody reads standard output any more; returns a function that removes it. */
   onReaderGone?(listener: () => void): () => void;
-  /** Calls the listener when nothing is left that the process could wait for, in place of its end. */
+  /** Calls the listener, in place of ending the process, when the process has nothing left to wait for. */
   onIdle?(listener: () => void): void;
   exit(code: number): void;
 }
@@ -109,9 +109,9 @@ export interface CommandEntry {
 
 export interface Command {
   readonly spec: CommandSpec;
-  /** The page of what the words after the command name, when that has one of its own; `spec` is the page of the command. */
+  /** The help page for the words after the command, when they have one of their own; `spec` is the page of the command. */
   page?(words: readonly string[], spec: CommandSpec): CommandSpec | undefined;
-  /** A group has commands of its own, named by the next word. */
+  /** Commands of a group, named by the next word. */
   readonly commands?: readonly CommandEntry[];
   /** Resolves with the exit status when the command is done. Throws errors to be printed. */
   run(args: ParsedArgs, context: CliContext): Promise<number>;
@@ -119,7 +119,7 @@ export interface Command {
 
 /** Facts of a command, from its file. Name and summary are in the list, and every command has --json. */
 export interface OwnSpec extends Omit<CommandSpec, 'name' | 'summary' | 'flags' | 'examples'> {
-  /** Command line → what it does. */
+  /** Examples by command line, each with what the command does. */
   readonly examples: Readonly<Record<string, string>>;
   readonly flags?: readonly FlagSpec[];
   /** Description of the output of --json, where one is needed. */
@@ -220,7 +220,7 @@ export function parseCommandLine(spec: CommandSpec, args: readonly string[]): Pa
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value);
     else if (token.kind === 'option') {
-      // `--role --data X`: the parser would take the next flag as the value.
+      // In `--role --data X`, the parser would take the next flag as the value.
       const swallowed = token.inlineValue === false && token.value.startsWith('--');
       addFlag(spec, given, token.name, token.rawName, swallowed ? undefined : token.value);
     }

@@ -120,11 +120,11 @@ export const completionCommand = (entries: readonly CommandEntry[]): OwnCommand 
   },
 });
 
-/** Completions; the last word is what is typed so far. */
+/** Completions of the last word, which is typed in part. */
 async function offeredFor(words: readonly string[], entries: readonly CommandEntry[]): Promise<Completion> {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';
-  // Flags alone are those of start.
+  // Flags without a command are those of `start`.
   const isStart = before[0]?.startsWith('-') === true;
   const found = await commandAt(isStart ? ['start', ...before] : before, entries);
   if (found === undefined) return [];

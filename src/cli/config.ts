@@ -47,7 +47,7 @@ export const command: OwnCommand = {
 
 type Shown = readonly (readonly [name: string, options: DescribedOption[]])[];
 
-/** The list of a node; of several, an object with a list for each, and one for the address that they have in common. */
+/** The options of a node as a list; of several, an object with a list for each, and one for the address that they have in common. */
 function json(all: Shown): string {
   const [[, options] = []] = all;
   return `${stringifyExact(all.length === 1 ? options : Object.fromEntries(all))}\n`;
@@ -62,7 +62,7 @@ function tables(all: Shown): string {
 }
 
 function table(options: readonly DescribedOption[]): string {
-  // A table may be begun only once, and some have others between their own options.
+  // A table of TOML may be begun only once, and some tables have others between their own options.
   const sections = new Map<string, string[]>();
   for (const option of options) {
     const cut = option.path.lastIndexOf('.');

@@ -18,7 +18,7 @@ export function devWarning(text: string): string | undefined {
   return `${text} is an account of tessera dev: everybody has its key, and can take payments to it on any other network`;
 }
 
-/** The address that is meant: `dev:N` is that of an account of the dev network, everything else means itself. */
+/** The address for a text: `dev:N` is the address of an account of the dev network, any other text is the address itself. */
 export function addressOrDev(text: string): string {
   return text.startsWith(PREFIX) ? devAccount(text.slice(PREFIX.length)).address : text;
 }

@@ -32,7 +32,7 @@ function devClient(args: ParsedArgs, context: CliContext): CommandClient {
   return new CommandClient({ url: checkUrl(args.value('url') ?? DEFAULT_URL), fetch: nodeFetch() }, args, context);
 }
 
-/** Does something that only dev networks do, and says so when the network is none. */
+/** Does work that only dev networks do, and says so when the network is not a dev network. */
 async function onDevNetwork<T>(client: NodeClient, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -34,7 +34,7 @@ const HOST_ENV = 'TESSERA_DEV_HOST';
 const MAX_INTERVAL_MS = 86_400_000;
 /** Whole and decimal seconds: 0, 5, 0.25. */
 const SECONDS = /^\d{1,5}(\.\d{1,3})?$/;
-/** The highest default port plus this must be a port. */
+/** Largest offset of ports: the highest default port plus this must be a port. */
 const MAX_PORT_OFFSET = 53_000;
 const MAX_PORT = 65_535;
 
@@ -153,10 +153,10 @@ export async function runDev(
   const common = networkFlags(args, context);
   // Reports an invalid option before anything is made.
   const { log } = devConfig('mempool', { ...common, dataDir: kept ?? tmpdir() });
-  // This only names the folder. The nodes create it at their start, when signals are handled already.
+  // The folder is only named here. The nodes create it at their start, when signals are handled already.
   const dataDir = kept === undefined ? join(tmpdir(), `tessera-dev-${randomUUID()}`) : resolve(kept);
   const logger = NodeLogger.create(log, args.has('json') ? { out: context.stderr } : {});
-  // The program of the nodes takes a second to load, and nobody shall wonder.
+  // The program of the nodes takes a second to load: without this line the command would seem to hang.
   if (!args.has('json') && !args.has('quiet')) context.stderr.write('Starting four nodes: a few seconds\n');
   let network: StartedNetwork | undefined;
   let script: WatchedScript | undefined;
@@ -260,7 +260,7 @@ function clockFlag(args: ParsedArgs): Pick<DevNetworkOptions, 'clockAt'> {
   return clockAt === undefined ? {} : { clockAt };
 }
 
-/** Throws `UsageError`. */
+/** The option `fork`, from the flag --fork. Throws `UsageError`. */
 function forkFlag(args: ParsedArgs): Pick<DevNetworkOptions, 'fork'> {
   const fork = args.value('fork');
   if (fork === undefined) return {};

@@ -1,4 +1,4 @@
-/** Help texts in the form of manual pages, made from the descriptions of commands; `options-page.ts` has that of the options. */
+/** Help texts in the form of manual pages, made from the descriptions of commands; `options-page.ts` makes the page of the options. */
 
 import { stringifyExact } from '../lib/json.js';
 import { NODE_ROLES } from '../lib/roles.js';
@@ -63,7 +63,7 @@ export function overviewJson(commands: readonly { readonly name: string; readonl
   return `${stringifyExact(commands.map(({ name, summary }) => ({ name, summary })))}\n`;
 }
 
-/** Exit status → when. */
+/** Reasons for exit statuses, by status. */
 function exitsOf({ exits, again }: CommandSpec): Readonly<Record<number, string>> {
   const unknown = `the result is not known: no answer came, or a signal came first; ${again}`;
   return { ...EXITS, ...(again === undefined ? {} : { [UNKNOWN]: unknown }), ...exits };

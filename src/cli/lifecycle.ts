@@ -85,7 +85,7 @@ export function reportFailure(
   message: string,
   { logger, context }: Pick<LifecycleModules, 'logger' | 'context'>,
 ): void {
-  // Files of the program are among them: a system that has no file left gives none.
+  // The file may be one of the program: opening it fails too when the process has too many files open.
   const named = fileError(error);
   printFailure(named, context);
   const { stdout, stderr } = context;
@@ -100,12 +100,12 @@ export function errorFields(error: unknown): object {
   return { code: error.code, error: error.message, ...details, ...cause };
 }
 
-/** `tessera: data_dir_locked: Another process …`; what others wrote into the message is shown as text. */
+/** The line for an error, `tessera: data_dir_locked: Another process …`; what others wrote into the message is shown as text. */
 export function failureText(error: unknown): string {
   return `tessera: ${codeOf(error)}: ${detailOf(error)}`;
 }
 
-/** `{"code":"data_dir_locked","detail":"Another process …","hint":null}`; `hint` is what to run next, where that is one command. */
+/** The JSON for an error, `{"code":"data_dir_locked","detail":"Another …","hint":null}`; `hint` is the command to run next, if there is one. */
 export function failureJson(error: unknown, hint: string | null = null): string {
   return printableJson(stringifyExact({ code: codeOf(error), detail: detailOf(error), hint }));
 }

@@ -1,6 +1,6 @@
 /**
- * Looking at something until it has ended: what was accepted stays accepted, so a node that cannot answer for a while is asked
- * again. When nothing answers any more, it is not known what became of it, which is no failure: exit status 3.
+ * Looks at accepted work until it has ended. What was accepted stays accepted, so a node that cannot answer for a while is asked
+ * again. When nothing answers any more, the result is not known, which is no failure: exit status 3.
  */
 
 import { mayAnswerLater, retryAfterMs } from '../client/repeat.js';
@@ -11,7 +11,7 @@ import { type CliProcess, ExitError } from './command.js';
 import { UNKNOWN } from './writes.js';
 
 const LOOK_EVERY = 250;
-/** Milliseconds without an answer after which it gives up. */
+/** Milliseconds without an answer after which the command gives up. */
 const GIVES_UP_AFTER = 600_000;
 
 export interface Looking {

@@ -33,7 +33,7 @@ const API_KEY_FILE_FLAG: FlagSpec = flag(
     'its configuration (api.keys), else api-key in its data folder.',
 );
 
-/** The flags that name a node of one of the roles; `role` and `url` say in their own words what is meant without them. */
+/** The flags that name a node of one of the roles; `role` describes --role, `url` the default of --url. */
 export function nodeFlags(roles: readonly NodeRole[], role: string, url: string): readonly FlagSpec[] {
   return [
     flag('-u, --url URL', `Base URL of the API of the node. Default: ${url}`),
@@ -44,7 +44,7 @@ export function nodeFlags(roles: readonly NodeRole[], role: string, url: string)
   ];
 }
 
-/** The nodes that can do what is wanted. */
+/** The kind of node that a command needs. */
 export interface WantedNode {
   readonly roles: readonly NodeRole[];
   readonly refusal: (role: NodeRole) => string;
@@ -89,7 +89,7 @@ export function accessNode(args: ParsedArgs, context: CliContext, wanted: Wanted
   if (keyFile !== undefined) return { url, fetch, apiKey: readKey(keyFile, true) };
   // The key of a node on this machine is not sent to others.
   if (!isHere) return { url, fetch, apiKey: undefined };
-  // With a URL, a configuration of a node that cannot be meant has no say.
+  // With a URL, the configuration of a node of another role does not count.
   if (named !== undefined && !isOfWantedRole(args, context, wanted)) return { url, fetch, apiKey: undefined };
   return { url, fetch, apiKey: ownKey(loaded()) };
 }
@@ -112,7 +112,7 @@ export function publicClient(url: string, args: ParsedArgs, context: CliContext)
   return new CommandClient({ url, fetch: fetchFor(url, args, context, undefined) }, args, context);
 }
 
-/** A wallet whose node does not run, or not yet, must not be taken for that of another node at the same port. */
+/** Throws when the wallet's node does not run, or not yet: another node at the same port must not be taken for it. */
 function checkRuns({ node }: Config): void {
   const { isThere, url } = runningNode(node.dataDir);
   if (url !== undefined || !existsSync(join(node.dataDir, KEYSTORE_FILE))) return;
@@ -166,14 +166,14 @@ function fetchFor(url: string, args: ParsedArgs, { env }: CliContext, own: Confi
   return nodeFetch(trust);
 }
 
-/** The configured node, on this machine, has the certificate of its configuration, whatever name is in it. */
+/** The certificate of the configuration: the configured node, on this machine, has it, whatever name is in it. */
 function ownCertificate(config: Config | undefined): Trust | undefined {
   const file = config?.api.tls.certFile;
   if (file === undefined) return undefined;
   try {
     return { certificate: readBoundedText(file, MAX_WRITTEN_FILE) };
   } catch {
-    // The file may be readable by the node only: the certificates that Node.js trusts decide then.
+    // The certificate may be readable by the node only: then those that Node.js trusts decide.
     return undefined;
   }
 }
@@ -188,7 +188,7 @@ function readCertificates(file: string): string {
   throw new UsageError(`${file} holds no certificate in PEM`);
 }
 
-/** A key of the configured node that may do everything, else the one that it, or its process, has made. */
+/** A key of the configured node that may do everything, else the key that the node or its process has made. */
 function ownKey({ config: { api }, keyFolder }: LoadedConfig): string | undefined {
   if (api.auth === 'open') return undefined;
   if (api.keys.length === 0) return readKey(join(keyFolder, API_KEY_FILE), false);

@@ -1,4 +1,4 @@
-/** Commands that do something once, though an answer is lost: they repeat the request with its idempotency key. */
+/** Calls that take effect once even if an answer is lost: the request is repeated with its idempotency key. */
 
 import { randomUUID } from 'node:crypto';
 import type { Operation, Result } from '../api/operation.js';

@@ -52,7 +52,7 @@ export function right(title: string): Column {
 
 export function table(titles: readonly (string | Column)[], rows: readonly (readonly string[])[]): string {
   const columns = titles.map((title) => (typeof title === 'string' ? { title } : title));
-  // An address of the chain is any text.
+  // Cells are made printable, since an address of the chain may be any text.
   const lines = [columns.map(({ title }) => title), ...rows.map((row) => row.map((text) => printable(text)))];
   const widths = columns.map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));
   const cell = (text: string, i: number): string =>

@@ -6,7 +6,7 @@ import type { CliProcess, Output } from './command.js';
 import { printFailure } from './lifecycle.js';
 import { runCli } from './run.js';
 
-/** Why a result did not get out; the log of a node is none. */
+/** Error that kept a result from standard output; the lines of a node's log are not results. */
 let lost: Error | null | undefined;
 
 const stdout: Output = Object.create(process.stdout, {
@@ -22,7 +22,7 @@ const stdout: Output = Object.create(process.stdout, {
 const readerGone = new Set<() => void>();
 
 const context: CliProcess = {
-  // Opened only when a command reads it: a node does not.
+  // Standard input is opened only when a command reads it: a node does not.
   get stdin() {
     return process.stdin;
   },
@@ -65,11 +65,11 @@ export async function runProgram(): Promise<void> {
   process.on('unhandledRejection', (error) => onBrokenInvariant('unhandledRejection', error));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') return;
-    // A reader that is gone (`tessera config | head`) is no failure of a command, but a node has nobody left who reads its log.
+    // A reader that is gone (`tessera config | head`) is no failure of a command; a node, whose log nobody reads any more, handles it.
     if (readerGone.size === 0) process.exit(0);
     for (const listener of readerGone) listener();
   });
-  // Nobody reads stderr any more, and a node must still stop cleanly.
+  // An error of stderr means that nobody reads it any more: a node must still stop cleanly.
   process.stderr.on('error', () => undefined);
 
   const note = armFailpoint(process.env);

@@ -16,7 +16,7 @@ import {
 import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { withProgress } from './output.js';
 
-/** A year. */
+/** Hours of a leap year. */
 const MAX_HOURS = 8_784;
 const TASK = ['rebuild', 'blocks'] as const;
 

@@ -34,7 +34,7 @@ export async function runCli(argv: readonly string[], caller: CliProcess): Promi
     return 0;
   }
   const writes = new Writes(caller);
-  // The streams of the caller are opened when they are used: they are inherited, not copied.
+  // The streams of the caller are inherited, not copied, so that each is opened only when it is used.
   const context: CliContext = Object.create(caller, {
     json: { value: json },
     stdout: { value: textOnly(caller.stdout, json) },
@@ -78,13 +78,13 @@ async function warnOfVariables({ spec }: Command, { env, stderr }: CliContext): 
   if (ignored !== undefined) stderr.write(`warning: ${ignored}\n`);
 }
 
-/** Results have words of nodes and of strangers in them: whichever command prints them, a terminal obeys none of it. */
+/** An output without control characters: results hold texts of nodes and of strangers, which a terminal must not obey. */
 function textOnly(output: Output, json: boolean): Output {
   const write = (text: string): unknown => output.write(printableLines(json ? printableJson(text) : text));
   return Object.create(output, { write: { value: write } });
 }
 
-/** A wrong command line has no code, and a second line that names the page of the command. */
+/** The text for an error. That for a wrong command line has no code, and a second line that names the page of the command. */
 function errorText(error: unknown, page: string | null): string {
   return page === null ? failureText(error) : `${PROGRAM}: ${errorMessage(error)}\nSee: ${page}`;
 }
@@ -94,7 +94,7 @@ function versionText(json: boolean): string {
   return json ? `${JSON.stringify({ version, node })}\n` : `${PROGRAM} ${version} (node ${node})\n`;
 }
 
-/** Tells a container, which starts by its environment without arguments, from a person, who gets the overview. */
+/** True when the environment configures a node, as in a container: then a call without arguments starts it; others get the overview. */
 function isConfigured({ env }: CliProcess): boolean {
   return env.TESSERA_CONFIG !== undefined || env.TESSERA_NODE__ROLE !== undefined;
 }

@@ -65,7 +65,7 @@ export async function runNode(
   const role = configs.map(({ node }) => node.role).join(',');
   const file = loaded.nodes[0].file ?? null;
   logger.info({ role, file, data_dir: config.node.dataDir }, 'starting');
-  // From here on: by default this signal ends the process, and it may come while the program is still being loaded.
+  // SIGHUP is caught from here on: by default it ends the process, and it may come while the program is still being loaded.
   const hangUps = new HangUps(context);
   try {
     const started = await create(loaded, configs, { logger, load, context });
@@ -83,7 +83,7 @@ export async function runNode(
   }
 }
 
-/** SIGHUP, from the moment that this is made; one that comes before anybody handles it is handed over then. */
+/** Catches SIGHUP from its creation on; a signal that comes before there is a handler is handed over to it later. */
 class HangUps {
   readonly end: () => void;
   #handler: (() => void) | undefined;

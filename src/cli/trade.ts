@@ -47,7 +47,7 @@ const OUT_FLAG: FlagSpec = flag('--out FILE', 'The file to write for the other p
 
 const RAW_FLAG: FlagSpec = flag('--raw', 'Tokens are in raw units.');
 
-/** `1.5` are tokens, `3@GENESIS_HASH` items. Throws `UsageError`. */
+/** The asset in a text: `1.5` for tokens, `3@GENESIS_HASH` for items. Throws `UsageError`. */
 export function parseAsset(text: string, isRaw: boolean) {
   const at = text.indexOf('@');
   if (at < 0) return { kind: 'token' as const, amount: parseAmount(text, isRaw) };
@@ -68,14 +68,14 @@ async function readDocumentFile(file: string): Promise<Record<string, string | n
 }
 
 /**
- * Shows what a step has made of the trade, and gives its document for the other party, if there is one, to the file of --out, else to
- * standard output. Without --out it is shown only when `isForHand`: no link has taken it there. With --json the trade has it.
+ * Shows the trade after a step, and writes its document for the other party, if there is one, to the file of --out, else to standard
+ * output: only if it `isForHand`, as no link has delivered it, and not with --json, as the trade has it.
  */
 type HandOver = (trade: Trade, document: object | null, isForHand: boolean) => Promise<number>;
 
 /**
- * Makes the file of --out, does the work, and removes the file when nothing came into it. Throws `UsageError` when it exists, and
- * `invalid_request` when it cannot be made: then nothing was done.
+ * Makes the file of --out, does the work, and removes the file when it is still empty. Throws `UsageError` when the file exists, and
+ * `invalid_request` when it cannot be made: then no work was done.
  */
 async function withOut(
   args: ParsedArgs,
@@ -91,7 +91,7 @@ async function withOut(
       await writeFileDurable(path, utf8(`${JSON.stringify(document, null, 2)}\n`), FILE_MODE);
       isGiven = true;
     } catch (error) {
-      // The step is done: the document must not be lost. With --json it is in the trade.
+      // The step is done: the document must not be lost. With --json the trade has it.
       if (!isJson) show(document);
       stderr.write(`warning: ${path} cannot be written (${errorMessage(error)}): the document is shown instead\n`);
     }

@@ -27,13 +27,13 @@ import { CONFIG_FLAGS, configInput } from './config-flags.js';
 import { CA_FILE_FLAG, checkUrl, publicClient } from './node-access.js';
 import { interruptible, startProgress } from './output.js';
 
-/** A journal in etcd is in no database. */
+/** Databases of a node; a journal in etcd is in none of them. */
 function databasesOf({ node, journal }: Config): readonly string[] {
   const all = factsOf(node.role).databases;
   return journal.kind === 'local' ? all : all.filter((name) => name !== 'journal');
 }
 
-/** No key begins with this byte. */
+/** End of every range of keys: no key begins with this byte. */
 const END_OF_KEYS = Uint8Array.of(0xff);
 
 const spec: OwnSpec = {
@@ -126,7 +126,7 @@ async function verifyTheStore(config: Config, args: ParsedArgs, context: CliCont
   }).finally(() => rm(path, { recursive: true }));
 }
 
-/** Reading a record checks it: what is damaged is thrown as `data_corrupt`. */
+/** Number of the records. Reading a record checks it: damage is thrown as `data_corrupt`. */
 async function countRecords(
   name: string,
   kv: Kv,

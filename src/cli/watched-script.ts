@@ -14,7 +14,7 @@ const PATIENCE_MS = 1_000;
 export interface WatchedScriptOptions {
   readonly file: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Shared address of the network, for `TESSERA_URL`; those of its nodes, for `TESSERA_MEMPOOL_URL` and so on. */
+  /** Shared address of the network, for `TESSERA_URL`; `urls` has those of its nodes, for `TESSERA_MEMPOOL_URL` and so on. */
   readonly url: string | undefined;
   readonly urls: Readonly<Record<NodeRole, string>>;
   readonly control: Pick<DevService, 'takeSnapshot' | 'revert'>;

@@ -5,10 +5,10 @@ import { createDeferred } from '../lib/deferred.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { type CliProcess, ExitError, onStopSignal, type WriteWatch } from './command.js';
 
-/** Exit status when it is not known whether it was done. */
+/** Exit status when it is not known whether the work was done. */
 export const UNKNOWN = 3;
 
-/** Advice that always applies then. */
+/** Advice for every command that ends with status 3. */
 export const LOOK_FIRST = 'check what the node has done before you run the command again';
 
 export class Writes implements WriteWatch {

@@ -18,7 +18,7 @@ export interface ClientOptions {
 export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly cacheId?: string;
-  /** Makes it safe to repeat the request, for operations that take an `Idempotency-Key`. */
+  /** Key that makes it safe to repeat the request, for operations that take an `Idempotency-Key`. */
   readonly idempotencyKey?: string | undefined;
   readonly timeoutMs?: number;
 }

@@ -1,11 +1,11 @@
-/** Reads server-sent events: those of one connection, those of one after the other, and the parser of their text. */
+/** Reads server-sent events, from one connection or from one after the other, and parses their text. */
 
 import { TesseraError } from '../lib/errors.js';
 import { pause } from '../lib/pause.js';
 import { TimeLimit } from '../lib/time-limit.js';
 import { chunksOf, type Fetch, NoAnswer, platformFetch, readText, refusal } from './transport.js';
 
-/** Characters of the largest event; those of nodes have some hundred. */
+/** Characters of the largest event; events of nodes have some hundred. */
 const MAX_EVENT_LENGTH = 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 /** Milliseconds before the first and the longest wait for another connection. */
@@ -27,7 +27,7 @@ export interface EventRequest {
   readonly url: string;
   readonly apiKey?: string | undefined;
   readonly fetch?: Fetch | undefined;
-  /** Resume after this event. */
+  /** Id of the event to resume after. */
   readonly lastEventId?: string | undefined;
   readonly signal: AbortSignal;
   /** Called when the node answers with events. */
@@ -92,7 +92,7 @@ export async function* followEvents(
   }
 }
 
-/** Tells an error that another attempt may not meet: the node is away, has too much to do, or is broken for now. */
+/** True for an error that another attempt may not meet: the node is away, has too much to do, or is broken for now. */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof TesseraError)) return false;
   const { status } = error.details;
@@ -131,9 +131,9 @@ export class EventParser {
     this.#id = lastId;
   }
 
-  /** The events that the text completes. Throws `node_unreachable` for one that is too long. */
+  /** The events that the text completes. Throws `node_unreachable` for an event that is too long. */
   take(text: string): EventNews[] {
-    // Whoever sends an event in a million pieces must not have each of them joined with all before it.
+    // Pieces are joined at the end of an event only: joining each one with all before it would be slow for an event in a million pieces.
     const isEnd = text.includes('\n\n') || (text.startsWith('\n') && this.#pieces.at(-1)?.endsWith('\n') === true);
     if (text !== '') this.#pieces.push(text);
     this.#length += text.length;

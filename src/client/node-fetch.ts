@@ -1,4 +1,4 @@
-/** `fetch` by `http` and `https`: that of Node.js 20 can wait for ever, and takes no other certificates. No redirects, no packed answers. */
+/** `fetch` by `http` and `https`: that of Node.js 20 can wait for ever, and takes no other certificates. No redirects or compression. */
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent, request as requestHttps } from 'node:https';
@@ -13,7 +13,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 const CONNECT_MS = 10_000;
 
-/** Connections are kept and used again. Without `trust`, what Node.js trusts decides. */
+/** A `fetch` that uses connections again. Without `trust`, it trusts the certificates that Node.js trusts. */
 export function nodeFetch(trust?: Trust): Fetch {
   const trusting = trust === undefined ? {} : { agent: new Agent({ keepAlive: true, ...tlsOptions(trust) }) };
   return (url, init) =>
@@ -42,13 +42,13 @@ export function nodeFetch(trust?: Trust): Fetch {
         }
       });
       sent.on('error', fail);
-      // After a switch of protocols nothing else comes.
+      // After a switch of protocols no other event comes.
       sent.on('close', () => fail(new Error('the connection was closed without an answer')));
       sent.end(body);
     });
 }
 
-/** The request was not sent. */
+/** Error of a request that was not sent, for want of a connection. */
 class NotConnected extends Error {
   readonly code = 'EHOSTUNREACH';
 
@@ -75,7 +75,7 @@ function pemBody(pem: string): string {
   return body.replace(/\s/g, '');
 }
 
-/** Throws for a redirect, and for a status that no answer has. */
+/** The response of `fetch` for an answer. Throws for a redirect, and for a status that no answer has. */
 function responseOf(answer: IncomingMessage): Response {
   const status = answer.statusCode ?? 0;
   if (status >= 300 && status < 400 && status !== 304) throw new Error('unexpected redirect');

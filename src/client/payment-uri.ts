@@ -7,7 +7,7 @@ const MAX_LABEL = 200;
 
 export interface PaymentRequest {
   readonly address: string;
-  /** Raw units. */
+  /** Amount in raw units. */
   readonly amount: bigint | undefined;
   readonly label: string;
 }
@@ -20,7 +20,7 @@ export function paymentUri({ address, amount, label }: PaymentRequest): string {
   return `${SCHEME}${address}${parts.length === 0 ? '' : `?${parts.join('&')}`}`;
 }
 
-/** Undefined for any other text, and for a request with a wrong address or amount: none of it is taken then. */
+/** The request in a text; undefined for any other text, and for a request with a wrong address or amount. */
 export function readPaymentUri(text: string): PaymentRequest | undefined {
   const trimmed = text.trim();
   if (!trimmed.startsWith(SCHEME)) return undefined;

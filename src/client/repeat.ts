@@ -1,4 +1,4 @@
-/** Repeats a request until there is an answer; one that acts only with an idempotency key, at a node that takes such keys. */
+/** Repeats a request until there is an answer. A request that acts is repeated only with an idempotency key that the node takes. */
 
 import type { Clock } from '../lib/clock.js';
 import { type ErrorCode, isTesseraError, TesseraError } from '../lib/errors.js';
@@ -10,13 +10,13 @@ export const KEYED_ATTEMPT = 90_000;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 2_000;
 
-/** No answer, one that is not the node's, or one of a node that broke over it or does not know. */
+/** Codes for a lost answer: none came, it is not the node's, or the node failed at the request or does not know. */
 const LOST: ReadonlySet<ErrorCode> = new Set(['node_unreachable', 'internal_error', 'outcome_unknown']);
-/** The node could not look at the request now. */
+/** Codes of a node that could not look at the request now. */
 const PASSING: ReadonlySet<ErrorCode> = new Set(['overloaded', 'shutting_down', 'rate_limited', 'aborted']);
-/** Statuses of the same, whatever the code is. */
+/** Statuses of a node that could not look at the request now, whatever the code is. */
 const PASSING_STATUSES: ReadonlySet<unknown> = new Set([429, 503]);
-/** Answers of a node that has looked at the key: nothing was done for it, now or before. */
+/** Codes of a node that has looked at the key: nothing was done for it, now or before. */
 const DEFINITE: ReadonlySet<ErrorCode> = new Set([
   'insufficient_funds',
   'payment_refused',
@@ -35,16 +35,16 @@ export class UnknownOutcome extends TesseraError {
 export interface Repeating {
   /** Policy for a lost answer: `stop` throws it, `repeat` asks again; a function is asked once whether a repetition does nothing more. */
   readonly afterLoss: 'stop' | 'repeat' | (() => Promise<boolean>);
-  /** Repeats also what the node could not look at then; `all`: also what never came to it. */
+  /** Policy for refusals: `passing` repeats a request that the node could not look at then, `all` also one that never reached it. */
   readonly refusals: false | 'passing' | 'all';
-  /** Called at the first failure: the time, of the monotonic clock, until which it is repeated. */
+  /** Called at the first failure; gives the time, on the monotonic clock, until which the request is repeated. */
   readonly until: () => number;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly pause: (ms: number) => Promise<void>;
   readonly onRepeat?: ((lost: TesseraError) => void) | undefined;
 }
 
-/** The answer of the first attempt that gets one. Throws its error, or `UnknownOutcome`. */
+/** The first answer to an attempt. Throws the error of the last attempt, or `UnknownOutcome`. */
 export async function repeat<T>(attempt: () => Promise<T>, options: Repeating): Promise<T> {
   const { afterLoss, refusals, clock, pause, onRepeat } = options;
   const isKeyed = typeof afterLoss === 'function';
@@ -70,7 +70,7 @@ export async function repeat<T>(attempt: () => Promise<T>, options: Repeating): 
       if (afterLoss === 'stop' || (afterLoss === 'repeat' && !mayPass(failure))) throw failure;
       if (isKeyed) lost = failure;
     } else {
-      // A node that was there before is starting.
+      // A node that was reached before is probably starting again.
       const mayCome = failure instanceof NoAnswer && (refusals === 'all' || until !== undefined);
       if (refusals === false || !(mayCome || isPassing(failure))) throw failure;
     }
@@ -97,22 +97,22 @@ export function mayHaveActed(error: TesseraError): boolean {
   return error instanceof NoAnswer ? error.sent : LOST.has(error.code);
 }
 
-/** The node has looked at the key, and nothing was done for it. */
+/** True when the node has looked at the key, and nothing was done for it. */
 export function isDefinite({ code }: TesseraError): boolean {
   return DEFINITE.has(code);
 }
 
-/** The node, or what is in front of it, could not look at the request. */
+/** True when the node, or a proxy in front of it, could not look at the request. */
 export function isPassing({ code, details }: TesseraError): boolean {
   return PASSING.has(code) || PASSING_STATUSES.has(details.status);
 }
 
-/** False for what will be the same next time: the node breaks over the request, or nothing there is a node. */
+/** False for an error that will be the same next time: the node fails at the request, or the server is not a node. */
 function mayPass({ code, details: { status } }: TesseraError): boolean {
   return code === 'outcome_unknown' || (code === 'node_unreachable' && (typeof status !== 'number' || status >= 500));
 }
 
-/** True when the same question may be answered later: no answer came, or the node, or what is behind it, cannot look at it now. */
+/** True when the same question may be answered later: no answer came, or the node, or one behind it, cannot look at the question now. */
 export function mayAnswerLater(error: TesseraError): boolean {
   return error.code === 'node_unreachable' || error.code === 'mempool_unreachable' || isPassing(error);
 }
@@ -135,7 +135,7 @@ interface Submitting extends Omit<Repeating, 'afterLoss'> {
   readonly ask: () => Promise<Statuses>;
 }
 
-/** Throws the node's error when it refuses them, and `UnknownOutcome` when it is not known whether it has them. */
+/** Sends transactions. Throws the node's error when it refuses them, and `UnknownOutcome` when it is not known whether it has them. */
 export async function submit(hashes: readonly string[], { send, ask, ...repeating }: Submitting): Promise<void> {
   let isLost = false;
   let isRefused = false;
@@ -160,7 +160,7 @@ export async function submit(hashes: readonly string[], { send, ask, ...repeatin
   }
 }
 
-/** Gives the error when nobody says. */
+/** True if the node knows all the transactions; the error when it does not say. */
 async function areKnown(hashes: readonly string[], ask: () => Promise<Statuses>): Promise<boolean | TesseraError> {
   try {
     const statuses = await ask();

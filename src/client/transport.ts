@@ -6,7 +6,7 @@ import { TimeLimit } from '../lib/time-limit.js';
 
 export type Fetch = (url: URL | string, init: RequestInit) => Promise<Response>;
 
-/** The one of the platform, found when it is called: browsers refuse it as a method of something else. */
+/** The `fetch` of the platform, looked up at each call: browsers refuse it as a method of another object. */
 export const platformFetch: Fetch = (url, init) => fetch(url, init);
 
 /** Error codes that mean that the request has not reached the node. */
@@ -19,7 +19,7 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Codes before the request is sent: a certificate that is not trusted, a server without TLS. Other TLS errors may come later. */
+/** Error codes of TLS before the request is sent: a certificate that is not trusted, a server without TLS. Others may come later. */
 const NOT_TRUSTED =
   /^(?:ERR_TLS_CERT_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|ERR_SSL_WRONG_VERSION_NUMBER|HOSTNAME_MISMATCH)$/;
 
@@ -27,10 +27,10 @@ export const TIMEOUT_MS = 30_000;
 /** Default bound of an answer in bytes: a list of large blocks in JSON. */
 export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
-/** Seconds. */
+/** Longest delay that a node may ask for, in seconds. */
 const LONGEST_RETRY_AFTER = 86_400;
 
-/** No answer came. `sent` is true when the node may have received the request and acted on it. */
+/** Error when no answer came. `sent` is true when the node may have received the request and acted on it. */
 export class NoAnswer extends TesseraError {
   readonly sent: boolean;
 
@@ -44,7 +44,7 @@ export class NoAnswer extends TesseraError {
   }
 }
 
-/** The node refused. Code and message are the node's. */
+/** Error of a request that the node refused. Code and message are the node's. */
 export class RefusedCall extends TesseraError {
   readonly status: number;
   readonly requestId: string | null;
@@ -60,7 +60,7 @@ export class RefusedCall extends TesseraError {
     this.retryAfter = after.retryAfter;
   }
 
-  /** The sentence of the node; the same as `message`. */
+  /** The node's sentence about the error; the same as `message`. */
   get detail(): string {
     return this.message;
   }
@@ -104,7 +104,7 @@ export async function exchange(
 async function send({ method, url, headers, body }: Outgoing, sending: Sending) {
   const { signal, timeoutMs, maxAnswerBytes } = sending;
   const limit = new TimeLimit(timeoutMs, signal);
-  // A type is sent without a body too: nodes that ask for no key take no change from a page of another origin that needs no preflight.
+  // A type is sent without a body too: it needs a preflight, without which nodes that ask for no key take no change from other origins.
   const media = body instanceof Uint8Array ? 'application/octet-stream' : 'application/json';
   const type = method === 'GET' ? {} : { 'content-type': media };
   try {
@@ -162,7 +162,7 @@ function memberTexts(value: JsonValue): Readonly<Record<string, string | undefin
   >;
 }
 
-/** A code for errors in envelopes, which have none. */
+/** The code for an error in an envelope, which has none. */
 function codeOf(status: number): ErrorCode {
   return status >= 500 ? 'internal_error' : 'invalid_request';
 }
@@ -179,13 +179,13 @@ function readJson(text: string, url: string): JsonValue {
   }
 }
 
-/** The error for what answers and is no node. */
+/** The error for a server that answers and is not a node. */
 export function notANode(url: string, fault?: string, cause?: unknown): TesseraError {
   const what = `${url} does not answer as a node does`;
   return new TesseraError('node_unreachable', fault === undefined ? what : `${what}: ${fault}`, { cause });
 }
 
-/** Throws `node_unreachable` when it has more bytes, unpacked. */
+/** The body as text. Throws `node_unreachable` when it has more than `maxBytes` bytes, uncompressed. */
 export async function readText({ body }: Response, maxBytes: number, signal?: AbortSignal): Promise<string> {
   if (body === null) return '';
   const chunks: Uint8Array[] = [];

@@ -14,9 +14,9 @@ export interface DescribedOption {
   readonly description: string;
   readonly unit: string | undefined;
   readonly env: string;
-  /** Undefined when the option is unset. Secrets are replaced by `<redacted>`. */
+  /** Value of the option; undefined when it is unset. Secrets are replaced by `<redacted>`. */
   readonly value: unknown;
-  /** `default`, `file …`, `env …`, `flag …`; `unset` when no source names it. */
+  /** Source of the value: `default`, `file …`, `env …`, `flag …`; `unset` when no source names the option. */
   readonly source: string;
 }
 

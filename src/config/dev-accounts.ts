@@ -19,7 +19,7 @@ import { TesseraError } from '../lib/errors.js';
 export const DEV_ACCOUNT_COUNT = 10;
 /** Most accounts besides the two wallets. */
 export const MAX_DEV_ACCOUNTS = 1_000;
-/** A wallet holds its funds in several outputs, so that several payments fit into one block. */
+/** Outputs that hold the funds of a wallet: several, so that several payments fit into one block. */
 const WALLET_OUTPUTS = 10;
 /** Raw units: 100 million display units to each account and wallet, below 2^53 so that every client can read it. */
 export const DEV_AMOUNT = 100_000_000n * DISPLAY_UNIT;
@@ -31,11 +31,11 @@ export interface DevAccountsOptions {
   /** Twelve or twenty-four words: account N is the address number N - 1 that a wallet with these words receives at. */
   readonly mnemonic?: string | undefined;
   readonly count?: number | undefined;
-  /** Raw units of each account in block 0; by default `DEV_AMOUNT`. The two wallets have that always. */
+  /** Raw units of each account in block 0; by default `DEV_AMOUNT`, which the two wallets always have. */
   readonly balance?: bigint | undefined;
 }
 
-/** A key of the dev network with what it owns in block 0. */
+/** A key of the dev network with its funds in block 0. */
 export interface DevAccount {
   readonly keyPair: KeyPair;
   readonly address: string;
@@ -52,7 +52,7 @@ export interface DevAccounts {
   readonly miner: DevAccount;
 }
 
-/** The same keys for the same options. Throws `invalid_request` for words that are no mnemonic, and for more than the chain can issue. */
+/** The accounts, the same for the same options. Throws `invalid_request` for words that are no mnemonic, and for more than can be issued. */
 export function devAccounts({
   mnemonic,
   count = DEV_ACCOUNT_COUNT,

@@ -9,9 +9,9 @@ import type { Config } from './schema.js';
 import { type FlagValue, IN_CODE } from './sources.js';
 
 export interface DevConfigOptions {
-  /** Each node keeps its data in a folder of its role below this one. */
+  /** Folder of the network, in which each node keeps its data in a folder of its role. */
   readonly dataDir: string;
-  /** Added to the default ports of every role; `any` takes free ports (for tests). Default 0. */
+  /** Number that is added to the default ports of every role; `any` takes free ports (for tests). Default 0. */
   readonly ports?: number | 'any';
   /** Genesis file: by default the supplied one, with the default accounts. */
   readonly genesisFile?: string;
@@ -23,7 +23,7 @@ export interface DevConfigOptions {
   readonly intervalMs?: number;
   /** Peer addresses of nodes that are up already. */
   readonly peers?: Readonly<Partial<Record<NodeRole, readonly string[]>>>;
-  /** Further options; from code, or from the command line with the flag's name. */
+  /** Further options, from code, or from the command line with the name of the flag. */
   readonly flags?: readonly FlagValue[];
   readonly env?: Readonly<Record<string, string | undefined>>;
 }

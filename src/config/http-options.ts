@@ -1,4 +1,4 @@
-/** The options of what a node serves over HTTP: the API, the older envelope routes, the metrics. */
+/** The options of the HTTP servers of a node: the API, the older envelope routes, the metrics. */
 
 import { Type } from '@sinclair/typebox';
 import { API_PERMISSIONS } from './api-keys.js';

@@ -35,12 +35,12 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Source of each option's value: path → `default`, `file …`, `env …`, `flag …`. Unset options are absent. */
   readonly sources: ReadonlyMap<string, string>;
-  /** The same values by path. Secrets are among them: print `describeConfig` instead. */
+  /** Values of the options by path, with the secrets: print `describeConfig` instead. */
   readonly values: ReadonlyMap<string, unknown>;
   /** The config file that was read. */
   readonly file: string | undefined;
   readonly warnings: readonly string[];
-  /** False for a node that is reached at the address of its process only; `config.api` is that of this address then. */
+  /** False for a node that is reached only at the address of its process; then `config.api` is for that address. */
   readonly hasOwnApi: boolean;
   /** The folder with the key of the API at which the node is reached, when none is configured. */
   readonly keyFolder: string;
@@ -99,7 +99,7 @@ interface Sources {
   readonly file: string | undefined;
   readonly layers: readonly Layer[];
   readonly problems: ConfigProblem[];
-  /** Undefined when none is named, or a wrong one. */
+  /** Roles of the process; undefined when the sources name none, or a wrong one. */
   readonly roles: readonly NodeRole[] | undefined;
   readonly roleSource: string;
 }
@@ -122,7 +122,7 @@ function readSources(input: ConfigInput): Sources {
   return { cwd, file, layers, problems, roles, roleSource: role?.source ?? 'no source' };
 }
 
-/** Makes the configuration of one place from what the sources say. */
+/** Makes the configuration of one place from the sources. */
 function assemble(read: Sources, role: NodeRole | undefined, at: Place): LoadedConfig {
   const { cwd, layers, file } = read;
   const problems = [...read.problems];

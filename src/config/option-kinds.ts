@@ -10,7 +10,7 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_S = 86_400;
 
-/** Host name, IPv4 address or bracketed IPv6 address, colon, port from 1 to 65535: what `peers/address.ts` reads. */
+/** Pattern for a host name, IPv4 address or bracketed IPv6 address, a colon, and a port from 1 to 65535, as `peers/address.ts` reads it. */
 export const HOST_PORT =
   '^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]+\\]):' +
   '([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$';

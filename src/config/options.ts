@@ -20,7 +20,7 @@ export interface OptionMarks {
   readonly path?: PathBase;
   /** An example for the sample file where the default is empty. */
   readonly example?: string;
-  /** A running node takes a new value at SIGHUP; every other option needs a restart. */
+  /** True if a running node takes a new value at SIGHUP; every other option needs a restart. */
   readonly live?: boolean;
 }
 
@@ -61,7 +61,7 @@ type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : S;
 
-/** The same data, deeply read-only and with camelCase member names. */
+/** A type made deeply read-only, with member names in camelCase. */
 export type Camelized<T> = T extends string | number | boolean | undefined
   ? T
   : T extends readonly (infer E)[]
@@ -71,13 +71,13 @@ export type Camelized<T> = T extends string | number | boolean | undefined
 export type Loaded<S extends TSchema> = Camelized<Static<S>>;
 
 export interface OptionSpec {
-  /** `api.rate_limit.per_minute` */
+  /** Path of the option: `api.rate_limit.per_minute`. */
   readonly path: string;
-  /** `['api', 'rate_limit', 'per_minute']` */
+  /** Parts of the path: `['api', 'rate_limit', 'per_minute']`. */
   readonly keys: readonly string[];
   readonly schema: TSchema & Partial<OptionMarks>;
   readonly required: boolean;
-  /** `TESSERA_API__RATE_LIMIT__PER_MINUTE` */
+  /** Environment variable of the option: `TESSERA_API__RATE_LIMIT__PER_MINUTE`. */
   readonly env: string;
 }
 
@@ -108,7 +108,7 @@ export function defaultOf(schema: TSchema & Partial<OptionMarks>, role: NodeRole
   return schema.roleDefaults ? schema.roleDefaults[role] : schema.default;
 }
 
-/** `rate_limit` → `rateLimit` */
+/** A name in camelCase: `rate_limit` → `rateLimit`. */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -8,7 +8,7 @@ import type { ConfigProblem } from './values.js';
 
 export interface Place {
   readonly roles: readonly NodeRole[];
-  /** Undefined for the address that the nodes have in common. */
+  /** Role of the node; undefined for the address that the nodes have in common. */
   readonly role: NodeRole | undefined;
 }
 
@@ -22,20 +22,20 @@ const SOURCE = 'the process';
 /** Name of the process in its log. */
 const JOINT_NAME = 'network';
 
-/** True for a node with an address of its own: one alone, one with a port for its role, and a miner's beside a user, for its wallet. */
+/** True for a node with an API address of its own: one alone, one with a port for its role, and a miner beside a user, for its wallet. */
 export function hasOwnApi({ role, roles }: Place, settings: Settings): boolean {
   if (role === undefined) return false;
   if (roles.length === 1 || settings.get('api.port')?.isOfRole === true) return true;
   return hasWallet(role) && !isFirstWallet(role, roles);
 }
 
-/** The folder that the nodes of the process have theirs in. */
+/** The folder that has the folders of the nodes of a process. */
 export function rootFolder(layers: readonly Layer[], cwd: string): string {
   const named = merged(layers).get('node.data_dir')?.value;
   return typeof named === 'string' ? named : resolve(cwd, DATA_ROOT);
 }
 
-/** Changes the settings of a node, or of the address, of a process with several roles. */
+/** Changes the settings of a node, or of the common address, in a process with several roles. */
 export function place(
   at: Place,
   settings: Settings,
@@ -74,7 +74,7 @@ function placeFolder({ role }: Place, settings: Settings, root: string): void {
   }
 }
 
-/** Nodes without an address of their own have that of the process. */
+/** Sets the API port: nodes without an address of their own have that of the process. */
 function placeApi(at: Place, settings: Settings): void {
   const port = settings.get('api.port');
   if (!hasOwnApi(at, settings)) {
@@ -87,7 +87,7 @@ function placeApi(at: Place, settings: Settings): void {
 /** Address on which a node of the process accepts links; undefined for any free port, which is known when it listens. */
 function peerAddress(settings: Settings, role: NodeRole): string | undefined {
   const advertised = settings.get('peers.advertise')?.value;
-  // A certificate is for a name.
+  // A certificate is for a name, so others must use the advertised one.
   if (settings.has('peers.tls.cert_file') && typeof advertised === 'string') return advertised;
   const port = settings.get('peers.port')?.value ?? factsOf(role).ports.peers;
   if (port === 0) return undefined;

@@ -1,4 +1,4 @@
-/** The options of what the roles do: the pool, mining, the wallet and its payments, the archive. */
+/** The options of the work of the roles: the pool, mining, the wallet and its payments, the archive. */
 
 import { Type } from '@sinclair/typebox';
 import { file, HOUR_MS, hex, KIB, MIB, MINUTE_MS, url } from './option-kinds.js';

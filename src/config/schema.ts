@@ -10,7 +10,7 @@ import { file, HOST_PORT, HOUR_MS, hex, host, MIB, MINUTE_MS, peerList, port } f
 import { choice, group, integer, type Loaded, list, maybeText, text } from './options.js';
 import { mempool, mining, storage, user, wallet } from './role-options.js';
 
-/** Members of a cluster that one names. */
+/** Maximum number of endpoints of an etcd cluster that can be named. */
 const MAX_ENDPOINTS = 16;
 
 const endpoint = () =>
@@ -70,7 +70,7 @@ const ROLE = `(${NODE_ROLES.join('|')})`;
 const ROLE_NAMES = NODE_ROLES.join(', ').replace(/, (?=[^,]*$)/, ' or ');
 export const DATA_ROOT = '.tessera';
 
-/** Keys that may sign blocks: several producers, or an old and a new key of one. */
+/** Maximum number of keys that may sign blocks: of several producers, or an old and a new key of one. */
 const MAX_PRODUCERS = 8;
 
 const node = group('The node itself.', {

@@ -8,9 +8,9 @@ import { type ConfigProblem, problemOf } from './values.js';
 export interface Setting {
   readonly value: unknown;
   readonly source: string;
-  /** Rank of the source: default 0, file 1, environment 2, flags 3; a half more for what a source says of one role. */
+  /** Rank of the source: default 0, file 1, environment 2, flags 3; a half more for a setting of one role. */
   readonly rank: number;
-  /** True for what a source says of one role. */
+  /** True for a setting of one role. */
   readonly isOfRole?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface Origin {
   readonly isOfRole?: boolean;
 }
 
-/** The same origin, for what it says of one role. */
+/** The origin of settings of one role in the same source. */
 export function ofRole(origin: Origin, role: NodeRole): Origin {
   return { ...origin, source: `${origin.source} [role.${role}]`, rank: origin.rank + 0.5, isOfRole: true };
 }

@@ -43,7 +43,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Options of one role: `role.miner.api.port`. */
 const OF_ROLE = /^role\.([^.]+)\.(.+)$/;
-/** The same as variables: `TESSERA_ROLE__MINER__API__PORT`. */
+/** Environment variables of one role: `TESSERA_ROLE__MINER__API__PORT`. */
 const ENV_OF_ROLE = new RegExp(`^${ENV_PREFIX}ROLE__([A-Z]+)__(.+)$`);
 
 export function readFileLayer(file: string, problems: ConfigProblem[]): Layer {
@@ -75,7 +75,7 @@ function readTable(
   walkTable(ConfigSchema, table, [], origin.source, add, problems);
 }
 
-/** `[role.miner.api]` and the like: any options, for the node of one role. */
+/** Reads the tables of one role, such as `[role.miner.api]`: any options, for the node of that role. */
 function readRoleTable(name: string, options: unknown, layer: Layer, origin: Origin, problems: ConfigProblem[]): void {
   const { source } = origin;
   const settings = isNodeRole(name) ? layer.byRole.get(name) : undefined;
@@ -234,7 +234,7 @@ export function readSecretFiles(settings: Settings, problems: ConfigProblem[]): 
   }
 }
 
-/** Line ends after a secret come from the editor. Spaces around a passphrase may be intended; around a key they are not. */
+/** Reads a secret without the line ends of an editor. Spaces around a passphrase may be intended; around a key they are not. */
 function readSecret(file: string, trim: boolean): string {
   const text = readBoundedText(file, MAX_SECRET_FILE);
   return trim ? text.trim() : text.replace(/[\r\n]+$/, '');

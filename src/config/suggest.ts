@@ -15,7 +15,7 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return best;
 }
 
-/** `; did you mean api.port?`, or nothing. */
+/** The question `; did you mean api.port?`; empty when no name is close. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   return near === undefined ? '' : `; did you mean ${near}?`;

@@ -16,7 +16,7 @@ export function valueFromText(schema: TSchema, text: string): unknown {
   return text;
 }
 
-/** `a,b` or a list in TOML form: `["a", "b"]`, `[{ name = "a" }]`. */
+/** The list in a text: `a,b`, or in TOML form `["a", "b"]`, `[{ name = "a" }]`. */
 function listFromText(text: string): unknown {
   if (!text.startsWith('[')) {
     return text

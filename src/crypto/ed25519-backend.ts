@@ -12,7 +12,7 @@ import { openSodium, type Signer, type SodiumState } from './sodium.js';
 /** Number of imported keys that are cached; about 1 KB each. */
 const KEY_CACHE_SIZE = 10_000;
 const PUBLIC_KEY_LENGTH = 32;
-/** A JWK must have a public key `x`; Node.js does not use it for a private key, but derives it from `d`. */
+/** Placeholder for the public key `x` that a JWK must have; for a private key, Node.js derives it from `d` instead. */
 const UNUSED_X = 'A'.repeat(43);
 
 const publicKeys = new LRUCache<string, KeyObject>({ max: KEY_CACHE_SIZE });
@@ -25,7 +25,7 @@ function openedSodium(): SodiumState {
   return sodium;
 }
 
-/** Why signatures are verified and made by node:crypto alone, which takes longer; null when libsodium is asked first. */
+/** The reason why signatures are verified and made by node:crypto alone, which takes longer; null when libsodium is asked first. */
 export function whyNoSodium(): string | null {
   return openedSodium().reason;
 }
@@ -36,7 +36,7 @@ export function verifyBytes(publicKey: Uint8Array, message: Uint8Array, signatur
   return verify?.(publicKey, message, signature) === true || verifyByOpenssl(publicKey, message, signature);
 }
 
-/** The verdict that counts. False for a malformed key; never throws. */
+/** The verdict of OpenSSL, which is the one that counts. False for a malformed key; never throws. */
 export function verifyByOpenssl(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verify(null, message, importPublicKey(publicKey), signature);
@@ -54,7 +54,7 @@ export function publicKeyOf(seed: Uint8Array): Uint8Array {
   return (openedSodium().signer ?? opensslSigner).publicKeyOf(seed);
 }
 
-/** Signer without libsodium. Its signatures are the same. */
+/** Signer without libsodium, which makes the same signatures. */
 export const opensslSigner: Signer = {
   sign: (seed, message) => new Uint8Array(sign(null, message, importSeed(seed))),
   publicKeyOf: publicKeyByOpenssl,

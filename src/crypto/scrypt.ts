@@ -1,4 +1,4 @@
-/** Derives keys from passphrases with scrypt (RFC 7914), on libuv's thread pool: one takes a quarter of a second. */
+/** Derives keys from passphrases with scrypt (RFC 7914), on libuv's thread pool: one key takes a quarter of a second. */
 
 import { scrypt } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';
@@ -11,7 +11,7 @@ export const SALT_LENGTH = 32;
 export interface ScryptCost {
   /** CPU and memory cost: a power of two. */
   readonly n: number;
-  /** Block size. Memory in bytes is 128 * n * r. */
+  /** Block size. The memory in bytes is 128 * n * r. */
   readonly r: number;
   readonly p: number;
 }
@@ -29,10 +29,10 @@ export function scryptParameters({ n, r, p }: ScryptCost, salt: Uint8Array): Scr
   return { name: 'scrypt', n, r, p, salt: toHex(salt) };
 }
 
-/** 128 MiB and about 240 ms of one core. */
+/** Cost for new keys: 128 MiB and about 240 ms of one core. */
 export const DEFAULT_SCRYPT_COST: ScryptCost = { n: 2 ** 17, r: 8, p: 1 };
 
-/** Cost for a blank passphrase, which is the first that anybody tries, at whatever cost. */
+/** Cost for a blank passphrase, which anybody tries first, whatever it costs. */
 export const BLANK_SCRYPT_COST: ScryptCost = { n: 2 ** 10, r: 8, p: 1 };
 
 /** Limits for stored parameters, so that a damaged or planted file cannot exhaust the machine's memory. */
@@ -41,7 +41,7 @@ const MAX_R = 16;
 const MAX_P = 16;
 /** Limit for n and r together, which determine the memory: 512 MiB. */
 const MAX_MEMORY_COST = 2 ** 22;
-/** Limit for all three, which determine the time: sixteen times that of a new wallet, some seconds. */
+/** Limit for n, r and p together, which determine the time: sixteen times that of a new wallet, some seconds. */
 const MAX_WORK = 2 ** 24;
 
 /** True when scrypt accepts the cost and it is within this node's limits. */

@@ -26,7 +26,7 @@ export function seal(key: Uint8Array, content: Uint8Array, context: string, rand
   return concatBytes(Uint8Array.of(VERSION), nonce, ciphertext, cipher.getAuthTag());
 }
 
-/** The content of a box; undefined when key, context or any byte of the box is not the one it was sealed with. */
+/** The content of a box; undefined when key, context or any byte of the box differs from those at sealing. */
 export function open(key: Uint8Array, box: Uint8Array, context: string): Buffer | undefined {
   if (box.length < BOX_OVERHEAD || box[0] !== VERSION) return undefined;
   const nonce = box.subarray(VERSION_LENGTH, VERSION_LENGTH + NONCE_LENGTH);

@@ -29,7 +29,7 @@ export function childKeyOf(parent: ExtendedKey, index: number): ExtendedKey {
   return child;
 }
 
-/** The key at a path of hardened children: `[44, 0]` is `m/44'/0'`. What lies between is wiped. */
+/** The key at a path of hardened children: `[44, 0]` is `m/44'/0'`. The keys in between are wiped. */
 export function keyAtPath(seed: Uint8Array, path: readonly number[]): ExtendedKey {
   let key = masterKeyOf(seed);
   for (const index of path) {

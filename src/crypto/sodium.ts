@@ -1,8 +1,8 @@
 /**
- * Verification by libsodium (optional package sodium-native), in six tenths of the time of OpenSSL. It only ever accepts; node:crypto
- * decides the rest (decision B3), so it must accept nothing that node:crypto refuses: it is tried on the edge cases when it is loaded, and
- * not used where it disagrees (`npm run compare:signatures`). It signs too, twice as fast. The public key is computed from the seed each
- * time: two signatures of one message under two public keys would tell the secret.
+ * Verification by libsodium (optional package sodium-native), in six tenths of the time of OpenSSL. Only its acceptances count: node:crypto decides
+ * the rest (decision B3). It must accept nothing that node:crypto refuses, so it is tried on the edge cases when it is loaded, and not used where it
+ * disagrees (`npm run compare:signatures`). It signs too, twice as fast. The public key is computed from the seed each time: two signatures of one
+ * message under two public keys would tell the secret.
  */
 
 import { createRequire } from 'node:module';
@@ -13,9 +13,9 @@ import { errorMessage } from '../lib/errors.js';
 export type Verify = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
 export interface Signer {
-  /** 64 bytes. */
+  /** Makes a signature of 64 bytes. */
   sign(seed: Uint8Array, message: Uint8Array): Uint8Array;
-  /** 32 bytes. */
+  /** Computes the public key of 32 bytes. */
   publicKeyOf(seed: Uint8Array): Uint8Array;
 }
 
@@ -25,7 +25,7 @@ interface Sodium {
   crypto_sign_detached(signature: Buffer, message: Buffer, secretKey: Buffer): void;
 }
 
-/** A verifier and a signer, or why there is none. */
+/** A verifier and a signer, or the reason why there is none. */
 export type SodiumState =
   | { readonly verify: Verify; readonly signer: Signer; readonly reason: null }
   | { readonly verify: null; readonly signer: null; readonly reason: string };
@@ -34,7 +34,7 @@ const KEY_LENGTH = 32;
 const SECRET_LENGTH = 64;
 const SIGNATURE_LENGTH = 64;
 
-/** Opens libsodium, if its package is installed. It accepts no edge case that `decide` refuses, and makes what it accepts. */
+/** Opens libsodium, if its package is installed, and checks it against `decide`, as `checkedSodium` says. */
 export function openSodium(decide: Verify): SodiumState {
   let sodium: Sodium;
   try {
@@ -49,7 +49,7 @@ export function openSodium(decide: Verify): SodiumState {
 
 function signerOf(sodium: Sodium): Signer {
   const secret = Buffer.alloc(SECRET_LENGTH);
-  /** Gives the public key; the secret is there for `work` alone. */
+  /** Computes the public key, and runs `work` while the secret is there, which is wiped then. */
   const withSecret = (seed: Uint8Array, work: () => void): Uint8Array => {
     const publicKey = new Uint8Array(KEY_LENGTH);
     try {
@@ -70,7 +70,7 @@ function signerOf(sodium: Sodium): Signer {
   };
 }
 
-/** Both, unless `verify` accepts an edge case that `decide` refuses, or refuses all of them, or `decide` refuses what is signed. */
+/** Verifier and signer, if `verify` accepts edge cases but none that `decide` refuses, and `decide` accepts what `signer` signs. */
 export function checkedSodium(verify: Verify, signer: Signer, decide: Verify): SodiumState {
   const message = utf8(EDGE_MESSAGE);
   let accepted = 0;
@@ -95,7 +95,7 @@ function unused(reason: string): SodiumState {
   return { verify: null, signer: null, reason };
 }
 
-/** Message that all of them sign. */
+/** Message that all edge cases sign. */
 export const EDGE_MESSAGE = 'tessera edge signature';
 
 export const EDGE_SIGNATURES: readonly string[] = [

@@ -27,7 +27,7 @@ const FIRST_TOO_LARGE_BYTE = 0xed;
 export function isUnusualKey(publicKey: Uint8Array): boolean {
   const [first = 0] = publicKey;
   const last = (publicKey[KEY_LENGTH - 1] ?? 0) & 0x7f;
-  // Nearly every key ends here.
+  // Nearly every key is ruled out by its last byte.
   if (last !== 0 && last !== 0x7f && last !== 0x05 && last !== 0x7a) return false;
   const y = Uint8Array.from(publicKey);
   y[KEY_LENGTH - 1] = last;
@@ -53,12 +53,12 @@ type Multiplier = (scalar: bigint) => Point;
 /** Multipliers by the encoding of the key; undefined for a key that is no point. Unusual keys only: a few dozen at most. */
 const multipliers = new Map<string, Multiplier | undefined>();
 const COFACTOR = 8n;
-/** Bits of a window of the table of a key of full order: 1,408 points, half a mebibyte. There are about twenty such keys. */
+/** Window in bits of the precomputed table of a full-order key: 1,408 points, half a mebibyte. There are about twenty such keys. */
 const TABLE_WINDOW = 6;
-/** Cost in verifications of usual keys. Measured beside node:crypto: 2.2 for small order, 4.3 for others; libsodium takes 0.57. */
+/** Cost of an unusual key in verifications of usual keys. Measured beside node:crypto: 2.2 for small order, 4.3 for others; libsodium: 0.57. */
 const UNUSUAL_KEY_COST = 8;
 
-/** The same for an R of small order under an ordinary key, for which nothing is kept; measured: 27. */
+/** Cost of an R of small order under an ordinary key, for which nothing is precomputed; measured: 27. */
 const SMALL_ORDER_R_COST = 32;
 
 /** Extra cost of verifying this signature, in ordinary verifications. */
@@ -66,7 +66,7 @@ export function signatureCost(signature: Uint8Array): number {
   return hasSmallOrderR(signature) ? SMALL_ORDER_R_COST : 1;
 }
 
-/** Cost of verifying a signature under the key, in those of other keys. */
+/** Cost of verifying a signature under the key, in verifications under usual keys. */
 export function verificationCost(publicKey: Uint8Array): number {
   return isUnusualKey(publicKey) ? UNUSUAL_KEY_COST : 1;
 }
@@ -106,7 +106,7 @@ function createMultiplier(publicKey: Uint8Array): Multiplier | undefined {
 
 function decodePoint(publicKey: Uint8Array): Point | undefined {
   try {
-    // The rules of ZIP 215 accept these encodings.
+    // ZIP 215 (the argument `true`) accepts the non-canonical encodings of these keys.
     return ed25519.Point.fromBytes(publicKey, true);
   } catch {
     return undefined;

@@ -39,7 +39,7 @@ const SEGMENTS_FOLDER = 'segments';
 const COPY_FOLDER = 'rehearsal';
 const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
-/** MiB gathered before they become a table, of databases to which each payment is written: LevelDB merges them less often. */
+/** Write buffers in MiB of databases to which each payment is written: the larger, the less often LevelDB merges tables. */
 const WRITE_BUFFERS: Readonly<Record<string, number>> = { archive: 64, index: 32, 'index-check': 32, mempool: 16 };
 
 /** Databases that are only appended to and cut off from the front. */
@@ -81,7 +81,7 @@ export class DataDir {
     this.#unlock = unlock;
   }
 
-  /** Opens or creates the data directory. Throws `data_dir_locked`, `data_dir_invalid` for another's, `data_corrupt`. */
+  /** Opens or creates the data directory. Throws `data_dir_locked`, `data_dir_invalid` for another node's, `data_corrupt`. */
   static async open(path: string, options: DataDirOptions): Promise<DataDir> {
     await makeFolder(path);
     await makePrivate(path);
@@ -98,7 +98,7 @@ export class DataDir {
     }
   }
 
-  /** Opens the database `name`, creating it the first time, or when all of one that `mayBeGone` is. Throws `data_lost`, `data_corrupt`. */
+  /** Opens the database `name`; creates it the first time, or with `mayBeGone` when its folder is gone. Throws `data_lost`, `data_corrupt`. */
   async open(name: string, { mayBeGone = false } = {}): Promise<Kv> {
     return this.#mutex.run(async () => {
       const folder = join(this.path, DATABASE_FOLDER, name);
@@ -119,7 +119,7 @@ export class DataDir {
     });
   }
 
-  /** Opens a database that can be made from others: not in the marker, begun anew when lost. Throws `data_corrupt`. */
+  /** Opens a database that can be made from others: it is not in the marker, and is begun anew when lost. Throws `data_corrupt`. */
   async openDerived(name: string): Promise<Kv> {
     return this.#mutex.run(async () => {
       await removeLeftovers(this.path, name);
@@ -127,7 +127,7 @@ export class DataDir {
     });
   }
 
-  /** Removes such a database, open or not; false when there was none. The next `openDerived` finishes what was interrupted. */
+  /** Removes a derived database, open or not; false when there was none. The next `openDerived` ends an interrupted removal. */
   removeDerived(name: string): Promise<boolean> {
     return this.#mutex.run(async () => {
       await this.#opened.get(name)?.close();
@@ -151,12 +151,12 @@ export class DataDir {
     });
   }
 
-  /** Files that are written beside the databases, and closed with them. */
+  /** Adds files that are written beside the databases, to be closed with them. */
   adopt(name: string, files: Pick<LevelKv, 'problem' | 'recover' | 'close'>): void {
     this.#opened.set(name, files);
   }
 
-  /** Why databases cannot be written now; empty when they can. */
+  /** Reasons why databases cannot be written now; empty when they can. */
   get problems(): readonly string[] {
     return [...this.#opened.values()].map(({ problem }) => problem).filter((problem) => problem !== null);
   }
@@ -165,7 +165,7 @@ export class DataDir {
     for (const kv of this.#opened.values()) await kv.recover();
   }
 
-  /** Opens a copy of the folder, whose databases are closed, and removes it afterwards; what never changes is linked. */
+  /** Opens a copy of the folder, whose databases are closed, and removes it afterwards; files that never change are linked. */
   async withCopy<T>(options: DataDirOptions, use: (copy: DataDir) => Promise<T>): Promise<T> {
     const path = join(this.path, COPY_FOLDER);
     try {
@@ -203,7 +203,7 @@ export class DataDir {
   }
 
   /**
-   * Brings the directory to the format of the program, one step after the other; what it was before each is kept beside it.
+   * Brings the directory to the format of the program, step by step; a copy from before a step is kept, unless the step declines.
    */
   async #migrate({ format = DATA_FORMAT, migrations = MIGRATIONS }: DataDirOptions): Promise<void> {
     for (let to = this.#marker.format + 1; to <= format; to++) {
@@ -250,7 +250,7 @@ async function claim(path: string, options: DataDirOptions): Promise<Marker> {
   return found;
 }
 
-/** Databases without a marker: nobody can know whose they are and whether all are there. */
+/** Refuses databases without a marker: nobody can know whose they are and whether all are there. */
 async function refuseUnmarked(path: string): Promise<void> {
   const databases = await readdir(join(path, DATABASE_FOLDER)).catch(() => []);
   if (databases.length === 0) return;
@@ -260,7 +260,7 @@ async function refuseUnmarked(path: string): Promise<void> {
   );
 }
 
-/** One step from the format before `to` to `to`. It runs again after a crash in the middle, so it must tolerate that. */
+/** A step from the format before `to` to `to`. It runs again after a crash in the middle, so it must tolerate that. */
 export interface Migration {
   readonly to: number;
   /** False when no copy of the folder is kept beside it. */
@@ -269,7 +269,7 @@ export interface Migration {
 }
 
 const MIGRATIONS: readonly Migration[] = [
-  // Commands and archive records that an older program would take for damage: the step only names the format.
+  // Format 2 has commands and archive records that an older program would take for damage: the step only names the format.
   { to: 2, run: async () => undefined },
   // Blocks of an archive move to segments while the node serves: a copy would take the room for both.
   { to: 3, keepsCopy: false, run: async () => undefined },
@@ -280,7 +280,7 @@ const UNCHANGING = /\.(ldb|sst|blocks)$/;
 /** Files that are in use or half written while the folder is open. */
 const LEFT_OUT = /^lock\.pid$|\.tmp$|^LOCK$/;
 
-/** A copy in `before-format-N`; one that was interrupted is made again. */
+/** Copies the folder to `before-format-N`; an interrupted copy is made again. */
 async function keepCopy(path: string, format: number): Promise<void> {
   const target = join(path, `before-format-${format}`);
   if ((await stat(target).catch(() => undefined)) !== undefined) return;
@@ -299,7 +299,7 @@ async function copyAll(path: string, target: string): Promise<void> {
     await copyFiles(await folderOf(join(path, name)), join(target, name));
 }
 
-/** The files of a folder, without those in subfolders; of one that is not there an empty one. */
+/** Copies the files of a folder, without those in subfolders; a missing folder counts as empty. */
 async function copyFiles(from: string, to: string): Promise<void> {
   await mkdir(to, { mode: FOLDER_MODE });
   for (const entry of (await readdir(from, { withFileTypes: true }).catch(ifMissing)) ?? []) {

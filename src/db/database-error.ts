@@ -11,13 +11,13 @@ export function databaseError(what: string, error: unknown): TesseraError {
   });
 }
 
-/** True where the disk, or the share of it, has no room for what failed. */
+/** True for an error of a full disk, or of a used-up quota. */
 export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return /no space left|disk quota|EDQUOT/i.test(error.message) || isDiskFull(error.cause);
 }
 
-/** The disk does not give back what is on it. Nothing says that it is damaged, but a node must not go on without it (rule P3). */
+/** The error of a disk that does not give back its data. Nothing shows damage, but a node must not go on without the data (rule P3). */
 export function unreadable(path: string, reason: string, cause: unknown): TesseraError {
   const message = `the disk does not let the database ${path} be read (${reason}): check the disk, and start again; nothing is known to be lost`;
   return new TesseraError('database_failed', message, {
@@ -31,7 +31,7 @@ export function isUnreadable(error: unknown): error is TesseraError {
   return isTesseraError(error, 'database_failed') && error.details.unreadable === true;
 }
 
-/** System calls on files; the error of such a call says which one it was. */
+/** System calls on files; the error of a system call names the call. */
 const FILE_CALLS = new Set(['open', 'read', 'write', 'fsync', 'fdatasync', 'ftruncate', 'stat', 'lstat', 'fstat']);
 
 /** The error itself, unless the system refused to read or write a file: then `database_failed` with what it said. */
@@ -46,13 +46,13 @@ export function fileError(error: unknown): unknown {
   });
 }
 
-/** The system could not do it now: that does not mean that data is damaged. */
+/** Messages of a system that could not do something now: they do not mean that data is damaged. */
 const OF_THE_SYSTEM = /Too many open files|Cannot allocate memory|No space left|File too large|Disk quota|Read-only/i;
 
-/** The disk does not give back what is on it: the next time it may. */
+/** Message of a disk that does not give back its data: the next time it may. */
 const OF_THE_DISK = /Input\/output error/i;
 
-/** LevelDB's own message is in the cause of abstract-level's error. */
+/** LevelDB's own code and message, which are in the cause of abstract-level's error. */
 function levelCode(error: unknown): { readonly code: string; readonly message: string } {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
@@ -79,7 +79,7 @@ export function openError(path: string, wayBack: string, error: unknown): Tesser
   return new TesseraError('database_failed', `the database ${path} cannot be opened: ${message}`, { cause: error });
 }
 
-/** The error of a write. */
+/** The error to throw for a failed write. */
 export function writeError(path: string, wayBack: string, error: unknown): unknown {
   if (error instanceof TesseraError) return error;
   const { code, message } = levelCode(error);
@@ -89,7 +89,7 @@ export function writeError(path: string, wayBack: string, error: unknown): unkno
   return new TesseraError('database_failed', `the database ${path} cannot be written: ${message}`, { cause: error });
 }
 
-/** The error of a read: a file that is not there or is too short is damage, whatever LevelDB calls it (rule P3). */
+/** The error to throw for a failed read: a missing or short file is damage, whatever LevelDB calls it (rule P3). */
 export function readError(path: string, wayBack: string, error: unknown): unknown {
   if (error instanceof TesseraError) return error;
   const { code, message } = levelCode(error);

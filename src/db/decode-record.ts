@@ -3,7 +3,7 @@
 import { BincodeReader } from '../chain/bincode.js';
 import { type ErrorCode, TesseraError } from '../lib/errors.js';
 
-/** Value that `read` makes of all the bytes. Throws `data_corrupt`, or `code`, whatever goes wrong. */
+/** The value that `read` makes of the bytes, which it must use up. Throws `data_corrupt`, or `code`, whatever goes wrong. */
 export function decodeRecord<T>(
   what: string,
   bytes: Uint8Array,

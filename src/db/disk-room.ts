@@ -13,15 +13,15 @@ import { type Signal, SignalSource } from '../lib/signal.js';
 
 /** Milliseconds between two looks: time for some 100 MB on a fast disk, which the mark must be larger than. */
 const LOOK_EVERY_MS = 1_000;
-/** Room above the mark before writing goes on, so that the node does not change its mind every second. */
+/** Factor of the mark that free space must reach before writing goes on, so that the node does not change its mind every second. */
 const ENOUGH_AGAIN = 1.25;
 const MIB = 1024 * 1024;
 
-/** The part that services see. */
+/** The part of `DiskRoom` that services see. */
 export interface Room {
-  /** Nothing new is to be written. */
+  /** True while nothing new is to be written. */
   readonly isLow: boolean;
-  /** Why nothing new is written, for people; empty when all is well. */
+  /** Reasons why nothing new is written, for people; empty when all is well. */
   readonly problems: readonly string[];
   /** Throws `write_failed` while nothing new is to be written. */
   check(): void;
@@ -184,7 +184,7 @@ export async function checkRoom(path: string, bytes?: number): Promise<void> {
   }
 }
 
-/** Opening moves what is in the logs into tables. */
+/** Bytes of the logs, whose content opening moves into tables. */
 async function logBytes(path: string): Promise<number> {
   const logs = (await readdir(path)).filter((name) => name.endsWith('.log'));
   const sizes = await Promise.all(logs.map((name) => stat(join(path, name)).then(({ size }) => size)));

@@ -16,18 +16,18 @@ const FILE_MODE = 0o600;
 /** Place of the start time in /proc/PID/stat, counted from behind the name of the process. */
 const START_TIME = 19;
 
-/** Takes the lock of the folder; the result releases it. Throws `data_dir_locked`, naming the process that has it. */
+/** Takes the lock of the folder; the returned function releases it. Throws `data_dir_locked`, naming the process that has it. */
 export async function lockFolder(path: string): Promise<() => Promise<void>> {
   const holder = await openLock(path);
   const pidFile = join(path, PID_FILE);
-  // A killed process has left its address. Another process may have the port by now, and in a container this process
-  // may have the same id.
+  // A killed process has left the address of its API. Another process may have the port by now, and in a container this
+  // process may have the same id.
   await rm(join(path, URL_FILE), { force: true });
   const words = [process.pid, startOf(process.pid) ?? []].flat();
   try {
     await writeFile(pidFile, `${words.join(' ')}\n`, { mode: FILE_MODE });
   } catch (error) {
-    // A full disk, say: whoever tries again in this process must not find it locked by itself.
+    // On a full disk, for example: another try in this process must not find the folder locked by the first one.
     await holder.close();
     throw error;
   }
@@ -42,13 +42,13 @@ export async function lockHolder(path: string): Promise<number | undefined> {
   return aliveProcess(await readFile(join(path, PID_FILE), 'utf8').catch(() => ''))?.pid;
 }
 
-/** A process that seems to have a lock. `isSure`: as far as the system tells, it is the one that took it, not a later one of its id. */
+/** A process that seems to have a lock. `isSure`: as far as the system tells, this process took the lock, no later one with its id. */
 export interface Holder {
   readonly pid: number;
   readonly isSure: boolean;
 }
 
-/** Same as `lockHolder`, but synchronous. */
+/** The process as of `lockHolder`, read synchronously. */
 function holderOf(path: string): Holder | undefined {
   try {
     return aliveProcess(readFileSync(join(path, PID_FILE), 'utf8'));
@@ -66,7 +66,7 @@ function aliveProcess(text: string): Holder | undefined {
   return { pid, isSure: start === noted };
 }
 
-/** Start of a process, in ticks since the start of the system, which is named too; undefined without /proc. */
+/** Start time of a process: the boot of the system, and ticks since then; undefined without /proc. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -133,19 +133,19 @@ function causeMessage(error: unknown): string {
   return errorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
-/** Writes the note, with the process that it is of; the result removes it. A folder that cannot be written has none. */
+/** Notes the API's address with the id of this process; the returned function removes the note. A read-only folder gets none. */
 export async function noteApi(path: string, url: string): Promise<() => Promise<void>> {
   const file = join(path, URL_FILE);
   await writeFile(file, `${process.pid} ${url}\n`, { mode: FILE_MODE }).catch(() => undefined);
   return () => rm(file, { force: true });
 }
 
-/** `isThere`: a process has the folder. Its `url` is missing while it starts, and when it is no node. */
+/** The process that has the folder, if any (`isThere`). `url` is missing while it starts, and when it is no node. */
 export function runningNode(path: string) {
   const holder = existsSync(path) ? holderOf(path) : undefined;
   return {
     isThere: holder !== undefined,
-    // Keys and passphrases go there: a process that merely has the id of one that is gone is not believed.
+    // Keys and passphrases go to this URL: a process that merely has the id of a killed node is not believed.
     url: holder?.isSure === true ? readNote(join(path, URL_FILE), holder.pid) : undefined,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The files of a database as they were before LevelDB opened it, until all that they hold has been seen in it. Opening
- * removes logs and replaces the MANIFEST, also when the system let LevelDB read only a part of them
+ * The files of a database as they were before LevelDB opened it, kept until LevelDB was seen to hold all of their content.
+ * Opening removes logs and replaces the MANIFEST, also when the system let LevelDB read only a part of them
  * (`level-files/README.md`); then the next opening puts them back from here.
  *
  *   db/<name>/before-open       links to CURRENT, the MANIFEST, and the tables and logs that it needs
@@ -8,8 +8,8 @@
  *   db/<name>/before-open.old   not needed any more, being removed
  *
  * LevelDB never changes a file of an earlier opening, so links are enough; a file system without links gets copies of all
- * but the tables. No write is acknowledged between `keepFiles` and `forgetFiles`: what is kept is never older than what
- * somebody was told.
+ * but the tables. No write is acknowledged between `keepFiles` and `forgetFiles`, so the kept files hold every acknowledged
+ * write.
  */
 
 import type { BigIntStats } from 'node:fs';
@@ -44,7 +44,7 @@ const DATA_FILE = /^(?:\d+\.(?:log|ldb|sst|dbtmp)|MANIFEST-\d+)$/;
 
 const keptFolder = (path: string): string => join(path, FOLDER);
 
-/** The folder with the files of the database in `path`: those before an opening that has not ended well, if there is one. */
+/** The folder to read the files of the database in `path` from: that of the kept files, if an opening has not ended well. */
 export async function folderOf(path: string): Promise<string> {
   return (await isThere(keptFolder(path))) ? keptFolder(path) : path;
 }
@@ -55,7 +55,7 @@ export async function keepFiles(path: string, name: string): Promise<DatabaseFil
   const [manifest, manifestFile] = [await readManifest(files), await manifestName(files)];
   if (manifest === undefined || manifestFile === undefined) return undefined;
   const list = await files.list();
-  // The files were whole when putBackFiles left them: what is kept still is of this opening.
+  // Files that are kept already have been put back by `putBackFiles`.
   await forgetFiles(path, name);
   const unfinished = `${keptFolder(path)}.tmp`;
   await rm(unfinished, { recursive: true, force: true });
@@ -81,8 +81,8 @@ export async function forgetFiles(path: string, name: string): Promise<void> {
 }
 
 /**
- * Puts the files back before the check of a database whose opening was interrupted or did not find all that they hold.
- * If it is interrupted, the next opening does it again. `sealed`: the last batch acknowledged as synced.
+ * Puts the kept files back before the check of a database whose opening was interrupted or did not find all of their
+ * content. If this is interrupted, the next opening does it again. `sealed`: the last batch acknowledged as synced.
  */
 export async function putBackFiles(path: string, name: string, sealed: Mark | undefined): Promise<void> {
   if (!(await isThere(keptFolder(path)))) return;
@@ -95,7 +95,7 @@ export async function putBackFiles(path: string, name: string, sealed: Mark | un
   if (current === undefined) throw new TesseraError('data_lost', `the file ${name}/${FOLDER}/${CURRENT} is missing`);
   await writeFileDurable(join(path, CURRENT), current, FILE_MODE);
   failpoint('db.put-back.current', name);
-  // Where there are no links, the tables are only here.
+  // On a file system without links, the tables are only in this folder.
   const manifest = await readManifest(now);
   const list = await now.list();
   const needed = new Set([...wanted, ...(manifest === undefined ? [] : tablesOf(manifest, list))]);
@@ -104,7 +104,7 @@ export async function putBackFiles(path: string, name: string, sealed: Mark | un
   failpoint('db.put-back.after', name);
 }
 
-/** Links what is kept, but for CURRENT, into the folder of the database again; what is there besides stays. */
+/** Links the kept files, except CURRENT, into the database's folder again; other files there stay. */
 async function bringBackFiles(path: string): Promise<void> {
   const missing: string[] = [];
   for (const file of await new FolderFiles(keptFolder(path)).list()) {
@@ -116,7 +116,7 @@ async function bringBackFiles(path: string): Promise<void> {
   await syncFolder(path);
 }
 
-/** Tells whether the database has batches that the kept files lack: somebody has put another copy of it there since. */
+/** True if the database has batches that the kept files lack: somebody has put another copy of the database there since. */
 async function isOutdated(path: string, name: string, sealed: Mark | undefined): Promise<boolean> {
   const options = { tableBytes: 0, wayBack: '' };
   try {
@@ -162,15 +162,15 @@ async function statOf(path: string): Promise<BigIntStats | undefined> {
   }
 }
 
-/** Number of looks: files of a running database come and go. */
+/** Most attempts at a look: files of a running database come and go. */
 const ATTEMPTS = 5;
 
-/** Batches that the database holds. Of its tables the newest are read, up to `tableBytes`. Throws `data_lost`, `data_corrupt`. */
+/** Number of batches in the database. The newest tables are read, up to `tableBytes`. Throws `data_lost`, `data_corrupt`. */
 export async function inspectDatabase(dataDir: string, name: string, tableBytes: number): Promise<number> {
   const path = join(dataDir, 'db', name);
   for (let attempt = 1; ; attempt++) {
     try {
-      // The seal first: the logs that are read after it hold what it names.
+      // The seal is read first: the logs that are read after it have every batch that it names.
       const sealed = await readSeal(sealPath(path));
       const options = { tableBytes, sealed, wayBack: 'see docs/operations.md, "Backup and restore"' };
       return (await checkFiles(name, new LookedAtFiles(await folderOf(path)), options))?.number ?? 0;

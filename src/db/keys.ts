@@ -16,12 +16,12 @@ export function prefixKey(prefix: string): Uint8Array {
   return Buffer.from(prefix, 'latin1');
 }
 
-/** `prefix ‖ text` (UTF-8). */
+/** The key `prefix ‖ text` (UTF-8). */
 export function textKey(prefix: string, text: string): Uint8Array {
   return Buffer.from(prefix + text, 'utf8');
 }
 
-/** `prefix ‖ u64 big-endian`; `value` is a safe integer that is not negative. */
+/** The key `prefix ‖ u64 big-endian`; `value` is a safe integer that is not negative. */
 export function u64Key(prefix: string, value: number): Uint8Array {
   const key = Buffer.allocUnsafe(1 + U64_LENGTH);
   key[0] = prefix.charCodeAt(0);
@@ -29,7 +29,7 @@ export function u64Key(prefix: string, value: number): Uint8Array {
   return key;
 }
 
-/** `prefix ‖ u64 big-endian ‖ u32 big-endian`. */
+/** The key `prefix ‖ u64 big-endian ‖ u32 big-endian`. */
 export function u64u32Key(prefix: string, first: number, second: number): Uint8Array {
   const key = Buffer.allocUnsafe(1 + U64_LENGTH + U32_LENGTH);
   key[0] = prefix.charCodeAt(0);
@@ -47,7 +47,7 @@ export function readU64(key: Uint8Array, offset: number): number {
   return value;
 }
 
-/** 8 bytes, big-endian, for values that hold one number. */
+/** A number as a value: 8 bytes, big-endian. */
 export function encodeU64(value: number): Uint8Array {
   const bytes = Buffer.allocUnsafe(U64_LENGTH);
   writeU64(bytes, value, 0);

@@ -7,9 +7,9 @@ import type { Pieces } from '../lib/pieces.js';
 
 /** Writes that happen together or not at all. */
 export interface KvBatch {
-  /** Copies both. No key begins with the byte 0xff. */
+  /** Adds a write; key and value are copied. No key begins with the byte 0xff. */
   put(key: Uint8Array, value: Uint8Array): KvBatch;
-  /** The same in pieces, for a value of many megabytes, which stands in parts. It is in the batch when all of them are done. */
+  /** Adds a write like `put`, in pieces, of a value of many megabytes given in parts. It is in the batch when all pieces are done. */
   putInPieces(key: Uint8Array, parts: readonly Uint8Array[]): Pieces<void>;
   del(key: Uint8Array): KvBatch;
   readonly size: number;
@@ -31,8 +31,8 @@ export interface Kv {
   getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]>;
   batch(): KvBatch;
   /**
-   * Writes in the order of the calls. With `sync` the batch survives power loss, else kill -9. Throws `database_failed` when
-   * the system refuses it: it is not there then, and later writes may succeed.
+   * Writes in the order of the calls. With `sync` the batch survives power loss, else kill -9. Throws `database_failed`
+   * when the system refuses the batch: nothing of it is there then, and later writes may succeed.
    */
   write(batch: KvBatch, options: { readonly sync: boolean }): Promise<void>;
   /** Entries in key order, in chunks, as of the beginning, unless a failed write made the store reopen its database. */

@@ -1,9 +1,9 @@
 /**
- * The key-value store on disk: LevelDB with a checksum around every value, its files checked before opening, a seal that says what it must hold,
- * and its errors turned into ours. LevelDB hides damage; here it becomes visible (rule P3).
+ * The key-value store on disk: LevelDB with a checksum around every value, files checked before opening, a seal that says what it must hold,
+ * and errors turned into ours. LevelDB hides damage; here it becomes visible (rule P3).
  *
- * After a failed write, LevelDB would keep writing after a torn record, and the next start would find a damaged log. So the store never writes to that
- * LevelDB again: what was not acknowledged is cut off its log, reads continue, and the next write reopens the database once the disk has room.
+ * After a failed write, LevelDB would keep writing after a torn record, and the next start would find a damaged log. So the store never writes to
+ * that LevelDB again: unacknowledged writes are cut off its log, reads continue, and the next write reopens the database once the disk has room.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -27,7 +27,7 @@ import { PendingBatch, type PendingWrite, pendingBatch, recordChecksums, sealRec
 import { decodeMark, encodeMark, MARK_KEY, type Mark, nextMark, readSeal, Seal, sealPath } from './seal.js';
 import { StoreWrites, type WriteMeasures } from './store-writes.js';
 
-/** Writes, and bytes of them, that are handed to LevelDB in one turn of the event loop: two milliseconds of work. */
+/** Most writes, and most bytes of writes, handed to LevelDB in one turn of the event loop: two milliseconds of work. */
 const PIECE_WRITES = 512;
 const PIECE_BYTES = 1024 * 1024;
 /** Bytes of tables that are checked before opening: under a second. The archive's `verify` reads the rest. */
@@ -39,7 +39,7 @@ export const DEFAULT_WAY_BACK = 'restore the data directory from a backup';
 export interface LevelKvOptions {
   /** False for a database that must be there already: if it is not, that is `data_lost`. */
   readonly createIfMissing: boolean;
-  /** MiB gathered before they become a table, and twice that meanwhile; 4 by default. A start reads that much. */
+  /** Size in MiB of LevelDB's write buffer, and twice that while it becomes a table; 4 by default. A start reads that much. */
   readonly writeBufferMib?: number | undefined;
   /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
   readonly checkBytes?: number;
@@ -55,14 +55,14 @@ export class LevelKv implements Kv {
   readonly #wayBack: string;
   readonly #reader: LevelReader;
   readonly #writes: StoreWrites;
-  /** Undefined while the database is being reopened, or when that failed. */
+  /** The open database; undefined while it is being reopened, or when that failed. */
   #level: BinaryLevel | undefined;
   #opening: Promise<BinaryLevel> | undefined;
   #seal: Seal | undefined;
   /** Marks of the last acknowledged batch, and of the last synced one. */
   #last: Mark;
   #sealed: Mark | undefined;
-  /** A write has failed on the open LevelDB: it gets no further writes. */
+  /** True after a failed write on the open LevelDB, which gets no further writes. */
   #isSpoiled = false;
 
   private constructor(path: string, options: LevelKvOptions) {
@@ -87,7 +87,7 @@ export class LevelKv implements Kv {
       const mark = await kv.#check();
       kv.#last = mark ?? kv.#sealed ?? kv.#last;
       await kv.#openChecked(mark, options);
-      // All that is in the database is in synced tables now.
+      // All writes in the database are in synced tables now.
       kv.#sealed = kv.#last;
       kv.#seal = await Seal.open(sealPath(path), kv.#last);
       failpoint('db.open.sealed', kv.#name);
@@ -179,7 +179,7 @@ export class LevelKv implements Kv {
   async #writable(): Promise<BinaryLevel> {
     if (!this.#isSpoiled) return this.#open();
     try {
-      // Opening fails on a full disk, and then nothing can be read either.
+      // Opening would fail on a full disk, and then nothing could be read either.
       await checkRoom(this.#path);
     } catch (error) {
       throw writeError(this.#path, this.#wayBack, error);
@@ -209,13 +209,13 @@ export class LevelKv implements Kv {
     }
   }
 
-  /** Opens the files, checked up to `mark`, and sees that LevelDB has read all; else the next attempt finds them as they were. */
+  /** Opens the files, checked up to `mark`, and checks that LevelDB has read all of them; else they are kept for the next attempt. */
   async #openChecked(mark: Mark | undefined, options: LevelKvOptions): Promise<BinaryLevel> {
     const kept = await keepFiles(this.#path, this.#name);
     failpoint('db.open.before', this.#name);
     const level = await openLevel(this.#path, options).catch(async (error: unknown) => {
       const refusal = openError(this.#path, this.#wayBack, error);
-      // Whoever has the database open goes on writing to it.
+      // Another process has the database open and goes on writing to it, so the kept files would be out of date.
       if (refusal.code === 'data_dir_locked') await forgetFiles(this.#path, this.#name);
       throw refusal;
     });
@@ -232,10 +232,10 @@ export class LevelKv implements Kv {
     return level;
   }
 
-  /** Spoils the log after a failed write: what was not acknowledged must not be there after kill -9 either. */
+  /** Stops using the log after a failed write, and cuts it: unacknowledged writes must not be there after kill -9 either. */
   async #spoil(): Promise<void> {
     this.#isSpoiled = true;
-    // If the disk refuses this too, a torn record stays, which the next opening cuts off.
+    // If the disk refuses the cut too, a torn record stays, which the next opening cuts off.
     await this.#check().catch(() => undefined);
   }
 
@@ -248,7 +248,7 @@ export class LevelKv implements Kv {
     });
   }
 
-  /** The batch is durable whatever happens here; a seal that cannot be written is only out of date. */
+  /** Names the batch in the seal. The batch is durable already: a seal that cannot be written is only out of date. */
   #nameInSeal(mark: Mark): void {
     this.#sealed = mark;
     this.#seal?.tryWrite(mark);
@@ -263,22 +263,22 @@ async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryL
     ...BINARY,
     createIfMissing,
     writeBufferSize: writeBufferMib * 2 ** 20,
-    // A read that passes a table counts against it, and is allowed the more often the larger the table is: then LevelDB merges it.
+    // LevelDB merges a table after a number of reads that pass it, and that number grows with the size of the table.
     maxFileSize: Math.max(2, writeBufferMib / 4) * 2 ** 20,
   });
   await level.open();
   return level;
 }
 
-/** Receiver of encoded bytes of `put` and `del` in a batch: abstract-level has databases implement it. */
+/** Methods of a batch that take encoded bytes: abstract-level has databases implement them behind `put` and `del`. */
 interface EncodedBatch {
   _put(key: Uint8Array, record: Uint8Array): void;
   _del(key: Uint8Array): void;
 }
 
 /**
- * Hands a batch to LevelDB, a large one in pieces, written as one with its mark, which is returned. Keys and records
- * need no encoding, so they pass by `put`; only the mark goes through it.
+ * Hands a batch to LevelDB, a large one in pieces; LevelDB writes it as one, with its mark, which is returned. Keys and
+ * records need no encoding and so bypass `put`; only the mark goes through it.
  */
 async function writeInPieces(level: BinaryLevel, writes: Iterable<PendingWrite>, last: Mark, sync: boolean) {
   const batch = level.batch();
@@ -298,7 +298,7 @@ async function writeInPieces(level: BinaryLevel, writes: Iterable<PendingWrite>,
   try {
     for (const write of writes) {
       const length = write.record?.length ?? 0;
-      // A large record gets a turn of its own: to make it has filled this one.
+      // A large record gets a turn of its own: making it has filled this one.
       if (piece.length === PIECE_WRITES || bytes > PIECE_BYTES || length > PIECE_BYTES) {
         handOver();
         await nextTurn();
@@ -316,7 +316,7 @@ async function writeInPieces(level: BinaryLevel, writes: Iterable<PendingWrite>,
 
 const AT_ONCE = 1_000;
 
-/** `mark`: of the last batch checked; `files`: before the opening, if any. Throws `database_failed`: nothing is lost. */
+/** Checks that LevelDB holds `mark`, that of the last batch, and the logs of `files`, kept before the opening. Throws `database_failed`. */
 async function mustHold(
   name: string,
   level: BinaryLevel,

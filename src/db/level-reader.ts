@@ -32,7 +32,7 @@ interface LevelIterator {
   close(): Promise<void>;
 }
 
-/** Runs a read on the open database. It may run a second time, when the database was reopened meanwhile. */
+/** Runs a read on the open database, and once more if the database was reopened meanwhile. */
 export type UseLevel = <T>(work: (level: BinaryLevel) => Promise<T>) => Promise<T>;
 
 export class LevelReader {
@@ -98,7 +98,7 @@ class Cursor {
     this.#iterator = undefined;
   }
 
-  /** Remembers the rest of the range, in case it must be opened again. */
+  /** Remembers the rest of the range, in case the range must be opened again. */
   #advance(chunk: readonly Entry[]): void {
     const last = chunk.at(-1)?.[0];
     if (last === undefined) return;

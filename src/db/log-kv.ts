@@ -37,13 +37,13 @@ import { StoreWrites } from './store-writes.js';
 import { syncFolder, writeFileDurable } from './write-file-durable.js';
 
 const FILE_BYTES = 4 * 1024 * 1024;
-/** Bytes that the call itself writes, into memory of the system: to wake a thread for so few costs more. */
+/** Most bytes that are written synchronously, into the system's memory: waking a thread for so few costs more. */
 const WRITTEN_AT_ONCE = 64 * 1024;
-/** Bytes of a record that are made in one turn of the event loop. */
+/** Largest record, in bytes, that is made in one turn of the event loop. */
 const LARGE_BYTES = 1024 * 1024;
-/** Numbers of LevelDB for the writes of a batch: more than it has. They rise above its own, should it read a folder that is half brought over. */
+/** LevelDB sequence numbers for each batch, more than it has writes. They exceed LevelDB's own, should it read a half converted folder. */
 const SEQUENCES = 2 ** 20;
-/** Numbers of files that LevelDB may take while its records are read. */
+/** File numbers left to LevelDB while its records are read. */
 const SPARE_NUMBERS = 1_000;
 const ID_LENGTH = 16;
 const FILE_MODE = 0o600;
@@ -54,7 +54,7 @@ const syncData = promisify(fdatasync);
 
 interface Part {
   readonly number: number;
-  /** First and last key in it that is no note; undefined for none. */
+  /** First and last key of the part, notes left out; undefined for none. */
   first?: Uint8Array;
   last?: Uint8Array;
 }
@@ -69,16 +69,16 @@ export class LogKv implements Kv {
   /** Marks of the last acknowledged batch, and of the last one in the seal. */
   #last: Mark = { id: randomBytes(ID_LENGTH), number: 0, digest: 0, isSynced: true };
   #sealed: Mark | undefined;
-  /** The oldest first; the last one is written to. */
+  /** The log files, the oldest first; the last one is written to. */
   #parts: Part[] = [];
   #notes = new Map<number, PendingWrite>();
-  /** Keys up to it were deleted. */
+  /** The highest deleted key: all keys up to it are deleted. */
   #deletedTo: Uint8Array = new Uint8Array();
   #file: FileHandle | undefined;
-  /** Bytes of the last part that were acknowledged. */
+  /** Acknowledged bytes of the last part. */
   #size = 0;
   #nextNumber = 1;
-  /** A write has failed: what it left is still there. */
+  /** True after a failed write, until its remains are cut off. */
   #isSpoiled = false;
 
   private constructor(path: string, options: LevelKvOptions) {
@@ -182,13 +182,13 @@ export class LogKv implements Kv {
     if (this.#parts.length === 0) await this.#create();
     this.#file ??= await open(join(this.#path, logName(this.#parts.at(-1)?.number ?? 0)), 'r+');
     this.#size = (await this.#file.stat()).size;
-    // The seal names what a killed process has not synced, too.
+    // The seal may name batches that a killed process has not synced.
     await syncData(this.#file.fd);
     failpoint('db.open.after', this.#name);
     this.#seal = await Seal.open(sealPath(this.#path), this.#last);
   }
 
-  /** Checks the files and takes in what they hold; false if LevelDB has written them. */
+  /** Checks the files and takes in their content; false if LevelDB has written them. */
   async #load(): Promise<boolean> {
     if ((await folderOf(this.#path)) !== this.#path) return false;
     const parts = new Map<string, Part>();
@@ -230,7 +230,7 @@ export class LogKv implements Kv {
     await this.#nameOldest();
   }
 
-  /** Writes what LevelDB has once more, behind it; both are the same until CURRENT names the new files alone. */
+  /** Copies the content of LevelDB's files to new ones; both are there until CURRENT names the new files alone. */
   async #bringOver(): Promise<void> {
     const old = await LevelKv.open(this.#path, this.#options);
     try {
@@ -270,7 +270,7 @@ export class LogKv implements Kv {
     this.#parts.push({ number });
   }
 
-  /** Names the first part as the oldest one, and removes whatever comes before it. */
+  /** Names the first part as the oldest log in a new MANIFEST, and removes all files that are not needed. */
   async #nameOldest(): Promise<void> {
     const logNumber = this.#parts[0]?.number ?? 0;
     const manifest = `MANIFEST-${String(this.#nextNumber++).padStart(6, '0')}`;
@@ -324,7 +324,7 @@ export class LogKv implements Kv {
     this.#take(part, writes);
   }
 
-  /** Goes on in a new file after a write that failed. Throws `database_failed` while the disk has no room. */
+  /** Goes on in a new file after a failed write. Throws `database_failed` while the disk has no room. */
   async #mend(): Promise<void> {
     if (!this.#isSpoiled) return;
     try {
@@ -354,9 +354,9 @@ export class LogKv implements Kv {
     part.first ??= Uint8Array.from(writes.find(({ key }) => !isNote(key))?.key ?? last);
   }
 
-  /** The records of a file that are not deleted. */
+  /** The records of a file, without notes and deleted keys. */
   async #read({ number }: Part): Promise<readonly PendingWrite[]> {
-    // The bytes behind the end may be torn.
+    // Bytes behind the acknowledged ones may be torn.
     const end = number === this.#parts.at(-1)?.number ? this.#size : undefined;
     const place = `the log ${this.#name}/${logName(number)}`;
     const bytes = await readWhole(join(this.#path, logName(number))).catch(ifMissing);
@@ -370,7 +370,7 @@ export class LogKv implements Kv {
       .filter(({ key }) => !isNote(key) && compareBytes(key, this.#deletedTo) > 0);
   }
 
-  /** Removes the files that have nothing but what was deleted. The last one that is written stays. */
+  /** Removes the files in which every key is deleted. The last file with records stays. */
   async #removeParts(): Promise<void> {
     const kept = this.#parts.length - (this.#size === 0 ? 2 : 1);
     const first = this.#parts.findIndex(
@@ -384,7 +384,7 @@ export class LogKv implements Kv {
 
 const isNote = (key: Uint8Array): boolean => key.length === 1;
 
-/** Short bytes at once, long ones by a thread. */
+/** Writes short bytes synchronously, long ones by a thread. */
 async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const left = bytes.length - done;

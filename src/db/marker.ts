@@ -11,7 +11,7 @@ import { readWhole } from '../lib/read-bounded.js';
 import { ifMissing } from '../lib/system-error.js';
 import { writeFileDurable } from './write-file-durable.js';
 
-/** The format of data directories of this program; raised, with a migration, when an older one would misread what is written. */
+/** The format of this program's data directories; raised, with a migration, when an older program would misread what is written. */
 export const DATA_FORMAT = 3;
 
 /** Name of the marker in the data directory. */
@@ -32,9 +32,9 @@ export interface Marker {
   readonly format: number;
   readonly role: string;
   readonly network: string;
-  /** Milliseconds since the Unix epoch. */
+  /** Time of creation in milliseconds since the Unix epoch. */
   readonly created: number;
-  /** Names in order. */
+  /** Names of the databases, in order. */
   readonly databases: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export async function writeMarker(path: string, marker: Marker): Promise<void> {
   await writeFileDurable(join(path, MARKER_FILE), utf8(`${JSON.stringify(checked, null, 2)}\n`), MARKER_MODE);
 }
 
-/** The members in the order that the checksum counts on. */
+/** The members of a marker in the order in which the checksum covers them. */
 function ordered({ format, role, network, created, databases }: Marker): Marker {
   return { format, role, network, created, databases };
 }

@@ -12,7 +12,7 @@ const REMOVED = 'removed-';
 
 const notePath = (path: string, name: string): string => join(path, `damaged-${name}`);
 
-/** The next start reads every byte of the database's files, and not only the newest. */
+/** Notes damage: the next start reads every byte of the database's files, and not only the newest. */
 export async function noteDamage(path: string, name: string): Promise<void> {
   await writeFileDurable(notePath(path, name), new Uint8Array(), NOTE_MODE);
 }
@@ -32,7 +32,7 @@ export async function damagedFolders(path: string, name: string): Promise<string
   return numbers.sort((a, b) => b - a).map((number) => join(path, `damaged-${name}-${number}`));
 }
 
-/** Moves the database `name` out of `databases`, and removes its seal, which would name what the next one does not have. */
+/** Moves the database `name` out of `databases`, and removes its seal, which would name batches that the next one does not have. */
 export async function putAside(path: string, databases: string, name: string): Promise<void> {
   const folder = join(databases, name);
   if (existsSync(folder)) {
@@ -45,7 +45,7 @@ export async function putAside(path: string, databases: string, name: string): P
   await forgetDamage(path, name);
 }
 
-/** Removes the database `name` out of `databases`; false when it is not there. `removeLeftovers` ends what was begun. */
+/** Removes the database `name` out of `databases`; false when it is not there. `removeLeftovers` ends an interrupted removal. */
 export async function removeDatabase(path: string, databases: string, name: string): Promise<boolean> {
   const folder = join(databases, name);
   await rm(sealPath(folder), { force: true });
@@ -58,7 +58,7 @@ export async function removeDatabase(path: string, databases: string, name: stri
   return true;
 }
 
-/** Removes what an interrupted `removeDatabase` has left of the database `name`, and nothing else that is called so by chance. */
+/** Removes the remains of an interrupted `removeDatabase` of the database `name`, and no other folder of such a name. */
 export async function removeLeftovers(path: string, name: string): Promise<void> {
   const form = new RegExp(`^${REMOVED}${name}-\\d+$`);
   for (const entry of await readdir(path, { withFileTypes: true })) {

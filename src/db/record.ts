@@ -1,4 +1,4 @@
-/** A value inside a store: the value and the CRC-32 of key and value, which finds what was moved, cut or changed. And the batch. */
+/** Records of a store: a value with the CRC-32 of key and value, which reveals moved, cut and changed records. And the batch of writes. */
 
 import { crc32 } from 'node:zlib';
 import { asBuffer } from '../lib/bytes.js';
@@ -46,7 +46,7 @@ function valueIn(key: Uint8Array, record: Uint8Array): Uint8Array | undefined {
   return asBuffer(record).readUInt32LE(length) === checksum(key, value) ? value : undefined;
 }
 
-/** 4 bytes for each write: the checksum of its record, or that of the key for a deletion. */
+/** Checksums of writes, 4 bytes each: that of the record, or that of the key for a deletion. */
 export function recordChecksums(writes: readonly PendingWrite[]): Uint8Array {
   const checksums = Buffer.allocUnsafe(writes.length * CHECKSUM_LENGTH);
   for (const [i, { key, record }] of writes.entries()) {
@@ -73,20 +73,20 @@ function checksum(key: Uint8Array, value: Uint8Array): number {
   return crc32(value, crc32(key));
 }
 
-/** One write; `record` is undefined for a deletion. */
+/** A write; `record` is undefined for a deletion. */
 export interface PendingWrite {
   readonly key: Uint8Array;
   readonly record: Uint8Array | undefined;
 }
 
-/** Bytes of the first piece of memory of a batch, and of the largest; each is twice as large as the one before. */
+/** Bytes of the first chunk of a batch, and of the largest; each chunk is twice as large as the one before. */
 const FIRST_CHUNK = 2 * 1024;
 const LARGEST_CHUNK = 256 * 1024;
 
-/** Keys and records of some writes in a row, one behind the other. */
+/** Memory with the keys and records of consecutive writes. */
 class Chunk {
   readonly #bytes: Buffer;
-  /** Ends of each write: of its key, and of its record. A deletion has no record, so that both are the same. */
+  /** Ends of each write: of its key, and of its record. A deletion has no record, so that both ends are the same. */
   readonly #ends: number[] = [];
   #taken = 0;
 
@@ -105,7 +105,7 @@ class Chunk {
     this.#ends.push(this.#taken);
   }
 
-  /** The same of a value that stands in parts, in pieces. */
+  /** Adds a write like `put`, of a value given in parts, in pieces. */
   *putInPieces(key: Uint8Array, parts: readonly Uint8Array[]): Pieces<void> {
     let at = this.#key(key);
     let sum = crc32(key);
@@ -126,7 +126,7 @@ class Chunk {
     this.#ends.push(this.#key(key));
   }
 
-  /** Writes, as views of its memory. */
+  /** The writes, as views of the chunk's memory. */
   *writes(): Generator<PendingWrite, void, undefined> {
     let begin = 0;
     for (let i = 0; i < this.#ends.length; i += 2) {
@@ -137,7 +137,7 @@ class Chunk {
     }
   }
 
-  /** Returns where the key ends. */
+  /** Copies a key; returns where it ends. */
   #key(key: Uint8Array): number {
     this.#bytes.set(key, this.#taken);
     this.#taken += key.length;
@@ -177,7 +177,7 @@ export class PendingBatch implements KvBatch {
     return this;
   }
 
-  /** Each write in order. What it yields is made anew each time, as views of the batch's memory. */
+  /** The writes in order, each a new object with views of the batch's memory. */
   *writes(): Generator<PendingWrite, void, undefined> {
     for (const chunk of this.#chunks) yield* chunk.writes();
   }

@@ -28,7 +28,7 @@ const BEGINS = 2;
 const CHECKSUM_LENGTH = 4;
 const MAGIC = Buffer.from('TSEAL\0\0\x01', 'latin1');
 const SLOT_LENGTH = MAGIC.length + MARK_LENGTH + CHECKSUM_LENGTH;
-/** The two slots are in different sectors of the disk: a torn write spoils one of them. */
+/** Distance of the two slots, which puts them in different sectors of the disk: a torn write spoils only one. */
 const SLOT_DISTANCE = 4096;
 const SEAL_LENGTH = SLOT_DISTANCE + SLOT_LENGTH;
 const FILE_MODE = 0o600;
@@ -38,7 +38,7 @@ const SYNC_EVERY = 256;
 export interface Mark {
   /** Identity of the database: 16 random bytes. */
   readonly id: Uint8Array;
-  /** 1 for the first batch, then without gaps. */
+  /** Number of the batch: 1 for the first, then without gaps. */
   readonly number: number;
   /** Digest of all batches up to this one, in order. */
   readonly digest: number;
@@ -62,7 +62,7 @@ export function encodeMark({ id, number, digest, isSynced, begins = false }: Mar
   return bytes;
 }
 
-/** A `RangeError` says that the bytes are not a mark. */
+/** Reads a mark. A `RangeError` says that the bytes are not one. */
 export function decodeMark(bytes: Uint8Array): Mark {
   if (bytes.length !== MARK_LENGTH) throw new RangeError('a mark has another length');
   const buffer = asBuffer(bytes);
@@ -139,7 +139,7 @@ export class Seal {
     this.#file = file;
   }
 
-  /** Opens or makes the file and names `mark` in both of its slots; what it says survives power loss then. */
+  /** Opens or makes the file and names `mark` in both of its slots, which survive power loss then. */
   static async open(file: string, mark: Mark): Promise<Seal> {
     const handle = await open(file, 'a', FILE_MODE);
     await handle.close();
@@ -157,7 +157,7 @@ export class Seal {
     return seal;
   }
 
-  /** Names the batch, which the caller has synced. Synchronous, in microseconds, into room that is there. */
+  /** Names the mark of a batch that the caller has synced. A synchronous write of microseconds, which takes no new room. */
   write(mark: Mark): void {
     writeSync(this.#file.fd, encodeSlot(mark), 0, SLOT_LENGTH, this.#slot * SLOT_DISTANCE);
     this.#slot = 1 - this.#slot;
@@ -168,12 +168,12 @@ export class Seal {
     this.#file.datasync().catch(() => undefined);
   }
 
-  /** The same, where a seal that is out of date is no fault. */
+  /** Names a mark like `write`, where a seal that is out of date is no fault. */
   tryWrite(mark: Mark): void {
     try {
       this.write(mark);
     } catch {
-      // The batch is durable whatever happens here.
+      // The batch is durable without the seal.
     }
   }
 

@@ -1,4 +1,4 @@
-/** The writes of a store: one after the other until it is closed, measured, and why the last one failed. */
+/** The writes of a store, one after the other until it is closed: their times, and the reason why the last one failed. */
 
 import { basename } from 'node:path';
 import type { Clock } from '../lib/clock.js';
@@ -32,7 +32,7 @@ export class StoreWrites {
     this.#measures = measures;
   }
 
-  /** Why the store takes no writes; null when the last one succeeded. */
+  /** The reason why the store takes no writes; null when the last one succeeded. */
   get problem(): string | null {
     return this.#problem;
   }

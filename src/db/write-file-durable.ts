@@ -1,4 +1,4 @@
-/** Replaces a small file atomically: written beside it, synced, renamed over it, folder synced. And private folders, for keys. */
+/** Replaces a small file atomically: the new one is written beside it, synced, renamed over it, and the folder synced. Also makes private folders. */
 
 import { chmod, copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -9,7 +9,7 @@ import { ifMissing, isSystemError } from '../lib/system-error.js';
 
 let counter = 0;
 
-/** The new content is in its place, but a power loss may bring back the old one: the folder could not be synced. */
+/** The error when the new content is in place but a power loss may bring back the old one: the folder could not be synced. */
 export class NotSyncedError extends Error {
   override readonly name = 'NotSyncedError';
 }
@@ -54,7 +54,7 @@ export async function writeFileDurable(
   }
 }
 
-/** Makes the creation, renaming and removal of files in a folder survive power loss. */
+/** Makes created, renamed and removed files of a folder survive power loss. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -105,7 +105,7 @@ export async function makePrivate(path: string): Promise<void> {
   }
 }
 
-/** Does for a file what `tighten` does. A file on a read-only mount, such as the secret of a container, is not changed. */
+/** Tightens a file. One on a read-only mount, such as the secret of a container, stays as it is. */
 async function tightenFile(path: string): Promise<void> {
   await tighten(path, FILE_MODE).catch((error: unknown) => {
     if (!isSystemError(error, 'EROFS')) throw error;

@@ -1,8 +1,8 @@
-/** The most recent entries of a journal in memory, up to a number of bytes: the oldest go first. */
+/** The most recent entries of a journal in memory, up to a number of bytes; the oldest entries are dropped first. */
 
 import type { JournalEntry } from './journal.js';
 
-/** Dropped entries stay in the array until there are this many and they are half of it: moving the rest is not free. */
+/** Dropped entries stay in the array until they are this many and half of it: moving the others is not free. */
 const MIN_SHIFT = 1_024;
 
 export class EntryCache {
@@ -15,7 +15,7 @@ export class EntryCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** Adds entries. Those that do not follow the last one replace everything: the cache has no gaps. */
+  /** Adds entries. Entries that do not follow the last one replace everything: the cache has no gaps. */
   push(added: readonly JournalEntry[]): void {
     const last = this.#entries.at(-1);
     if (last !== undefined && added[0]?.seq !== last.seq + 1) this.#clear();
@@ -27,7 +27,7 @@ export class EntryCache {
     this.#shift();
   }
 
-  /** All entries from `seq` on; undefined when the cache does not reach back to it. */
+  /** All entries from `seq` on; undefined when the cache does not reach back so far. */
   from(seq: number): readonly JournalEntry[] | undefined {
     const first = this.#entries[this.#start]?.seq;
     if (first === undefined || seq < first) return undefined;

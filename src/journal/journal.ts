@@ -1,34 +1,34 @@
-/** The ordered log that feeds the mempool, in files or in etcd. What a command means is not known here. */
+/** The ordered log that feeds the mempool, in files or in etcd. The journal does not know what a command means. */
 
 import { isTesseraError, TesseraError } from '../lib/errors.js';
 import type { Service } from '../lib/service.js';
 import type { Signal } from '../lib/signal.js';
 
-/** Tells entries of one journal apart, also those of other nodes. */
+/** Id that tells entries of one journal apart, also those of other nodes. */
 export type EntryId = number | string;
 
 export interface JournalEntry {
-  /** Rises from entry to entry, and is above 0. */
+  /** Number of the entry, above 0; it rises from entry to entry. */
   readonly seq: number;
   /** Id that `append` gave to the node that appended it. */
   readonly id: EntryId;
   readonly payload: Uint8Array;
 }
 
-/** The last entry that a state has of a journal that several nodes share. */
+/** The last entry, in a journal that several nodes share, that a state has taken in. */
 export interface LastEntry {
-  /** 0 for none. */
+  /** Number of the entry; 0 for none. */
   readonly seq: number;
-  /** Undefined where it is not known: an earlier version did not note it, and a state made from blocks has none. */
+  /** Undefined where the id is not known: an earlier version did not note it, and a state made from blocks has none. */
   readonly id?: string | undefined;
-  /** The cluster of etcd that had it. */
+  /** The etcd cluster that had the entry. */
   readonly cluster?: string | undefined;
 }
 
-/** An entry that is being written, after all that this node appended before. */
+/** An entry that is being written, behind all entries that this node appended before. */
 export interface Appended {
   readonly id: EntryId;
-  /** Resolves when synced. Rejects with `database_failed` (nothing is written), `mempool_unreachable` (not known in time). */
+  /** Resolves when synced. Rejects with `database_failed` (nothing is written), `mempool_unreachable` (not confirmed in time). */
   readonly durable: Promise<number>;
 }
 
@@ -48,7 +48,7 @@ export interface Journal {
   /** Sequence number of the last durable entry; 0 when empty. Known once `start` has resolved. */
   readonly head: number;
   readonly problem: string | null;
-  /** Other processes append to it too. */
+  /** True when other processes append to the journal too. */
   readonly isShared: boolean;
   /** Cluster of a journal in etcd, once started. */
   readonly cluster?: string | undefined;
@@ -57,26 +57,26 @@ export interface Journal {
   /** Adds an entry. Throws `overloaded` when too much waits for the disk, `shutting_down`, or the error of a failed write. */
   append(payload: Uint8Array): Appended;
   /**
-   * Delivers all durable entries with `seq >= fromSeq`, in order and each once, in groups as large as what is there;
-   * the next group when the promise of the last has resolved. A rejection ends it and goes to `onError`.
+   * Delivers all durable entries with `seq >= fromSeq`, in order and each once, in groups of all that are there; the
+   * next group when the promise of the last has resolved. A rejection ends the subscription and goes to `onError`.
    */
   subscribe(
     fromSeq: number,
     deliver: (entries: readonly JournalEntry[]) => Promise<void>,
     onError: (error: unknown) => void,
   ): Subscription;
-  /** The last entry that is durable now, whoever appended it. Throws `mempool_unreachable` when not told in time. */
+  /** The last entry that is durable now, whoever appended it. Throws `mempool_unreachable` when it is not known in time. */
   sync(): Promise<number>;
-  /** A number with at least `count` entries from it to `seq`, or all that there are. */
+  /** A number from which on there are at least `count` entries up to `seq`, or all entries. */
   before(seq: number, count: number): number;
   /**
-   * Forgets entries below `seq`. `isUrgent`: their room is free when it resolves; appends wait meanwhile. Where several
-   * nodes share the journal: what is behind `waiting`, where the oldest that waits for a block came, is kept until a
-   * second node has it in its state; `blocks` is how many storage has; `storedBefore` gives the last block stored
-   * before an entry, where known.
+   * Forgets entries below `seq`. `isUrgent`: their room is free when the promise resolves; appends wait meanwhile. For
+   * a journal that several nodes share: entries behind `waiting`, which comes before all that waits for a block, are
+   * kept until a second node has them in its state; `blocks` is the number of blocks in storage; `storedBefore` gives
+   * the last block stored before an entry, where known.
    */
   compact(seq: number, options?: CompactOptions): Promise<void>;
-  /** Ends every subscription; resolves when what was appended is written, or rejected with `shutting_down`. */
+  /** Ends every subscription; resolves when all appended entries are written, or rejected with `shutting_down`. */
   close(): Promise<void>;
 }
 
@@ -85,26 +85,26 @@ export function forgotten(seq: number, base: number): TesseraError {
   return new TesseraError(
     'data_corrupt',
     `entry ${seq} of the journal in etcd has been forgotten; the first one left is ${base}: this node was away for too long, and needs the state of another mempool node, or tessera rebuild`,
-    // An entry that has gone and was not forgotten is damage.
+    // An entry that is missing but was not forgotten is damage.
     { details: { isForgotten: seq < base } },
   );
 }
 
-/** True if the node has to come to another state, with which the journal goes on. */
+/** True if the node must take over another state, with which the journal goes on. */
 export function isForgotten(error: unknown): boolean {
   return isTesseraError(error, 'data_corrupt') && error.details.isForgotten === true;
 }
 
 export interface Leadership {
-  /** True while this node makes the blocks. Asked again before each step: it ends by the clock. */
+  /** True while this node makes the blocks. Asked again before each step, as leading ends by the clock. */
   readonly leads: boolean;
   readonly changed: Signal<void>;
   readonly problem: string | null;
-  /** Lets another lead, for a while at least. Absent where there is no other. */
+  /** Lets another node lead, for a while at least. Absent where there is no other. */
   resign?(): void;
 }
 
-/** Leadership of a journal that nobody else writes to. */
+/** Leadership of the only node that writes to a journal. */
 export const soleLeader: Leadership & Service = {
   leads: true,
   changed: { on: () => () => undefined },

@@ -1,4 +1,4 @@
-/** The journal of one machine: a store of its own, group commit, delivery from disk and then live. */
+/** The journal of one machine: a store of its own, group commit, and delivery from disk, then live. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { databaseError } from '../db/database-error.js';
@@ -13,7 +13,7 @@ import { type HistogramHandle, type Metrics, startTimer } from '../observability
 import { EntryCache } from './entry-cache.js';
 import type { Appended, Journal, JournalEntry, Subscription } from './journal.js';
 
-/** Bytes of recent entries kept in memory for subscribers; one that is further behind reads from disk. */
+/** Bytes of recent entries kept in memory for subscribers; a subscriber that is further behind reads from disk. */
 const DEFAULT_CACHE_BYTES = 8 * 1024 * 1024;
 const MAX_GROUP_ENTRIES = 1_000;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
@@ -25,7 +25,7 @@ export interface LocalJournalOptions {
 }
 
 export interface LocalJournalModules {
-  /** A database of its own. It stays open when the journal is closed: who opened it closes it. */
+  /** A database for the journal alone. It stays open when the journal is closed: its opener closes it. */
   readonly kv: Kv;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -36,7 +36,7 @@ type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
 interface Subscriber {
   next: number;
   stopped: boolean;
-  /** Ends its waiting for new entries. */
+  /** Ends the subscriber's wait for new entries. */
   wake(): void;
 }
 
@@ -49,11 +49,11 @@ export class LocalJournal implements Journal {
   readonly #compaction = new Mutex();
   readonly #stopMetrics: () => void;
   #base: number;
-  /** Lowest number that may still be on disk. */
+  /** Lowest number whose entry may still be on disk. */
   #first: number;
   #closed = false;
 
-  /** Opens the journal in `kv`. Throws `data_corrupt` when entries are missing in the middle of it. */
+  /** Opens the journal in `kv`. Throws `data_corrupt` when entries are missing in the middle. */
   static async open(options: LocalJournalOptions, modules: LocalJournalModules): Promise<LocalJournal> {
     return new LocalJournal(options, modules, await readBounds(modules.kv));
   }
@@ -74,11 +74,11 @@ export class LocalJournal implements Journal {
     this.#stopMetrics = metrics.beforeScrape(() => head.set(this.head));
   }
 
-  /** A disk that refuses an entry says so to whoever appends it. */
+  /** Always null: a disk that refuses an entry rejects its append. */
   readonly problem = null;
   readonly isShared = false;
 
-  /** `open` has read it. */
+  /** Does nothing: `open` has read the head. */
   async start(): Promise<void> {}
 
   get head(): number {
@@ -189,13 +189,13 @@ export class LocalJournal implements Journal {
       const end = Math.min(this.#base, this.#first + COMPACT_CHUNK);
       const batch = this.#kv.batch();
       for (let i = this.#first; i < end; i++) batch.del(keys.entry(i));
-      // Synced, as all of the journal: a power failure may take its very end then, never something before it.
+      // Deletions are synced like all writes of the journal: a power failure may take its very end then, nothing before it.
       await this.#kv.write(batch, { sync: true });
       this.#first = end;
     }
   }
 
-  /** Set before it is written, so that nobody asks for what is below it meanwhile. */
+  /** Sets the base, in memory first, so that nobody asks meanwhile for entries below it. */
   async #setBase(to: number): Promise<void> {
     const before = this.#base;
     this.#base = to;
@@ -211,7 +211,7 @@ export class LocalJournal implements Journal {
 interface Bounds {
   readonly base: number;
   readonly head: number;
-  /** Lowest number that may still be on disk: an interrupted compaction leaves some below `base`. */
+  /** Lowest number whose entry may still be on disk: an interrupted compaction leaves some entries below `base`. */
   readonly first: number;
 }
 
@@ -255,7 +255,7 @@ function lost(seq: number): TesseraError {
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_COMMIT_BYTES = 8 * 1024 * 1024;
 
-/** Bytes whose records get a turn of the event loop of their own. */
+/** Bytes of payload from which on entries get turns of the event loop of their own. */
 const LARGE_BYTES = 1024 * 1024;
 
 interface Waiting {
@@ -280,12 +280,12 @@ export class GroupCommit {
   readonly #appendSeconds: HistogramHandle;
   readonly #groupEntries: HistogramHandle;
   #head: number;
-  /** Number of the next entry; those between the head and it wait or are being written. */
+  /** Number of the next entry; entries between the head and it wait or are being written. */
   #next: number;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #committing: Promise<void> | undefined;
-  /** The database is damaged: nothing is appended any more. */
+  /** The error of a damaged database, to which nothing is appended any more. */
   #failure: TesseraError | undefined;
   #closed = false;
 
@@ -318,7 +318,7 @@ export class GroupCommit {
     return { id: seq, durable: durable.promise };
   }
 
-  /** Takes nothing more; resolves when what was appended is written, or has failed. */
+  /** Takes no more entries; resolves when the appended ones are written, or have failed. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#committing;
@@ -328,7 +328,7 @@ export class GroupCommit {
     // Appends of the same turn of the loop go into the same batch.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      // A block of storage may have 30 MiB: encoding it took long, and so does its record.
+      // A block of storage may have 30 MiB: encoding it took long, and so does making its record.
       if (this.#waitingBytes > LARGE_BYTES) await nextTurn();
       await this.#commit(this.#takeGroup());
     }
@@ -369,7 +369,7 @@ export class GroupCommit {
     this.#committed(group.map(({ seq, payload }) => ({ seq, id: seq, payload })));
   }
 
-  /** Nothing of the group is on disk, and nothing that came after it may be: their numbers are assigned again. */
+  /** Rejects the group, none of which is on disk, and all entries behind it; their numbers are assigned again. */
   #giveUp(group: readonly Waiting[], failure: TesseraError): void {
     if (failure.code !== 'database_failed') this.#failure ??= failure;
     const lost = [...group, ...this.#waiting.splice(0)];

@@ -1,6 +1,6 @@
 /**
- * Budget of places, bytes or several measures: a total, and a share for each holder, fixed or no more than it leaves
- * free (as switches share a buffer), so that whoever comes later finds room.
+ * Budget of places, bytes or several measures: a total, and a share for each holder, which is fixed or as large as the
+ * room it leaves (as switches share a buffer), so that later holders find room.
  */
 
 /** One number for each measure of a budget. */
@@ -9,11 +9,11 @@ export type Amount = readonly number[];
 export interface BudgetLimits {
   /** Limit of all holders together. */
   readonly total: Amount;
-  /** Limit of one holder. `free`: as much as is left when it has taken. Without a share it may take what is left. */
+  /** Limit of one holder. `free`: a holder may have as much as it leaves free. Without a share it may take all that is left. */
   readonly share?: Amount | 'free';
-  /** A holder that has nothing keeps to its share as well; else it may take what is left. */
+  /** True if a holder that has nothing keeps to its share as well; else its first amount may be all that is left. */
   readonly alsoFirst?: boolean;
-  /** The error of whoever gets nothing, because of its share or of the total. `own` is what it has. */
+  /** The error for a refused amount. `own`: the holder's amount so far; `isShare`: its share was the limit, not the total. */
   readonly refuse: (own: Amount, isShare: boolean) => Error;
 }
 
@@ -23,7 +23,7 @@ export class Budget {
   #taken: Amount;
   readonly #held = new Map<string, Amount>();
 
-  /** Makes a budget, by default of one measure and without limits: it only counts. */
+  /** Makes a budget, by default of one measure and without limits, which only counts. */
   constructor(
     limits: BudgetLimits = { total: [Number.POSITIVE_INFINITY], refuse: () => new Error('it has no limits') },
   ) {
@@ -40,24 +40,24 @@ export class Budget {
     return (holder !== undefined && this.#held.get(holder)) || this.#nothing;
   }
 
-  /** Counts an amount until the returned function is called, which may be called twice. Throws the error of `refuse`. */
+  /** Counts an amount until the returned function is called; a second call has no effect. Throws the error of `refuse`. */
   take(holder: string | undefined, amount: Amount): () => void {
     this.check(holder, amount);
     return this.add(holder, amount);
   }
 
-  /** Throws what `take` throws. `taken` is given by callers who know better than the budget what is not free. */
+  /** Throws the error of `take` if it would. `taken` is for callers who know better than the budget what is taken. */
   check(holder: string | undefined, amount: Amount, taken = this.#taken): void {
     const isBeyondShare = !this.isWithinShare(holder, amount, taken);
     if (isBeyondShare || !this.hasRoom(amount, taken)) throw this.#limits.refuse(this.of(holder), isBeyondShare);
   }
 
-  /** True if the total has room for as much more. */
+  /** True if the total has room for the amount. */
   hasRoom(amount: Amount, taken = this.#taken): boolean {
     return this.#limits.total.every((max, i) => at(taken, i) + at(amount, i) <= max);
   }
 
-  /** True if the share of the holder has room for as much more. Nobody's share is unlimited. */
+  /** True if the share of the holder has room for the amount. Without a holder there is no share. */
   isWithinShare(holder: string | undefined, amount: Amount, taken = this.#taken): boolean {
     const { share, total, alsoFirst } = this.#limits;
     if (share === undefined || holder === undefined) return true;
@@ -69,7 +69,7 @@ export class Budget {
     });
   }
 
-  /** Counts an amount as `take` does, whether there is room or not. */
+  /** Counts an amount as `take` does, even without room. */
   add(holder: string | undefined, amount: Amount): () => void {
     this.#change(holder, amount, 1);
     let isReleased = false;
@@ -96,13 +96,13 @@ function at(amount: Amount, i: number): number {
   return amount[i] ?? 0;
 }
 
-/** Places, and how many of them one holder may have. */
+/** Number of places, and of those that one holder may have. */
 export interface Places {
   readonly total: number;
   readonly share: number;
 }
 
-/** Candidates of which one goes for one more of `holder`, in the order of `taken`; none while there is room. */
+/** Candidates of which one must go for another place of `holder`, in the order of `taken`; none while there is room. */
 export function inTheWay<T>(
   taken: Iterable<T>,
   holderOf: (one: T) => string,

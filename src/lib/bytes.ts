@@ -14,7 +14,7 @@ for (let digit = 0; digit < 16; digit++) {
   for (const form of [text, text.toUpperCase()]) HEX_DIGITS[form.charCodeAt(0)] = digit;
 }
 const FIRST_SURROGATE = 0xd800;
-/** Length up to which a loop tells sooner than a native call that a text is ASCII. */
+/** Length up to which a loop finds out faster than a native call whether a text is ASCII. */
 const LOOP_LIMIT = 96;
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -49,7 +49,7 @@ export function parseHex(text: string, byteLength?: number): Uint8Array | undefi
   return bytes;
 }
 
-/** A text with one character for each byte, by which bytes can be looked up. */
+/** A text with one character for each byte, as a key for look-ups. */
 export function toLatin1(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('latin1');
 }
@@ -91,7 +91,7 @@ export function fromUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** The same memory as the type on which `readUtf8` is fast. */
+/** The bytes as a view, of the type on which `readUtf8` is fast. */
 export function readable(bytes: Uint8Array): Uint8Array {
   return asBuffer(bytes);
 }
@@ -144,7 +144,7 @@ export function compareUtf8(a: string, b: string): number {
   if (at === shared) return a.length - b.length;
   const left = a.charCodeAt(at);
   const right = b.charCodeAt(at);
-  // UTF-16 and UTF-8 order differently only where surrogates come in.
+  // UTF-16 and UTF-8 order differ only where there are surrogates.
   if (left < FIRST_SURROGATE && right < FIRST_SURROGATE) return left - right;
   return Buffer.compare(Buffer.from(a, 'utf8'), Buffer.from(b, 'utf8'));
 }

@@ -1,6 +1,6 @@
 /** The error of this project: a code of the catalogue, a sentence for people, details for programs. */
 
-/** Every code that may leave the node, with its meaning. Lower snake case (decision H2). */
+/** Codes that may leave the node, with their meanings. Lower snake case (decision H2). */
 export const ERROR_CODES = {
   // The request itself
   invalid_request: 'The request does not have the shape that the operation asks for.',
@@ -45,7 +45,7 @@ export const ERROR_CODES = {
   block_refused: 'A block fails verification and is not stored.',
   outcome_unknown:
     'It is not known whether the transactions were taken: send the same ones again; they happen only once.',
-  // The node cannot do it, or not now
+  // The node cannot do something, or not now
   mempool_unreachable: 'The mempool node cannot be reached or is not ready.',
   storage_unreachable: 'The storage node cannot be reached or is not ready.',
   peer_unreachable: 'No link to the peer could be opened.',

@@ -14,13 +14,13 @@ const STDERR = 2;
 
 interface Armed {
   readonly name: string;
-  /** Number of further passes without effect. */
+  /** Number of passes that have no effect yet. */
   left: number;
 }
 
 let armed: Armed | undefined;
 
-/** Arms the failpoint that the environment names, if NODE_ENV is `test`. Returns a message about it. */
+/** Arms the failpoint that the environment names, if NODE_ENV is `test`. Returns a message about the failpoint. */
 export function armFailpoint(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const text = env[FAILPOINT_ENV];
   if (text === undefined || text === '') return undefined;

@@ -1,7 +1,7 @@
-/** A queue that several parties share: each is served in the order in which it came, and all of them in turn. */
+/** A queue that several parties share: items of a party are served in the order in which they came, and parties in turn. */
 
 export class FairQueue<T> {
-  /** Lines by party; the one whose turn it is stands first. */
+  /** Lines by party; the party whose turn it is stands first. */
   readonly #lines = new Map<string, Line<T>>();
   #length = 0;
   #size = 0;
@@ -10,7 +10,7 @@ export class FairQueue<T> {
     return this.#length;
   }
 
-  /** Size of all items together, as `push` was told. */
+  /** Size of all items together, by the sizes given to `push`. */
   get size(): number {
     return this.#size;
   }
@@ -22,7 +22,7 @@ export class FairQueue<T> {
     this.#lines.set(party, line);
   }
 
-  /** The next of the party whose turn it is, of those whose next may go; undefined when there is none. */
+  /** Takes the next item of the first party in turn whose next item may go; undefined when there is none. */
   shift(mayGo?: (item: T) => boolean): T | undefined {
     const found = this.#find(mayGo);
     if (found === undefined) return undefined;
@@ -31,18 +31,18 @@ export class FairQueue<T> {
     this.#count(line, next.size, -1);
     const isEmpty = line.head === line.items.length;
     if (!isEmpty) compact(line);
-    // A single party keeps its place.
+    // The only party keeps its place.
     if (isEmpty || this.#lines.size > 1) this.#lines.delete(party);
     if (!isEmpty) this.#lines.set(party, line);
     return next.item;
   }
 
-  /** Item that `shift` would give. */
+  /** The item that `shift` would take. */
   peek(mayGo?: (item: T) => boolean): T | undefined {
     return this.#find(mayGo)?.next.item;
   }
 
-  /** Takes one out that is not needed any more; false when it is not there. */
+  /** Takes out an item that is not needed any more; false when it is not in the queue. */
   delete(party: string, item: T): boolean {
     const line = this.#lines.get(party);
     const index = line?.items.findIndex((one, i) => i >= line.head && one.item === item) ?? -1;
@@ -51,7 +51,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** The last of the party that has most; of those with as much, the one whose turn is farthest. */
+  /** Takes the last item of the party with the largest line; of equally large ones, the party whose turn is farthest. */
   drop(): T | undefined {
     const [most] = [...this.#lines].reverse().sort(([, a], [, b]) => b.size - a.size);
     return most && this.#remove(...most, most[1].items.length - 1);
@@ -88,13 +88,13 @@ export class FairQueue<T> {
 
 interface Line<T> {
   items: { readonly item: T; readonly size: number }[];
-  /** Index of the first that was not taken. */
+  /** Index of the first item that was not taken. */
   head: number;
-  /** Size of those that were not. */
+  /** Size of the items that were not taken. */
   size: number;
 }
 
-/** Lets go of what was taken, now and then: an array gives up its first element in a time that grows with its length. */
+/** Drops taken items now and then: an array gives up its first element in a time that grows with its length. */
 function compact<T>(line: Line<T>): void {
   if (line.head < 1_024 || line.head * 2 < line.items.length) return;
   line.items = line.items.slice(line.head);

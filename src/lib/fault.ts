@@ -4,11 +4,11 @@ import { type ErrorCode, TesseraError } from './errors.js';
 
 export interface Fault {
   readonly code: ErrorCode;
-  /** A sentence for the person who reads it. */
+  /** Text for the person who reads it, as a sentence. */
   readonly message: string;
 }
 
-/** Result of a rule. */
+/** Result of a rule: its fault, or null when the rule holds. */
 export type Verdict = Fault | null;
 
 /** A fault of the given code. */

@@ -1,4 +1,4 @@
-/** Log lines that strangers cause: so many a minute, or they would fill the disk and hide the others. */
+/** Log lines that strangers cause: a fixed number a minute, or they would fill the disk and hide other lines. */
 
 import type { Clock } from './clock.js';
 import type { Logger } from './logger.js';
@@ -26,7 +26,7 @@ export class FewLines {
     };
   }
 
-  /** Logger for lines that this peer has caused: all of those of the same operator's nodes are written. */
+  /** Logger for lines that this peer has caused: lines about trusted peers, nodes of the same operator, are all written. */
   about({ trusted }: { readonly trusted: boolean }): Logger {
     return trusted ? this.#logger : this.#few;
   }

@@ -1,4 +1,4 @@
-/** IP addresses and networks: which are loopback, and which count as one (a host usually has a whole IPv6 /64). */
+/** IP addresses and networks: which addresses are loopback, and which count as one (a host usually has a whole IPv6 /64). */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { TesseraError } from './errors.js';
@@ -7,7 +7,7 @@ const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /** Parts of 16 bits in a /64. */
 const PREFIX_PARTS = 4;
 
-/** Addresses whose group is remembered: each request asks for that of its sender, and reading an address is slow. */
+/** Most addresses whose group is remembered: every request needs its sender's group, and reading an address is slow. */
 const MAX_REMEMBERED = 1_000;
 const groups = new Map<string, string>();
 
@@ -21,7 +21,7 @@ export function addressGroup(host: string): string {
   return group;
 }
 
-/** Whom a connection counts for in limits; undefined over loopback, where a proxy may stand, and nobody is limited. */
+/** Group for which a connection counts in limits; undefined over loopback, where nobody is limited: a proxy may stand there. */
 export function limitedGroup(host: string): string | undefined {
   return isLoopback(host) ? undefined : addressGroup(host);
 }
@@ -33,7 +33,7 @@ function groupOf(host: string): string {
   if (!isIPv6(plain)) return host;
   const [head = '', tail] = plain.split('::');
   const parts = head === '' ? [] : head.split(':');
-  // `::` stands for zeros. Only the first four parts matter, so parts after it count only where they reach that far.
+  // `::` stands for zeros. Only the first four parts matter, so parts behind it count only where they reach that far.
   if (tail !== undefined) {
     const behind = tail === '' ? [] : tail.split(':');
     while (parts.length < 8 - behind.length) parts.push('0');

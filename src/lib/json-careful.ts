@@ -1,6 +1,6 @@
 /**
- * A JSON parser (RFC 8259) that refuses what `JSON.parse` lets pass: duplicate names, names that would change a
- * prototype, deep nesting. Integers stay exact. Slower than the built-in parser, used only where that is not safe.
+ * A JSON parser (RFC 8259) that refuses what `JSON.parse` accepts: duplicate names, names that would change a prototype, deep nesting. Integers stay
+ * exact. It is slower than the built-in parser, and used only where that is not safe.
  */
 
 import { TesseraError } from './errors.js';

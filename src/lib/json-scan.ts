@@ -6,7 +6,7 @@
 export interface JsonShapeLimits {
   /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Most different member names in the text; hash collisions count once. Undefined: not counted. */
+  /** Most different member names in the text; names whose hashes collide count once. Undefined: names are not counted. */
   readonly names?: number | undefined;
 }
 
@@ -22,7 +22,7 @@ const SPACE = 0x20;
 /** Size in bits of the table that marks the hashes of seen names. */
 const NAME_BITS = 2 ** 19;
 const FNV_PRIME = 0x01000193;
-/** Random in each process, so that nobody can choose names that share a bit. */
+/** Seed of the hashes, random in each process, so that nobody can choose names that share a bit. */
 const [SEED = 0] = crypto.getRandomValues(new Int32Array(1));
 
 /** Fault in the shape of a text, to complete a sentence, or null. The text need not be valid JSON. */

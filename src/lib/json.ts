@@ -20,19 +20,19 @@ export { type JsonValue, MAX_JSON_DEPTH } from './json-careful.js';
 
 /** A number that the built-in parser may round to an integer: of 16 digits or more, with fraction or exponent, or -0. */
 const INEXACT = /[:,[\s](?:-0|[-\d](?:\d{15}|\d*[.eE]))/;
-/** Texts of up to this many characters are cheap whatever they contain, and are not scanned first. */
+/** Length in characters from which on texts are scanned first: shorter texts are cheap whatever they contain. */
 const SCANNED_FROM = 4_096;
 
 export interface ParseOptions {
   /** Allows members called `__proto__` or `constructor`: names of items become names of members in answers of a node. */
   readonly anyName?: boolean;
-  /** Maximum number of different member names, for texts from strangers. By default there is none. */
+  /** Maximum number of different member names, for texts from strangers; unlimited by default. */
   readonly maxNames?: number;
 }
 
 /**
  * Parses a JSON text or its UTF-8 bytes. Integers beyond ±(2^53 - 1) become bigints. Throws `malformed_json` without
- * quoting the text. Time and memory are proportional to its length.
+ * quoting the text. Time and memory are proportional to the length of the text.
  */
 export function parseExactJson(
   input: string | Uint8Array,
@@ -63,7 +63,7 @@ function textOf(bytes: Uint8Array): string {
   return text;
 }
 
-/** Number of members in the whole value, or a very negative number when it needs the careful parser. */
+/** Number of members in the whole value, or minus infinity when the value needs the careful parser. */
 function countKeys(value: JsonValue[] | { [key: string]: JsonValue }, depth: number, anyName: boolean): number {
   if (depth > MAX_JSON_DEPTH) return Number.NEGATIVE_INFINITY;
   let count = 0;
@@ -72,7 +72,7 @@ function countKeys(value: JsonValue[] | { [key: string]: JsonValue }, depth: num
     return count;
   }
   for (const key in value) {
-    // A name that would change a prototype is refused with a clear message by the careful parser.
+    // The careful parser refuses a name that would change a prototype, with a clear message.
     if (!anyName && isForbiddenName(key)) return Number.NEGATIVE_INFINITY;
     count += 1 + countIn(value[key], depth, anyName);
   }
@@ -128,7 +128,7 @@ function objectJson(value: object): string {
     for (const [key, member] of value) json = withMember(json, String(key), member);
   } else {
     const members = value as { readonly [key: string]: unknown };
-    // A pair for each member would take as long as writing it.
+    // Making a pair for each member would take as long as writing the member.
     const keys = Object.keys(value);
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i] as string;
@@ -170,7 +170,7 @@ export function parseJsonFile(input: string | Uint8Array, options?: ParseOptions
   }
 }
 
-/** Both from 1, as editors count. */
+/** Line and column, from 1, as editors count. */
 function placeIn(input: string | Uint8Array, at: number): string {
   const text = typeof input === 'string' ? input : new TextDecoder('utf-8', { ignoreBOM: true }).decode(input);
   const before = text.slice(0, at).split('\n');

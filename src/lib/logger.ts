@@ -1,6 +1,6 @@
 /** The interface for logging: services take a `Logger`. The node passes a pino child, tests a silent or collecting one. */
 
-/** One line at a level: facts for programs in `fields`, a sentence for people in `message`. Never a secret in either. */
+/** Writes one line at a level: facts for programs in `fields`, a sentence for people in `message`; never a secret in either. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -10,5 +10,5 @@ export interface Logger {
 
 const ignore = (): void => undefined;
 
-/** Discards every line. */
+/** Logger that discards every line. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

@@ -5,7 +5,7 @@ export type Pieces<T> = Generator<void, T, void>;
 /** Result of a `turn` when there is nothing to wait for. */
 export const NOW: Promise<void> = Promise.resolve();
 
-/** Runs all of it without a pause. */
+/** Runs all of the work without a pause. */
 export function atOnce<T>(work: Pieces<T>): T {
   for (;;) {
     const { done, value } = work.next();
@@ -13,7 +13,7 @@ export function atOnce<T>(work: Pieces<T>): T {
   }
 }
 
-/** Runs it in pieces, each when `turn` resolves. */
+/** Runs the work in pieces, each when `turn` resolves. */
 export async function inPieces<T>(work: Pieces<T>, turn: () => Promise<void>): Promise<T> {
   for (;;) {
     const { done, value } = work.next();

@@ -11,7 +11,7 @@ export function printable(text: string, maxLength = 1_000): string {
 
 const escaped = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** The same but for line ends and tabs. */
+/** Unsafe characters other than line ends and tabs. */
 const UNSAFE_IN_LINES = /(?!\r?\n|\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** A text of lines, of any length, with unsafe characters as `\u{…}`. */

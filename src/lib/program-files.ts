@@ -1,4 +1,4 @@
-/** Files of the package that the program finds by itself. */
+/** Files of the package, which the program finds by itself. */
 
 import { readFileSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ export function programFile(name: string): URL {
   return new URL(`../../dist/program/${name}`, import.meta.url);
 }
 
-/** `0.1.0` */
+/** The version of the program, such as `0.1.0`. */
 export function programVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   const { version } = JSON.parse(text) as { version: string };

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 
 export interface Random {
-  /** `length` unpredictable bytes. */
+  /** Gives `length` unpredictable bytes. */
   bytes(length: number): Uint8Array;
 }
 

@@ -1,30 +1,30 @@
-/** Reads a file that somebody has named, of bounded size. A folder, a device or a pipe is an error that says so. */
+/** Reads a file named by a person, of bounded size. For a folder, a device or a silent pipe, the error says what it is. */
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-/** Bytes of a file with a secret, which is a line: the longest passphrase is 1,024 characters of four bytes. */
+/** Most bytes of a file with a secret, which is a line: the longest passphrase has 1,024 characters of four bytes. */
 export const MAX_SECRET_FILE = 8 * 1024;
-/** Bytes of a file that people write: a configuration, certificates. */
+/** Most bytes of a file that people write: a configuration, certificates. */
 export const MAX_WRITTEN_FILE = 1024 * 1024;
-/** Bytes of a file that a program has written for a command: transactions, key pairs, a backup of a wallet, block 0. */
+/** Most bytes of a file that a program wrote for a command: transactions, key pairs, a backup of a wallet, block 0. */
 export const MAX_DOCUMENT_FILE = 64 * 1024 * 1024;
 
 /** Milliseconds between two looks into a pipe. */
 const LOOK_EVERY_MS = 20;
 
-/** Number of looks into a pipe that find nothing before it is given up. */
+/** Numbers of looks into a pipe that find nothing, after which the pipe is given up. */
 export interface Patience {
-  /** Looks while no program has it open for writing. */
+  /** Looks while no program has the pipe open for writing. */
   readonly noWriter: number;
-  /** Looks while a program has it open and writes nothing: it may be asking a person for a passphrase. */
+  /** Looks while a program has the pipe open and writes nothing: it may be asking a person for a passphrase. */
   readonly silentWriter: number;
 }
 
-/** Two seconds, and a minute. */
+/** Patience of two seconds without a writer, and a minute with a silent one. */
 const PATIENCE: Patience = { noWriter: 100, silentWriter: 3_000 };
 
-/** The content of the file. Throws the system's error, or one that says what the file is; neither names the option. */
+/** The content of the file. Throws the system's error, or one that says what the file is; neither names an option. */
 export function readBounded(path: string, maxBytes: number, patience = PATIENCE): Buffer {
   // Opening a pipe without O_NONBLOCK waits for a writer for ever.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -44,7 +44,7 @@ export function readBoundedText(path: string, maxBytes: number): string {
 }
 
 function readToEnd(file: number, path: string, maxBytes: number, patience: Patience | undefined): Buffer {
-  // One byte more tells a file that is too large; a file grows while it is read, and devices have no size.
+  // One byte more reveals a file that is too large; a file may grow while it is read, and devices have no size.
   const bytes = Buffer.allocUnsafe(maxBytes + 1);
   const looks = { none: 0, silent: 0 };
   let length = 0;
@@ -70,7 +70,7 @@ function readToEnd(file: number, path: string, maxBytes: number, patience: Patie
   }
 }
 
-/** The number of bytes read, 0 at the end; undefined when a pipe or terminal has none yet. */
+/** The number of bytes read, 0 at the end; undefined when a pipe or terminal has no bytes yet. */
 function readSome(file: number, bytes: Buffer, at: number): number | undefined {
   try {
     return readSync(file, bytes, at, bytes.length - at, null);
@@ -80,7 +80,7 @@ function readSome(file: number, bytes: Buffer, at: number): number | undefined {
   }
 }
 
-/** The program waits too: what the file says is needed before anything else. */
+/** Blocks the whole program, which needs the file's content before anything else. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
 }
@@ -90,8 +90,8 @@ function tooLarge(path: string, maxBytes: number): Error {
 }
 
 /**
- * All bytes of the file. A failing disk may give less, and the error only with the next call; Node's `readFile` takes a
- * short read for the end of the file.
+ * All bytes of the file. A failing disk may give fewer bytes, and its error only with the next call; Node's `readFile`
+ * takes a short read for the end of the file.
  */
 export async function readWhole(path: string): Promise<Buffer> {
   const file = await open(path, 'r');

@@ -1,4 +1,4 @@
-/** The entries of a map that were used last, in two ages only, which halves the cost of an exact order of use. */
+/** A map of the entries that were used last, in two ages only, which halves the cost of an exact order of use. */
 
 export class RecentMap<V> {
   readonly #least: number;

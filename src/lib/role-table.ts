@@ -1,25 +1,25 @@
 /** The one table of roles, with the facts that every part of the program may ask for (docs/adr/0055-a-role-is-a-room.md). */
 
 export interface RoleFacts {
-  /** Name of its nodes in `GET /v1/debug` (decision V20). */
+  /** Name of the role's nodes in `GET /v1/debug` (decision V20). */
   readonly type: string;
   /** Default ports: of the HTTP API, of links, of the metrics. */
   readonly ports: { readonly api: number; readonly peers: number; readonly metrics: number };
-  /** Services that its nodes run; `api/options.ts` has their interfaces. */
+  /** Services that the role's nodes run; `api/options.ts` has their interfaces. */
   readonly services: readonly string[];
-  /** Topics of its event stream. */
+  /** Topics of the role's event stream. */
   readonly topics: readonly string[];
-  /** Roles that its nodes keep links to, the one that they cannot do without first. */
+  /** Roles to which the role's nodes keep links, the indispensable one first. */
   readonly dials: readonly string[];
-  /** Task that a node cannot do without a link to the first of these. */
+  /** Consequence for a node that has no link to the first role of `dials`, as a sentence for people. */
   readonly unlinked?: string;
-  /** Need for `network.secret`, which only nodes of the network's operator have; `unsigned`: only where blocks are not signed. */
+  /** Need for `network.secret`, which only nodes of the network's operator have; `unsigned`: needed only where blocks are not signed. */
   readonly secret: 'needed' | 'unsigned' | 'optional';
-  /** Databases, in the order in which they are checked. The others can catch up from the first. */
+  /** Databases in the order in which they are checked. Later ones can catch up from the first. */
   readonly databases: readonly string[];
   /** Metrics that only nodes with this role serve: `journal` for all that begin with `tessera_journal_`. */
   readonly metrics: readonly string[];
-  /** Description of the option with the addresses of such nodes: `peers.storage`. */
+  /** Description of the option with the addresses of the role's nodes, such as `peers.storage`. */
   readonly peers: string;
 }
 

@@ -16,18 +16,18 @@ export const NODE_ROLES = Object.keys(ROLES) as readonly string[] as readonly [N
 /** All topics of events. */
 export const TOPICS: readonly Topic[] = [...new Set(NODE_ROLES.flatMap((role) => factsOf(role).topics))];
 
-/** Names of nodes of operators. */
+/** Type names of the nodes that operators run. */
 export const OPERATOR_TYPES = NODE_ROLES.filter(isOperator).map(
   (role) => factsOf(role).type,
 ) as readonly OperatorType[];
 
-/** The roles with a wallet, the one whose wallet answers at an address of several first. */
+/** The roles with a wallet, in the order in which their wallet answers at an address that several share. */
 export const WALLET_ROLES: readonly NodeRole[] = NODE_ROLES.filter(hasWallet).reverse();
 
-/** The order in which nodes are started, and in turn stopped: those of a stage dial only those of earlier ones. */
+/** The order in which nodes are started, and in turn stopped: nodes of a stage dial only nodes of earlier stages. */
 export const STAGES: readonly (readonly NodeRole[])[] = stages();
 
-/** The roles that a text names, with commas between them; undefined when one is unknown, or named twice. */
+/** The roles that a text names, separated by commas; undefined when a role is unknown or named twice. */
 export function rolesIn(text: unknown): readonly NodeRole[] | undefined {
   if (typeof text !== 'string') return undefined;
   const names = text.split(',').map((name) => name.trim());
@@ -43,7 +43,7 @@ export function factsOf(role: NodeRole): Facts {
   return ROLES[role];
 }
 
-/** Something for each role, made from its facts. */
+/** A value for each role, made from its facts. */
 export function perRole<T>(make: (facts: Facts, role: NodeRole) => T): Readonly<Record<NodeRole, T>> {
   return Object.fromEntries(NODE_ROLES.map((role) => [role, make(factsOf(role), role)])) as Record<NodeRole, T>;
 }
@@ -74,12 +74,12 @@ export function isOperator(role: NodeRole): boolean {
   return factsOf(role).secret !== 'optional';
 }
 
-/** True for the role whose wallet answers at the one address of several. */
+/** True for the role whose wallet answers at an address that all of `roles` share. */
 export function isFirstWallet(role: NodeRole, roles: readonly NodeRole[]): boolean {
   return WALLET_ROLES.find((one) => roles.includes(one)) === role;
 }
 
-/** The roles to ask for events of these topics, the best one first. The last of `TOPICS` among them decides. */
+/** The roles to ask for events of these topics, the best role first. The last of `TOPICS` among them decides. */
 export function rolesWithTopics(topics: readonly string[] = []): readonly NodeRole[] {
   const inOrder = [...NODE_ROLES.filter((role) => !hasWallet(role)), ...WALLET_ROLES];
   const wanted = TOPICS.filter((topic) => topics.includes(topic)).at(-1);

@@ -7,7 +7,7 @@ export interface Service {
   start(): Promise<void>;
   /** Stops the service and leaves no timer, socket or listener behind. May be called twice, and before `start`. */
   stop(): Promise<void>;
-  /** Failure: never resolves; rejects with a coded error when the service must not continue. */
+  /** Never resolves; rejects with a coded error when the service must not continue. */
   readonly failed: Promise<never>;
 }
 
@@ -42,7 +42,7 @@ export class ClosingStack {
     this.#closers.push(close);
   }
 
-  /** Closes everything, last first. `onError` gets each error; the others are closed all the same. */
+  /** Closes everything, last first. `onError` gets each error, which does not keep the others from being closed. */
   async closeAll(onError: (error: unknown) => void): Promise<void> {
     for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) {
       try {

@@ -41,7 +41,7 @@ export class SetSum {
   }
 }
 
-/** `count:low:high`, for logs and for the state digest. */
+/** The digest as text, `count:low:high`, for logs and for the state digest. */
 export function setDigestText({ count, low, high }: SetDigest): string {
   return `${count}:${low}:${high}`;
 }

@@ -11,7 +11,7 @@ export class SignalSource<T> implements Signal<T> {
   readonly #listeners = new Set<(value: T) => void>();
   readonly #onError: (error: unknown) => void;
 
-  /** `onError` gets what a listener throws; by default the error is rethrown after the code that runs now, as an uncaught one. */
+  /** `onError` gets what a listener throws; by default the error is thrown again after the running code, as an uncaught error. */
   constructor(onError: (error: unknown) => void = rethrowLater) {
     this.#onError = onError;
   }

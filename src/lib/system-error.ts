@@ -1,4 +1,4 @@
-/** Errors of the operating system, which are known by their codes. */
+/** Errors of the operating system, which are told apart by their codes. */
 
 export function isSystemError(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);

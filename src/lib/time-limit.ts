@@ -7,7 +7,7 @@ export class TimeLimit {
   readonly #reason: () => unknown;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** No limit for 0 milliseconds. The timer keeps the process alive: whoever waits for what the limit ends gets its end. */
+  /** Sets no limit for 0 milliseconds. The timer keeps the process alive, so that whoever waits for what the limit ends sees its end. */
   constructor(
     ms: number,
     outer?: AbortSignal,

@@ -1,7 +1,7 @@
 /**
- * Keeps long work from blocking the event loop: it asks for a turn before each piece, and waits when its time slice is
- * used up. One slice begins in each round of the loop, so several kinds of work hold it no longer than one. Within a
- * kind the askers get their turns in turn.
+ * Keeps long work from blocking the event loop: the work asks for a turn before each piece, and waits when its time
+ * slice is used up. One slice begins in each round of the loop, so several kinds of work hold the loop no longer than
+ * one. Within a kind of work, askers take turns.
  */
 
 import { setImmediate } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { NOW } from './pieces.js';
 /** Milliseconds of work between two iterations of the event loop. */
 const SLICE_MS = 8;
 
-/** The rounds of an event loop in which slices begin, in the order in which they were asked for; a loop is known by its clock. */
+/** The rounds of an event loop in which slices begin, in the order of the requests; a loop is known by its clock. */
 class Rounds {
   #last: Promise<void> = NOW;
 
@@ -44,16 +44,16 @@ export class TimeSlices {
     this.#rounds = roundsOf(clock);
   }
 
-  /** True when a turn has to be waited for. Ask this first where pieces are cheaper than a promise. */
+  /** True when a turn must be waited for. Ask this first where pieces are cheaper than a promise. */
   get isUsedUp(): boolean {
     return this.#waiting.length > 0 || this.#clock.monotonic() >= this.#sliceEnd;
   }
 
-  /** Resolves when the caller may run its next piece of work; `NOW` itself when nobody has to wait for that. */
+  /** Resolves when the caller may run its next piece of work; `NOW` itself when nobody waits. */
   turn(asker = ''): Promise<void> {
     if (!this.isUsedUp) return NOW;
     const turn = new Promise<void>((resolve) => this.#waiting.push(asker, resolve));
-    // The piece of who was given the last one runs before the next is given.
+    // The piece of the last turn runs before the next turn is given.
     this.#tail = this.#tail.then(() => this.#give());
     return turn;
   }

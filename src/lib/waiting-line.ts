@@ -1,31 +1,31 @@
-/** Line of those for whom a budget has no room yet. */
+/** A line of callers for whom a budget has no room yet. */
 
 import { type Amount, Budget, type BudgetLimits } from './budget.js';
 import { createDeferred, type Deferred } from './deferred.js';
 import { FairQueue } from './fair-queue.js';
 
 export interface WaitingLineLimits {
-  /** Most that may wait, in the measure of the budget; beyond it, whoever has most waiting loses its last. */
+  /** Most that may wait, in the measure of the budget; beyond it, the party with most waiting loses its last place. */
   readonly maxWaiting: number;
 }
 
-/** One who has room in a budget, or waits for it. */
+/** A place in the line of a caller that has room in a budget, or waits for it. */
 export interface Place {
-  /** Resolves when there is room, undefined when there is at once; rejects with the error of the budget for who loses its place. */
+  /** Resolves when there is room; undefined when there is room at once. Rejects with the budget's error when the place is lost. */
   readonly ready: Promise<void> | undefined;
-  /** Frees the room. One that still waits is told why, by its rejection. */
+  /** Frees the room. If the place still waits, `ready` rejects with the error. */
   leave(error?: Error): void;
 }
 
 interface Waiter {
-  /** Undefined for one whose share is not limited. */
+  /** Holder in the budget; undefined for one whose share is not limited. */
   readonly holder: string | undefined;
   readonly amount: Amount;
   readonly ready: Deferred<void>;
   release?: () => void;
 }
 
-/** A line of those for whom a budget has no room: each party's in order, the parties in turn, nobody passed over. */
+/** A line for a budget without room: places of a party in their order, parties in turn, no place passed over. */
 export class WaitingLine {
   readonly #budget: Budget;
   readonly #limits: BudgetLimits & WaitingLineLimits;
@@ -36,7 +36,7 @@ export class WaitingLine {
     this.#budget = new Budget(limits);
   }
 
-  /** `size` may be larger than the budget: then it needs all of it. */
+  /** Takes a place. A `size` beyond the budget needs all of the budget. */
   enter(party: string, size: number, { isLimited = true }: { readonly isLimited?: boolean } = {}): Place {
     const { total, maxWaiting, refuse } = this.#limits;
     const holder = isLimited ? party : undefined;

@@ -1,6 +1,6 @@
 /**
- * Submits again what `tessera rebuild` found in the old journal and pool, once this node is at the block of storage.
- * What became impossible is refused with the rule; what lacks an input is put off while others are admitted; what
+ * Submits again the transactions that `tessera rebuild` found in the old journal and pool, once this node is at the block of
+ * storage. Impossible ones are refused with the rule; one that lacks an input is put off while others are admitted; one that
  * cannot be admitted yet is tried after the next block.
  */
 
@@ -19,7 +19,7 @@ import type { MempoolState } from './state/state.js';
 import type { StateStore } from './state/state-store.js';
 
 const CHUNK = 100;
-/** Verdicts on the transactions themselves. After any other error they are kept and tried again. */
+/** Verdicts on the transactions themselves. After any other error the transactions are kept and tried again. */
 const VERDICTS: ReadonlySet<string> = new Set([
   'transaction_rejected',
   'invalid_signature',
@@ -27,11 +27,11 @@ const VERDICTS: ReadonlySet<string> = new Set([
   'double_spend',
 ]);
 
-/** Outcomes of one transaction, or of a group: then the last of its members' in this order. */
+/** Outcomes of one transaction, or of a group: a group has the outcome of its members that is last in this list. */
 const OUTCOMES = ['admitted', 'refused', 'orphan', 'later'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
-/** Verdicts on what the transactions are; other errors of the same kind pass with time. */
+/** Verdicts that pass with time: the transactions are tried again after the next block. */
 const LATER: ReadonlySet<string> = new Set(['too_many_ancestors', 'mempool_full', 'overloaded', 'invalid_request']);
 
 export interface CarriedOverModules extends HasLogger {
@@ -47,7 +47,7 @@ export class CarriedOver {
   readonly #modules: CarriedOverModules;
   readonly #listeners: (() => void)[] = [];
   #running: Promise<void> | undefined;
-  /** Something has changed while they were submitted. */
+  /** True when something has changed while the transactions were submitted. */
   #isDueAgain = false;
   #stopped = false;
 
@@ -131,7 +131,7 @@ export class CarriedOver {
     }
   }
 
-  /** The whole group; one by one when it does not go as a whole. Throws when nothing can be decided now. */
+  /** Submits a group as a whole, or one by one when it is not taken whole. Throws when nothing can be decided now. */
   async #submit(group: readonly Transaction[], mayPutOff: boolean): Promise<Outcome> {
     const outcome = await this.#submitTogether(group, mayPutOff);
     if (outcome === 'admitted' || group.length === 1) return outcome;
@@ -143,7 +143,7 @@ export class CarriedOver {
   /** Submits transactions as one group. One that is in a block counts as admitted. */
   async #submitTogether(txs: readonly Transaction[], mayPutOff: boolean): Promise<Outcome> {
     const early = this.#isEarly(txs);
-    // Nobody is told: a refusal would become the status Rejected.
+    // The transaction is not submitted: a refusal would give it the status Rejected.
     if (early === 'later' || (early === 'orphan' && mayPutOff)) return early;
     try {
       await this.#modules.admission.submit(txs);
@@ -156,7 +156,7 @@ export class CarriedOver {
     }
   }
 
-  /** 'orphan' when something they spend is not there, 'later' when it is locked. */
+  /** 'orphan' when an output that the transactions spend is not there, 'later' when it is locked. */
   #isEarly(txs: readonly Transaction[]): Outcome | undefined {
     const { coins, head } = this.#modules.state;
     const own = new Set(txs.map(transactionHash));

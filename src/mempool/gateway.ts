@@ -25,7 +25,7 @@ export interface GatewayModules
   readonly admission: Admission;
   /** Why no transactions are taken now; null when they are. */
   readonly unready: () => string | null;
-  /** Undefined in a network that names no producers. */
+  /** Signer of blocks; undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
 }
 
@@ -82,7 +82,7 @@ export class Gateway {
     }
   }
 
-  /** One page: however many outputs a wallet has, it is answered in pieces that hold nobody up. */
+  /** Answers with one page of outputs: a wallet with many is answered in pieces, which hold nobody up. */
   #onUtxosGet({ body }: Message<'utxos.get'>): Reply {
     const { utxos, next } = this.#pageOf(body);
     const { height, hash } = this.#modules.state.head;
@@ -128,7 +128,7 @@ export class Gateway {
       for (const slot of utxos.slotsOf(address, from)) {
         const last = found.at(-1);
         if (last !== undefined && found.length === MAX_PAGE_OUTPUTS) {
-          // The last output found may belong to the previous address; then nothing of this address is on the page yet.
+          // The last output found may be of the previous address; then this page has no output of the current one.
           const begun = last[1].scriptPublicKey === address;
           const { tHash, n } = last[0];
           return { utxos: found, next: begun ? { address, after: { t_hash: tHash, n } } : { address } };

@@ -33,13 +33,13 @@ import type { RejectedTx } from './state/state.js';
 export interface ConfirmedBlock {
   readonly height: number;
   readonly hash: string;
-  /** Hashes of its transactions, the coinbase left out. */
+  /** Hashes of the block's transactions, the coinbase left out. */
   readonly transactions: readonly string[];
 }
 
 type Figures = ReturnType<Mempool['figures']>;
 
-/** Gauges of figures. */
+/** Metrics whose values are read from the figures. */
 const GAUGES = {
   tessera_journal_applied: ({ seq }: Figures) => seq,
   tessera_mempool_transactions: ({ waitingCount }: Figures) => waitingCount,
@@ -166,7 +166,7 @@ export class Mempool implements MempoolService, Service {
     return this.#up().statuses.get(hashes);
   }
 
-  /** Numbers for metrics and health; what is wrong is a reason, or null. */
+  /** Numbers for metrics and health; each problem is a reason in words, or null. */
   figures() {
     const { state, maker, verifier, sender, sync, tips, isFollowed } = this.#up();
     return {
@@ -175,11 +175,11 @@ export class Mempool implements MempoolService, Service {
       waitingBytes: state.waiting.bytes,
       utxos: state.utxos.size,
       miners: maker.miners.length,
-      /** Original nodes make the blocks of the chain. */
+      /** True while original nodes make the blocks of the chain. */
       isFollowed: isFollowed(),
       druidSets: state.waitingDruids.sets,
       tokenless: state.tokenless.count,
-      /** Signature and script checks run so far, by where. */
+      /** Numbers of signature and script checks run so far, by the place where they run. */
       checks: verifier.ran,
       seq: state.seq,
       /** Why mempool and storage are not at the same block. */
@@ -193,7 +193,7 @@ export class Mempool implements MempoolService, Service {
     };
   }
 
-  /** Makes blocks again for what waits, after mining was held. */
+  /** Makes blocks again for waiting transactions, after mining was held. */
   resumeMining(): void {
     this.#up().maker.resume();
   }
@@ -253,7 +253,7 @@ export class Mempool implements MempoolService, Service {
     throw new TesseraError('mempool_unreachable', 'the mempool is not up yet; try again');
   }
 
-  /** Values that are read rather than counted are set before each scrape. */
+  /** Sets the gauges before each scrape: their values are read, not counted. */
   #serveMetrics(metrics: Metrics): () => void {
     const gauges = Object.entries(GAUGES).map(
       ([name, of]) => [metrics.gauge(name as keyof typeof GAUGES), of] as const,
@@ -287,7 +287,7 @@ interface Look {
 /** Time that entries of the journal wait until the state has applied them, as far as one look at each scrape can tell. */
 export class JournalLag {
   readonly #clock: Clock;
-  /** Looks at which something had not been applied that has not been yet, the oldest first. */
+  /** Looks at which the journal had entries that are still not applied, the oldest first. */
   #looks: Look[] = [];
 
   constructor(clock: Clock) {

@@ -1,4 +1,4 @@
-/** Parts that a mempool is made from. */
+/** Options and parts that a mempool is made from. */
 
 import type { Transaction } from '../chain/types.js';
 import type { Unicorn } from '../chain/unicorn.js';
@@ -44,6 +44,6 @@ export interface MempoolModules extends HasClock, HasLogger, HasMetrics, HasRand
   readonly image?: OutputImageOptions | undefined;
   /** Hands transactions to whoever makes the blocks, where that is none of our nodes (`eras` of the genesis file). Throws to refuse them. */
   readonly passOn?: ((transactions: readonly Transaction[]) => Promise<void>) | undefined;
-  /** True while blocks are made only for who asks for them (dev networks). */
+  /** True while blocks are made only when somebody asks for them (dev networks). */
   readonly isMiningHeld?: (() => boolean) | undefined;
 }

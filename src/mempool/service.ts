@@ -14,12 +14,12 @@ export interface TxStatus {
   readonly additionalInfo: string;
 }
 
-/** Outputs that one answer about balances lists at most, over all its addresses. */
+/** The most outputs that one answer about balances lists, over all its addresses. */
 export const MAX_LISTED_OUTPUTS = 100_000;
 
 export interface Balances {
   readonly tokens: bigint;
-  /** Genesis hash → amount. */
+  /** Amounts by genesis hash. */
   readonly items: ReadonlyMap<string, bigint>;
   /** Holdings in the order asked for, without addresses that have no outputs (decision V5). */
   readonly addresses: ReadonlyMap<string, Holdings>;
@@ -53,34 +53,34 @@ export interface BlockAhead {
   readonly isBeingMade: boolean;
   readonly count: number;
   readonly bytes: number;
-  /** Its first transactions, at most `MAX_LISTED_AHEAD`. */
+  /** The block's first transactions, at most `MAX_LISTED_AHEAD`. */
   readonly first: readonly WaitingTx[];
 }
 
 export interface WaitingTx {
   readonly hash: string;
   readonly bytes: Uint8Array;
-  /** Unix seconds of the first sight. */
+  /** Unix seconds when the transaction was first seen. */
   readonly time: number;
 }
 
 export interface WaitingPlace extends WaitingTx {
-  /** Likely block, and number of transactions that are served before it; null beyond `MAX_BLOCKS_AHEAD`, and while others of its trade are missing. */
+  /** Likely block, and number of transactions before this one; null beyond `MAX_BLOCKS_AHEAD`, and while its trade is incomplete. */
   readonly place: { readonly height: number; readonly isBeingMade: boolean; readonly ahead: number } | null;
-  /** Waiting transactions that it spends from, and others of its trade. */
+  /** Waiting transactions that this one spends from, and others of its trade. */
   readonly behind: readonly string[];
   readonly info: string;
 }
 
-/** Blocks that are looked ahead. */
+/** The most blocks that a forecast has. */
 export const MAX_BLOCKS_AHEAD = 8;
-/** Transactions of each that are named. */
+/** The most transactions that a forecast lists of each block. */
 export const MAX_LISTED_AHEAD = 50;
 
 export interface MempoolService {
-  /** Everything that waits, and the blocks to come, those being made first. */
+  /** Number and bytes of all waiting transactions, and the blocks to come, those being made first. */
   waiting(): { readonly count: number; readonly bytes: number; readonly blocks: readonly BlockAhead[] };
-  /** Undefined for what does not wait. */
+  /** Place of a waiting transaction; undefined for any other. */
   waitingPlace(hash: string): WaitingPlace | undefined;
   /**
    * Admits all transactions or none (decision V3); resolves when they are durable. A known one counts as admitted
@@ -93,8 +93,8 @@ export interface MempoolService {
   balances(addresses: readonly string[]): Balances;
   /** Number of unspent outputs that the named addresses have together, counted up to `limit`. Cheap, unlike `balances`. */
   countOutputs(addresses: readonly string[], limit: number): number;
-  /** Raw units. */
+  /** Supply of tokens in raw units. */
   supply(): { readonly total: bigint; readonly issued: bigint };
-  /** Unknown hashes are absent. */
+  /** Statuses by hash; unknown hashes are absent. */
   statuses(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>>;
 }

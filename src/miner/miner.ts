@@ -1,6 +1,6 @@
 /**
  * Mining: joins every linked mempool node, puts its own coinbase into templates, searches for a nonce and submits the
- * proof. A template must follow the last known block, and a signed one. Rewards belong to the wallet.
+ * proof. A template must follow the last known block, signed where there are producers. Rewards belong to the wallet.
  */
 
 import { availableParallelism } from 'node:os';
@@ -28,7 +28,7 @@ export interface MinerOptions {
   readonly threads?: number;
   /** Keys that must have signed the previous block; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
-  /** Bytes of a nonce, where it is not our own. */
+  /** Bytes of a nonce; 8 by default, fewer on networks of original nodes. */
   readonly nonceLength?: number | undefined;
 }
 
@@ -50,10 +50,10 @@ interface Coinbase {
 
 /** The last block that a node knows. */
 export interface KnownTip {
-  /** -1 before the first block. */
+  /** Height of the block; -1 before the first block. */
   readonly height: number;
   readonly hash: string | undefined;
-  /** True when a producer has signed it. */
+  /** True when a producer has signed the block. */
   readonly isCertified: boolean;
 }
 
@@ -61,11 +61,11 @@ interface Work {
   readonly height: number;
   readonly template: Uint8Array;
   readonly reward: bigint;
-  /** Header as received; later with this node's coinbase. */
+  /** Header of the template as received; later with this node's coinbase. */
   header: BlockHeader;
   /** The link of the mempool node that gets the proof. */
   link: Link;
-  /** Links of others that have given the same template, and take the proof as well. */
+  /** Links of other mempool nodes that have sent the same template, and take the proof as well. */
   readonly others: Set<Link>;
   coinbase: Coinbase | undefined;
   nonce: Uint8Array | undefined;
@@ -172,11 +172,11 @@ export class Miner implements MinerService, Service {
     const known = this.#work;
     const isSame = known !== undefined && known.reward === reward && equalBytes(known.template, attachment);
     if (!this.#isNext(link, body.block_num)) {
-      // The last to send it leads, most likely.
+      // The node that sent the template last leads, most likely.
       if (isSame) this.#turnTo(known, link);
       return;
     }
-    // Sent again by the same mempool node while it is being worked on.
+    // The same mempool node has sent the template again while it is being worked on.
     if (isSame && known.link === link && known.state === 'working') return;
     const kept = isSame ? known : undefined;
     this.#pool.abandon();
@@ -195,7 +195,7 @@ export class Miner implements MinerService, Service {
     void this.#proceed(this.#work);
   }
 
-  /** False for a late template. Throws `protocol_violation` for one that does not follow a known or signed block. */
+  /** False for a late template. Throws `protocol_violation` for one that does not follow the known or the signed block. */
   #isOnTop({ bNum, previousHash }: BlockHeader, certificate: Certificate | undefined): boolean {
     const height = Number(bNum);
     if ((height === 0) !== (previousHash === null)) throw wrongTemplate('every block but block 0 follows another');
@@ -236,7 +236,7 @@ export class Miner implements MinerService, Service {
       if (!this.#isCurrent(work)) return;
       logger.warn({ height: work.height, err: error }, `mining failed and is tried again: ${errorMessage(error)}`);
       this.#goOver(work);
-      // Work whose link is gone waits until the template is sent again.
+      // When the link is gone too, the work waits until the template is sent again.
       if (network.links.has(work.link)) this.#later(() => void (this.#isCurrent(work) && this.#proceed(work)));
     }
   }
@@ -270,7 +270,7 @@ export class Miner implements MinerService, Service {
     if (!verdict.accepted) logger.warn({ height }, `the proof was refused: ${verdict.reason}`);
     const [other] = work.others;
     if (!verdict.accepted && other !== undefined && this.#isCurrent(work)) {
-      // The one that leads may know better.
+      // The node that leads may accept a proof that another one refuses.
       work.others.delete(other);
       work.link = other;
       return this.#handIn(work, coinbase, nonce);
@@ -280,14 +280,14 @@ export class Miner implements MinerService, Service {
     if (verdict.accepted) logger.debug({ height, coinbase: coinbase.hash }, 'the proof was accepted');
   }
 
-  /** The proof goes to this mempool node; the one that would have got it takes it if that fails. */
+  /** Sends the proof to this mempool node; the node chosen before takes it if that fails. */
   #turnTo(work: Work, link: Link): void {
     work.others.delete(link);
     work.others.add(work.link);
     work.link = link;
   }
 
-  /** Another mempool node that has given the same template takes the place of the first; false when there is none. */
+  /** Turns to another mempool node that has sent the same template; false when there is none. */
   #goOver(work: Work): boolean {
     const [next] = work.others;
     if (next === undefined || work.state !== 'working') return false;

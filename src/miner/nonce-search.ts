@@ -10,7 +10,7 @@ import { TesseraError } from '../lib/errors.js';
 export const NONCE_LENGTH = 8;
 /** Bytes of a nonce as original nodes have them: 1 for the range, 3 for the counter. */
 export const ORIGINAL_NONCE_LENGTH = 4;
-/** Number of ranges. */
+/** Number of ranges that searchers can have. */
 export const MAX_RANGES = 0x1_0000;
 /** Hashes between two checks of the stop flag: half a millisecond. */
 const HASHES_PER_CHECK = 1_024;
@@ -54,7 +54,7 @@ export class NonceSearcher {
     const sha3 = this.#sha3;
     const header = Uint8Array.from(job.header);
     const nonce = header.subarray(job.nonceOffset, job.nonceOffset + job.nonceLength);
-    // A quarter of the bytes.
+    // The range takes a quarter of the bytes.
     const rangeLength = nonce.length / 4;
     for (let i = 0; i < rangeLength; i++) nonce[i] = range >>> (8 * i);
     const { target } = job;

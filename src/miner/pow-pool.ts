@@ -19,7 +19,7 @@ export type PowPoolModules = HasClock & HasLogger;
 
 export interface PowPoolOptions {
   readonly threads: number;
-  /** Bytes of a nonce, where it is not our own. */
+  /** Bytes of a nonce; 8 by default, fewer on networks of original nodes. */
   readonly nonceLength?: number | undefined;
 }
 
@@ -53,8 +53,8 @@ export class PowPool {
     return Number(Atomics.load(this.#tried, 0));
   }
 
-  /** Resolves when every thread is ready. Throws `database_failed` when the system does not give one its
-   * files, `internal_error` when one cannot be started for another reason. */
+  /** Resolves when every thread is ready. Throws `database_failed` when the system does not give a thread its
+   * files, `internal_error` when a thread cannot be started for another reason. */
   async start(): Promise<void> {
     const starts = await Promise.allSettled(Array.from({ length: this.#count }, (_, range) => this.#spawn(range)));
     const failed = starts.find((start) => start.status === 'rejected');
@@ -63,7 +63,7 @@ export class PowPool {
     throw failed.reason;
   }
 
-  /** Searches for a nonce, and abandons the previous search. Null when abandoned: by `abandon`, `stop`, or another header. */
+  /** Searches for a nonce, and abandons the previous search. Null when abandoned: by `abandon`, `stop`, or another search. */
   async search(header: BlockHeader): Promise<Uint8Array | null> {
     if (this.#stopped) return null;
     const search = searchJobOf(header, this.#nonceLength);

@@ -1,14 +1,14 @@
-/** The thread that searches for nonces, on one job while the shared flag holds its number: it reads no messages then. */
+/** The thread that searches for nonces: it works on a job, and reads no messages, while the shared flag holds the job's number. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { NonceSearcher, type SearchJob } from './nonce-search.js';
 
-/** Given to the thread at its start. */
+/** Data that the thread gets at its start. */
 export interface PowWorkerData {
-  /** One Int32: the number of the job to work on. */
+  /** The shared flag, one Int32: the number of the job to work on. */
   readonly currentJob: SharedArrayBuffer;
   readonly range: number;
-  /** One BigInt64 that all threads share: the number of nonces tried. */
+  /** Number of nonces tried, one BigInt64 that all threads share. */
   readonly hashes: SharedArrayBuffer;
 }
 

@@ -4,7 +4,7 @@ import type { BlockHeader } from '../chain/types.js';
 
 export interface CurrentBlock {
   readonly header: BlockHeader;
-  /** Raw units. */
+  /** Raw units that the coinbase pays. */
   readonly reward: bigint;
 }
 

@@ -12,7 +12,7 @@ import { Segments, type SegmentsOptions } from '../storage/segments/segments.js'
 
 const ARCHIVE = 'archive';
 const SEGMENTS = 'segments';
-/** Folder of what was fetched from the object store. */
+/** Folder of segments that were fetched from the object store. */
 const FETCHED = 'fetched';
 
 export interface ArchiveFiles {
@@ -20,7 +20,7 @@ export interface ArchiveFiles {
   readonly segments: Segments;
 }
 
-/** Options of the segments in the folder. The client of object stores takes memory: only who has a store loads it. */
+/** Options of the segments in the folder. The client of object stores takes memory, so it is loaded only where there is a store. */
 export async function segmentsOf(
   { path }: Pick<DataDir, 'path'>,
   { network, storage }: Config,
@@ -34,21 +34,21 @@ export async function segmentsOf(
   return { maxBytes, far: new FarSegments({ path: join(path, FETCHED), cacheBytes }, store) };
 }
 
-/** Opens the segments; the data folder closes them. */
+/** Opens the segments. They are closed with the data folder. */
 export async function openSegments(dataDir: DataDir, options?: SegmentsOptions): Promise<Segments> {
   const segments = await Segments.open(join(dataDir.path, SEGMENTS), options);
   dataDir.adopt(SEGMENTS, segments);
   return segments;
 }
 
-/** Opens both; the data folder closes them. Throws `data_lost` or `data_corrupt` when one of them is not whole. */
+/** Opens segments and database, closed with the data folder. Throws `data_lost` or `data_corrupt` when one of them is not whole. */
 export async function openArchiveFiles(dataDir: DataDir, options?: SegmentsOptions): Promise<ArchiveFiles> {
   const segments = await openSegments(dataDir, options);
   return { kv: await dataDir.open('archive', { mayBeGone: segments.isWhole }), segments };
 }
 
 /**
- * The same with a new database, which the archive fills from the segments when it loads. The damaged one is put aside if it may
+ * Opens the segments with a new database, which the archive fills from them when it loads. The damaged one is put aside if it may
  * hold blocks that are in no segment.
  */
 export async function remakeArchiveFiles(dataDir: DataDir, options?: SegmentsOptions): Promise<ArchiveFiles> {
@@ -62,7 +62,7 @@ export async function remakeArchiveFiles(dataDir: DataDir, options?: SegmentsOpt
   return openArchiveFiles(dataDir, options);
 }
 
-/** True for damage of the database alone, all of which the segments can give again. */
+/** True for damage of the database alone, when the segments have all that it held. */
 export async function canBeMade(path: string, damage: TesseraError): Promise<boolean> {
   return damage.details.database === ARCHIVE && (await Segments.open(join(path, SEGMENTS))).isWhole;
 }

@@ -10,20 +10,20 @@ export interface DescriptorPlan {
   readonly limit: number;
   readonly peerSockets: number;
   readonly apiSockets: number;
-  /** A warning for the operator; undefined when there are enough. */
+  /** A warning for the operator; undefined when there are enough descriptors. */
   readonly warning: string | undefined;
 }
 
 /** Descriptors reserved for the databases and the program itself. */
 const RESERVE = 2_200;
-/** Minimum for a node. */
+/** Minimum of descriptors for a node. */
 const LEAST = 256;
-/** Enough for every share of a node, and for the nodes of a small network. */
+/** Number of descriptors that is enough for every share of a node, and for the nodes of a small network. */
 const ENOUGH = 8_192;
 const MAX_PEER_SOCKETS = 2_048;
 const MAX_API_SOCKETS = 16_384;
 
-/** The plan of each of the nodes that share the limit. Throws `invalid_config` when it is too low to run them. */
+/** The plan of each of the nodes that share the limit. Throws `invalid_config` when the limit is too low to run them. */
 export function planDescriptors(limit: number, nodes = 1): DescriptorPlan {
   const share = Math.floor(limit / nodes);
   if (share < LEAST) {
@@ -57,7 +57,7 @@ function linuxLimit(): number | undefined {
   }
 }
 
-/** Slower, but works on every system that has such a limit. */
+/** The limit from a report of the process: slower, but it works on every system with such a limit. */
 function reportedLimit(): number | undefined {
   const report = process.report?.getReport() as { userLimits?: { open_files?: { soft?: unknown } } } | undefined;
   const soft = report?.userLimits?.open_files?.soft;

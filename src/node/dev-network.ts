@@ -1,4 +1,4 @@
-/** Runs four nodes of one network in this process (decision V25), for `tessera dev` and for tests of the whole. */
+/** Runs four nodes of one network in this process (decision V25), for `tessera dev` and for tests of a whole network. */
 
 import type { DevFacts } from '../api/routes/dev/service.js';
 import { type DevAccounts, type DevAccountsOptions, devAccounts } from '../config/dev-accounts.js';
@@ -22,26 +22,26 @@ import { readState, type StateFacts, writeState } from './dev/state-file.js';
 import { JointApi } from './joint-api.js';
 import { Node } from './node.js';
 
-/** Milliseconds between attempts to listen on a port again that another program had for a moment, and their number. */
+/** Milliseconds between attempts to listen again on a port that another program took for a moment, and their number. */
 const PORT_PAUSE_MS = 200;
 const PORT_ATTEMPTS = 50;
 /** Milliseconds between looks at the wallets of a copied chain. */
 const LOOK_EVERY_MS = 20;
 
 export interface DevNetworkOptions extends Omit<DevConfigOptions, 'genesisFile' | 'peers'> {
-  /** The accounts of a new chain; one that is continued has those that it began with. */
+  /** The accounts of a new chain; a continued chain has those that it began with. */
   readonly accounts?: DevAccountsOptions;
-  /** A new chain begins as a copy of the one that this node or network has: base URL of its API. */
+  /** Base URL of the API of a node or network whose chain a new chain begins as a copy of. */
   readonly fork?: string;
-  /** The chain begins with what is in this file, if it is there, and is saved in it at the end. */
+  /** The chain begins with the contents of this file, if it exists, and is saved in it at the end. */
   readonly stateFile?: string;
-  /** False when blocks are made only for who asks for them, until `DevControl.setAutomine`. */
+  /** False when blocks are made only when somebody asks for them, until `DevControl.setAutomine`. */
   readonly automine?: boolean;
   /** True where every address can be spent from without its key: another network, whose blocks no other node takes. */
   readonly impersonates?: boolean;
-  /** Unix seconds at which the clock stands until it is set, so that the same commands make the same hashes. */
+  /** Unix seconds at which the clock stands until it is set, so that equal commands make equal hashes. */
   readonly clockAt?: number;
-  /** False when the nodes are reached at the address of the network only, which is quicker. */
+  /** False when nodes have no addresses of their own beside that of the network, which starts quicker. */
   readonly haveNodesAddresses?: boolean;
 }
 
@@ -50,17 +50,17 @@ export class DevNetwork implements Service {
   readonly #logger: NodeLogger;
   readonly #clock = new DevClock();
   readonly #randoms: Readonly<Record<NodeRole, Random>>;
-  /** Undefined when the network has no address of its own. */
+  /** The one address of the network; undefined when it has none. */
   readonly #joint: JointApi | undefined;
   readonly #started = new Map<NodeRole, Node>();
-  /** Options that keep a node at the ports that it had before it was stopped. */
+  /** Options that keep a node at the ports that it had before its stop. */
   readonly #places = new Map<NodeRole, Readonly<Record<string, number>>>();
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
   #record: DevRecord | undefined;
   #control: DevControl | undefined;
   readonly #stopping = new AbortController();
-  /** Number of the last block while the nodes stand still. */
+  /** Number of the last block while the nodes are stopped. */
   #heightAtRest: number | undefined;
   #isStopping = false;
   #isMiningHeld = false;
@@ -83,7 +83,7 @@ export class DevNetwork implements Service {
       folder: options.dataDir,
       portOption: '--port',
       listenOn: options.host,
-      // The nodes of a dev network make do with what there is, as on a small machine.
+      // Each node of a dev network plans as if alone: they make do with what there is, as on a small machine.
       nodes: 1,
     };
     this.#joint =
@@ -94,7 +94,7 @@ export class DevNetwork implements Service {
       );
   }
 
-  /** Base URL of the API of the whole network, once started; undefined when it is off. */
+  /** Base URL of the API of the whole network, once started; undefined when it has none. */
   get url(): string | undefined {
     return this.#joint?.url;
   }
@@ -125,7 +125,7 @@ export class DevNetwork implements Service {
     return this.#control;
   }
 
-  /** The network was up and is to be saved in a file, but what is in its folder is not there yet. */
+  /** True when the network was up and is to be saved in a file, but the contents of its folder are not in the file yet. */
   get isUnsaved(): boolean {
     return this.#options.stateFile !== undefined && this.#control !== undefined && !this.#isSaved;
   }
@@ -154,7 +154,7 @@ export class DevNetwork implements Service {
     });
   }
 
-  /** Copies the chain that this one is to begin with, if it has not begun yet. */
+  /** Copies the chain that a fork begins with, if the network has no chain yet. */
   async #copyFork(): Promise<void> {
     const { dataDir: folder, accounts = {}, fork: url } = this.#options;
     if (url === undefined) return;
@@ -191,14 +191,14 @@ export class DevNetwork implements Service {
     this.#isSaved = true;
   }
 
-  /** Undefined for a network that is not saved: it has failed, or never was up. */
+  /** Facts for the state file; undefined for a network that is not saved: it has failed, or never was up. */
   #stateAtEnd(): StateFacts | undefined {
     if (this.#options.stateFile === undefined || this.#control === undefined || this.#hasFailed) return undefined;
     return { height: this.#heightAtRest ?? this.#height, time: this.#control.time() };
   }
 
   async #startNodes(): Promise<void> {
-    // A node that dials another before that listens would wait before it dials again.
+    // Stages are started in turn: a node that dials another one before it listens would wait until it dials again.
     for (const roles of STAGES) await Promise.all(roles.map((role) => this.#startNode(role)));
     await Promise.race([this.#allBlocks(), this.failed]);
     if (this.#chain.fork !== undefined) await Promise.race([this.#walletsInStep(), this.failed]);
@@ -270,7 +270,7 @@ export class DevNetwork implements Service {
     };
   }
 
-  /** A failure in between ends the network: what was begun is finished at its next start. */
+  /** Does work while the nodes are stopped. A failure in between ends the network: the next start finishes the work. */
   async #whileStopped<T>(work: () => Promise<T>, { heightAfter }: StopOptions<T> = {}): Promise<T> {
     this.#heightAtRest = this.#height;
     for (const role of NODE_ROLES) this.#places.set(role, portsOf(this.#node(role)));
@@ -308,7 +308,7 @@ export class DevNetwork implements Service {
     };
   }
 
-  /** Resolves when the mempool node has what storage has, and at least block 0. */
+  /** Resolves when the mempool node has all blocks of storage, and at least block 0. */
   async #allBlocks(): Promise<void> {
     const { mempool } = this.#node('mempool').services;
     const stored = (await this.#node('storage').services.storage?.latest())?.height ?? 0;
@@ -319,7 +319,7 @@ export class DevNetwork implements Service {
     off();
   }
 
-  /** Resolves when the wallets have read a chain that they did not see come into being. */
+  /** Resolves when the wallets have read the chain, which was there before them. */
   async #walletsInStep(): Promise<void> {
     const users = [this.#node('user'), this.#node('miner')].map(({ services }) => services.user);
     while (!this.#isStopping && users.some((user) => user?.inStep === false)) {
@@ -327,7 +327,7 @@ export class DevNetwork implements Service {
     }
   }
 
-  /** Number of the last block, as the mempool node that runs has it. */
+  /** Number of the last block, by the running mempool node. */
   get #height(): number {
     return present(this.#node('mempool').services.mempool).figures().height;
   }
@@ -344,7 +344,7 @@ export class DevNetwork implements Service {
   }
 }
 
-/** Options of the nodes that follow from those of the network. */
+/** Options of a node that follow from those of the network. */
 function ownFlags({ impersonates, clockAt }: DevNetworkOptions): readonly FlagValue[] {
   const own = {
     ...(impersonates === true && { 'network.name': IMPERSONATING_NETWORK }),
@@ -354,7 +354,7 @@ function ownFlags({ impersonates, clockAt }: DevNetworkOptions): readonly FlagVa
   return Object.entries(own).map(([option, value]) => ({ option, value, flag: IN_CODE }));
 }
 
-/** The options that give a running node the addresses for others that it has. Its links are found by the other nodes. */
+/** Options that keep the ports of a running node for its API and its metrics. Its links are found by the other nodes. */
 function portsOf({ apiUrl, metricsUrl }: Node): Readonly<Record<string, number>> {
   const ports = { 'api.port': apiUrl, 'metrics.port': metricsUrl };
   const known = Object.entries(ports).filter(([, url]) => url !== '');

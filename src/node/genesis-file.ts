@@ -30,12 +30,12 @@ export async function readGenesis(file: string, { withUnknown = false } = {}): P
   throw new TesseraError('invalid_config', message);
 }
 
-/** Puts other eras into the file, and leaves the rest as it says. */
+/** Writes other eras into the file, and leaves the rest unchanged. */
 export function writeEras(file: string, eras: readonly Era[]): Promise<void> {
   return writeGenesisText(file, genesisWith(file, eras));
 }
 
-/** The text of the file with other eras, and another interval between blocks where one is named. */
+/** The text of the file with other eras, and with another interval between blocks if one is given. */
 export function genesisWith(file: string, eras: readonly Era[], intervalMs?: number): string {
   const content = Object(parseJsonFile(readBounded(file, MAX_DOCUMENT_FILE)));
   const rules = intervalMs !== undefined && { block_rules: { ...content.block_rules, interval_ms: intervalMs } };

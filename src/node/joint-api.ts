@@ -22,10 +22,10 @@ import { apiKeys, createNodeApi, keysOf, type NodeApiOptions } from './node-api.
 import { publishEvents } from './publish-events.js';
 import type { RoleServices } from './roles/role.js';
 
-/** Roles whose news of blocks are told, best first. */
+/** Roles that may report blocks, best first: only one node of the address does. */
 const TELLERS_OF_BLOCKS: readonly NodeRole[] = STAGES.flatMap((stage) => stage.toReversed());
 
-/** Part that a node adds to the address. */
+/** What a node adds to the address. */
 export interface JointPart {
   readonly role: NodeRole;
   readonly services: RoleServices;
@@ -36,13 +36,13 @@ export interface JointPart {
 
 export interface JointApiOptions {
   readonly roles: readonly NodeRole[];
-  /** `api.host` and `api.port` are those of the address. */
+  /** Configuration of the API: `api.host` and `api.port` are those of the address. */
   readonly config: Pick<Config, 'api' | 'envelope'>;
   /** Address to listen on instead of `api.host`: `tessera dev` in a container is open although it is not on loopback. */
   readonly listenOn?: string | undefined;
   /** The folder for the key that is made when none is configured. */
   readonly folder: string;
-  /** The option that moves the port, for the error when it is taken. */
+  /** The option for the port, named in the error when the port is in use. */
   readonly portOption: string;
   /** Number of nodes that share the files and sockets of this process; as many as roles by default. */
   readonly nodes?: number;
@@ -83,7 +83,7 @@ export class JointApi implements Service {
     return this.#url;
   }
 
-  /** Resolves when it listens. Throws `port_in_use`, and `invalid_config` when the options are not safe. */
+  /** Listens on the address. Throws `port_in_use`, and `invalid_config` when the options are not safe. */
   async start(): Promise<void> {
     const { roles, config, portOption } = this.#options;
     const { host, port } = config.api;
@@ -105,7 +105,7 @@ export class JointApi implements Service {
     });
     this.#app = app;
     this.#keys = keys;
-    // A configuration may have been read again while it was made.
+    // A configuration may have been read again while the API was made.
     if (this.#api !== options.api) await this.reload({ api: this.#api });
     this.#url = await listening(portOption, { host: listenOn, port }, () => app.listen({ host: listenOn, port }));
   }
@@ -114,7 +114,7 @@ export class JointApi implements Service {
     await this.#app?.close();
   }
 
-  /** Applies the API keys of a configuration read again. Throws `invalid_config` and changes nothing then. */
+  /** Applies the API keys of a configuration that was read again. Throws `invalid_config` and changes nothing then. */
   async reload({ api: { keys } }: Pick<Config, 'api'>): Promise<void> {
     const { roles, folder } = this.#options;
     const api = { ...this.#api, keys };
@@ -123,7 +123,7 @@ export class JointApi implements Service {
     this.#api = api;
   }
 
-  /** A node is there: its operations are served, and its events told, until the returned function is called. */
+  /** Serves the operations of a node, and tells its events, until the returned function is called. */
   join(part: JointPart): () => void {
     const { roles } = this.#options;
     this.#parts.set(part.role, part);
@@ -136,7 +136,7 @@ export class JointApi implements Service {
     };
   }
 
-  /** The nodes are stopped and started again: until `release` all that needs one is asked to come back, and none is half there. */
+  /** Refuses requests that need a node until `release`, with the advice to come back: the nodes are stopped and started again. */
   hold(): void {
     this.#isHeld = true;
   }
@@ -145,12 +145,12 @@ export class JointApi implements Service {
     this.#isHeld = false;
   }
 
-  /** Forgets answers by `x-cache-id` while no node runs, before they are on another chain. */
+  /** Forgets answers by `x-cache-id` while no node runs, before the chain is replaced. */
   forgetAnswers(): void {
     this.#keptAnswers.clear();
   }
 
-  /** The nodes are on another chain than before: readers of events are told that what they know is not so any more. */
+  /** Tells readers of events that what they know is void: the nodes are on another chain than before. */
   startOver(): void {
     this.#events.startOver();
   }
@@ -166,7 +166,7 @@ export class JointApi implements Service {
     };
   }
 
-  /** The types of all, each once: a miner with a wallet is `Miner/User`. */
+  /** The types of all nodes, each once: a miner with a wallet is `Miner/User`. */
   #type(): string {
     const types = NODE_ROLES.filter((role) => this.#parts.has(role)).flatMap((role) => factsOf(role).type.split('/'));
     return [...new Set(types)].join('/');
@@ -179,7 +179,7 @@ export class JointApi implements Service {
   }
 }
 
-/** The services of the nodes that have joined. A service that several have is that of the first wallet. */
+/** The services of the nodes that have joined. If several nodes have a service, it is that of the first wallet. */
 function jointServices(roles: readonly NodeRole[], partOf: (role: NodeRole) => JointPart | undefined): NodeServices {
   const services: NodeServices = {};
   const inOrder = [...roles].sort((a, b) => Number(isFirstWallet(b, roles)) - Number(isFirstWallet(a, roles)));

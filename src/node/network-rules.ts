@@ -13,12 +13,12 @@ import { TesseraError } from '../lib/errors.js';
 import { hasService, isOperator } from '../lib/roles.js';
 import type { NetworkRules } from '../peers/link/frames.js';
 
-/** Milliseconds between two rounds where neither the genesis file nor the configuration says it. */
+/** Milliseconds between two rounds where neither the genesis file nor the configuration sets them. */
 const DEFAULT_INTERVAL_MS = 30_000;
 const HASH_DIGITS = 32;
 const KEY_DIGITS = 16;
 
-/** Rules of a mempool node that its state does not follow. */
+/** Rules of a mempool node that its state does not depend on. */
 const NOT_OF_THE_STATE: ReadonlySet<string> = new Set([
   'mining.block_interval_ms',
   'mining.instant',
@@ -54,11 +54,11 @@ export function networkRules(config: Config, genesis: Genesis): NetworkRules {
   };
 }
 
-/** Rules that all who write to one journal share: those that the state follows, and the operator's secret, hashed. */
+/** Rules that all writers to one journal share: those that the state depends on, and the operator's secret, hashed. */
 export function journalRules(config: Config, genesis: Genesis): NetworkRules {
   const { name: network, secret = '' } = config.network;
   const rules = Object.entries(networkRules(config, genesis)).filter(([name]) => !NOT_OF_THE_STATE.has(name));
-  // Keyed, so that it tells nothing to who does not know the secret, and another thing in each network.
+  // The hash has the secret as its key: it tells others nothing, and differs in each network.
   const mac = createHmac('sha3-256', secret).update(`tessera/journal/secret\0${network}`).digest('hex');
   return { ...Object.fromEntries(rules), 'network.secret': mac.slice(0, HASH_DIGITS) };
 }
@@ -94,7 +94,7 @@ export function genesisFingerprint(genesis: Genesis): string {
   return known;
 }
 
-/** A start asks for it more than once, and a genesis file may have very many outputs. */
+/** Fingerprints computed before: a start asks more than once, and a genesis file may have very many outputs. */
 const fingerprints = new WeakMap<Genesis, string>();
 
 function constants(): string {

@@ -17,7 +17,7 @@ import type { NodeLogger } from '../observability/logger.js';
 import { readTlsFiles } from './tls-files.js';
 
 const API_KEY_FILE = 'api-key';
-/** Folder where the build puts the pages, from the sources as from the built program. */
+/** Folder where the build puts the pages; the same for the sources and the built program. */
 const PAGES = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
 export interface NodeApi {
@@ -29,7 +29,7 @@ export interface NodeApiOptions {
   readonly roles: readonly NodeRole[];
   readonly api: Config['api'];
   readonly envelope: Config['envelope'];
-  /** The folder for the key that is made when none is configured. */
+  /** The folder for the key that is made if none is configured. */
   readonly folder: string;
   readonly maxSockets: number;
 }
@@ -53,9 +53,9 @@ export async function createNodeApi(options: NodeApiOptions, modules: NodeApiMod
   return { app, keys };
 }
 
-/** Throws `invalid_config` for what the keys must not say. */
+/** The configured keys. Throws `invalid_config` when one allows what this node does not have. */
 export function keysOf(roles: readonly NodeRole[], api: Config['api']): ApiKeys {
-  // Every node knows the names of the routes of dev networks: all nodes of one have the same keys, and only its own address has those routes.
+  // The routes of dev networks are known to every node: all nodes of a network have the same keys, though only its own address has the routes.
   return new ApiKeys(apiKeysOptions(roles, api), [...OPERATIONS, ...devOperations]);
 }
 

@@ -24,7 +24,7 @@ export interface NodeFolderModules extends HasClock, HasRandom {
   readonly opened: ClosingStack;
 }
 
-/** Throws like `DataDir.open`. */
+/** Opens the folder. Throws like `DataDir.open`. */
 export async function openNodeFolder({ node, network }: Config, modules: NodeFolderModules): Promise<NodeFolder> {
   const { logger, clock, random, metrics, opened } = modules;
   const measures = metrics && {

@@ -11,25 +11,25 @@ import { descriptorLimit, planDescriptors } from './descriptors.js';
 import { JointApi } from './joint-api.js';
 import { Node } from './node.js';
 
-/** Roles whose metrics have the requests to the shared address, best first. */
+/** Roles whose metrics may count requests to the shared address, best first. */
 const METERED: readonly NodeRole[] = STAGES.flat().reverse();
 
 export interface GroupNode {
   readonly config: Config;
-  /** False for a node that is reached at the one address only. */
+  /** False for a node that is reached at the shared address only. */
   readonly hasOwnApi: boolean;
 }
 
 export interface NodeGroupOptions {
-  /** One for each role. */
+  /** The nodes, one for each role. */
   readonly nodes: readonly GroupNode[];
-  /** Configuration of the shared address; its `node.data_dir` has the folders of the nodes in it. */
+  /** Configuration of the shared address; its `node.data_dir` contains the folders of the nodes. */
   readonly joint: Config;
 }
 
 export interface NodeGroupModules {
   readonly logger: NodeLogger;
-  /** A terminal for progress bars; without one, progress goes to the log. */
+  /** Terminal for progress bars; without one, progress goes to the log. */
   readonly terminal?: { write(text: string): unknown } | undefined;
 }
 
@@ -44,7 +44,7 @@ export class NodeGroup implements Service {
   readonly failed = this.#failure.promise;
   #isStopping = false;
 
-  /** Opens nothing yet. */
+  /** Makes the group; nothing is opened yet. */
   constructor({ nodes, joint }: NodeGroupOptions, modules: NodeGroupModules) {
     this.#members = new Map(nodes.map((node) => [node.config.node.role, node]));
     this.#modules = modules;
@@ -77,7 +77,7 @@ export class NodeGroup implements Service {
       // A node that fails is reported at the end, or while another is waited for.
       started.catch(() => undefined);
       starting.push(started);
-      // Nodes that dial this one have to know its port, which it has when it has started.
+      // Nodes that dial this one need its port, which a free port has only after the start.
       if (member.config.peers.port === 0) await started;
     }
     await Promise.all(starting);
@@ -89,7 +89,7 @@ export class NodeGroup implements Service {
     for (const roles of STAGES.toReversed()) await Promise.all(roles.map((role) => this.#started.get(role)?.stop()));
   }
 
-  /** Applies what can change while they run: the API keys. Throws `invalid_config` when one is invalid. */
+  /** Applies the settings that can change while nodes run: the API keys. Throws `invalid_config` when one is invalid. */
   async reload({ nodes, joint }: NodeGroupOptions): Promise<void> {
     await this.#joint.reload(joint);
     for (const { config } of nodes) {
@@ -135,7 +135,7 @@ export class NodeGroup implements Service {
   }
 }
 
-/** The same error, which says whose it is. */
+/** An error with the role of its node in the message. */
 function namedAfter(role: NodeRole, thrown: unknown): TesseraError {
   const error = fileError(thrown);
   const message = `the ${role} node: ${errorMessage(error)}`;

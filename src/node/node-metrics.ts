@@ -11,7 +11,7 @@ import type { HasClock, HasLogger, HasMetrics } from '../observability/modules.j
 import { Progress, type ProgressOptions } from '../observability/progress.js';
 import type { TaskName } from './roles/role.js';
 
-/** Milliseconds for which the size of the data directory is cached: looking at every file is work. */
+/** Milliseconds for which the size of the data directory is cached: it takes a look at every file. */
 const SIZE_FRESH_MS = 10_000;
 
 export interface NodeMetricsOptions {

@@ -33,7 +33,7 @@ export interface NodeModules {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger: NodeLogger;
-  /** A terminal for progress bars; without one, progress goes to the log. */
+  /** Terminal for progress bars; without one, progress goes to the log. */
   readonly terminal?: { write(text: string): unknown } | undefined;
   /** The address that the node has in common with others of its process. */
   readonly joint?: JointApi | undefined;
@@ -41,13 +41,13 @@ export interface NodeModules {
   readonly hasOwnApi?: boolean;
   /** True for a node of a dev network, whose chain may go back. */
   readonly isRevertible?: boolean;
-  /** The wallet opens with the passphrase of the configuration each time: see `WalletOptions`. */
+  /** True when the wallet opens with the configured passphrase each time: see `WalletOptions`. */
   readonly keepsPassphrase?: boolean;
   /** True for a node of `tessera dev --impersonate`, whose chain no other node takes. */
   readonly impersonates?: boolean;
-  /** True while a mempool node makes blocks only for who asks for them: see `MempoolModules`. */
+  /** True while a mempool node makes blocks only when somebody asks for them: see `MempoolModules`. */
   readonly isMiningHeld?: (() => boolean) | undefined;
-  /** Number of nodes that share the files and sockets of this process; the caller warns when they are few. */
+  /** Number of nodes that share the files and sockets of this process; warnings of too few are the caller's. */
   readonly nodes?: number;
   /** Registry: by default a new one, if the metrics are on. */
   readonly registry?: MetricsRegistry | undefined;
@@ -75,7 +75,7 @@ export class Node implements Service {
   #metrics: NodeMetrics | undefined;
   #apiUrl = '';
 
-  /** Opens nothing yet. An invalid configuration throws `invalid_config` here or in `start`. */
+  /** Makes the node; nothing is opened yet. An invalid configuration throws `invalid_config` here or in `start`. */
   static async create(config: Config, modules: NodeModules): Promise<Node> {
     const genesis = await readGenesis(config.network.genesisFile);
     return new Node(config, modules.impersonates === true ? impersonable(genesis) : genesis, modules);
@@ -90,7 +90,7 @@ export class Node implements Service {
     this.#registry = modules.registry ?? (config.metrics.enabled ? new MetricsRegistry(config.node.role) : undefined);
   }
 
-  /** `http://host:port`, once started; empty for a node without an address of its own. */
+  /** Base URL of the API, `http://host:port`, once started; empty for a node without an address of its own. */
   get apiUrl(): string {
     return this.#apiUrl;
   }
@@ -126,7 +126,7 @@ export class Node implements Service {
   async reload({ api: { keys: configured } }: Config): Promise<void> {
     if (this.#stopping !== undefined) throw new TesseraError('shutting_down', 'the node is stopping');
     const context = this.#context;
-    // Whether keys are asked for at all stays as it is until a restart.
+    // A reload does not change whether keys are required at all; a restart does.
     const config = { ...this.#config, api: { ...this.#config.api, keys: configured } };
     const keys =
       context === undefined ? configured : await apiKeys(this.#apiOptions(config), this.#apiModules(context));
@@ -163,14 +163,14 @@ export class Node implements Service {
       return;
     }
     this.#behind = error;
-    // While it starts, its start finds that out.
+    // A node that is starting notices by itself.
     if (!this.#isUp) return;
     this.#modules.logger.warn({ err: error }, `the node opens again: ${errorMessage(error)}`);
     this.#starting = this.#shut().then(() => this.#openUntilItKeeps());
     this.#starting.catch(this.#failure.report);
   }
 
-  /** Closes everything but the metrics. Whoever dials this node finds it at the same ports afterwards. */
+  /** Closes everything but the metrics. The node comes back at the same ports. */
   async #shut(): Promise<void> {
     this.#isUp = false;
     this.#role = undefined;

@@ -9,11 +9,11 @@ import type { RoleContext } from './roles/role.js';
 
 export type WalletContext = Pick<RoleContext, 'config' | 'genesis' | 'dataDir' | 'clock' | 'random' | 'logger'> &
   Partial<Pick<RoleContext, 'metrics' | 'producers' | 'room' | 'keepsPassphrase'>> & {
-    /** The words of a new wallet; random ones otherwise. */
+    /** Words for a new wallet; random ones by default. */
     readonly words?: WalletWords | undefined;
     /** See `WalletOptions`. */
     readonly areWordsNew?: boolean | undefined;
-    /** No small outputs are joined: for commands that only bring the wallet up to date. */
+    /** True when small outputs are not joined: for commands that only bring the wallet up to date. */
     readonly staysAsItIs?: boolean;
   };
 

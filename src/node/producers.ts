@@ -9,13 +9,13 @@ import { TesseraError } from '../lib/errors.js';
 import { Signer } from '../mempool/blocks/signer.js';
 import { genesisFingerprint } from './network-rules.js';
 
-/** Undefined in a network that names none, where blocks are trusted because of the link that they come from. */
+/** The producers; undefined in a network that names none, where blocks are trusted by the link that they come from. */
 export function producersOf({ network }: Config, genesis: Genesis): Producers | undefined {
   if (network.producerKeys.length === 0) return undefined;
   return { chain: chainName(network.name, genesisFingerprint(genesis)), keys: network.producerKeys };
 }
 
-/** Signs the blocks of a mempool node, if the network names producers. Throws `invalid_config` for a key of nobody. */
+/** The signer for a mempool node's blocks, if the network names producers. Throws `invalid_config` for a key of no producer. */
 export function signerOf(config: Config, genesis: Genesis, nodeKey: KeyPair): Signer | undefined {
   const producers = producersOf(config, genesis);
   if (producers === undefined) return undefined;

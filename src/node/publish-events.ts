@@ -14,7 +14,7 @@ export function eventsOf(services: RoleServices, clock: Clock): EventHub {
   return hub;
 }
 
-/** Publishes from now on, as long as the node lives. `areBlocksTold`: another node tells of the blocks. */
+/** Publishes events from now on, as long as the node lives. `areBlocksTold`: another node reports the blocks. */
 export function publishEvents(
   hub: EventHub,
   { mempool, storage, user, wallet }: RoleServices,

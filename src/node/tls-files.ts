@@ -25,7 +25,7 @@ export function readTlsFiles({ certFile, keyFile, caFile }: TlsFiles): TlsMateri
   };
 }
 
-/** The content of a file of certificates or of a key. Throws `invalid_config` naming it. */
+/** The content of a file of certificates or of a key. Throws `invalid_config` naming the file. */
 export function readPem(file: string): Buffer {
   try {
     return readBounded(file, MAX_WRITTEN_FILE);

@@ -2,13 +2,13 @@
 
 import { factsOf, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
-/** Seconds: from a cache hit to a slow disk. */
+/** Bounds in seconds, from a cache hit to a slow disk. */
 const FAST = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
-/** Seconds: to the journal, which may be etcd: beyond the 5 s for which a request waits. */
+/** Bounds in seconds for writes to the journal, which may be etcd: beyond the 5 s for which a request waits. */
 const JOURNAL = [...FAST, 5, 10, 30];
-/** Seconds: for what waits for other nodes or for a proof of work. */
+/** Bounds in seconds for work that waits for other nodes or for a proof of work. */
 const SLOW = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-/** Entries that share one disk sync. */
+/** Bounds of the number of entries that share one disk sync. */
 const GROUP_SIZES = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
 
 interface Definition {
@@ -149,7 +149,7 @@ export const METRICS = {
 
 type Catalogue = typeof METRICS;
 
-/** The roles whose nodes serve the metric: those that say so of its group, `tessera_GROUP_…`, else all. */
+/** The roles whose nodes serve the metric: the roles that list its group, `tessera_GROUP_…`, else all. */
 export function rolesOf(metric: string): readonly NodeRole[] {
   const group = metric.split('_')[1] ?? '';
   const own = NODE_ROLES.filter((role) => factsOf(role).metrics.includes(group));

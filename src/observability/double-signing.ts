@@ -1,21 +1,21 @@
 /**
- * A producer that has signed two blocks of one height (docs/adr/0010-block-certificates.md). Nothing prevents it; whoever
- * sees both says so, by name, and keeps the first.
+ * Reports a producer that has signed two blocks of one height (docs/adr/0010-block-certificates.md). Nothing prevents
+ * that; a node that sees both blocks names the producer, and keeps the first block.
  */
 
 import type { Logger } from '../lib/logger.js';
 import type { CounterHandle, Metrics } from './metrics.js';
 
-/** Blocks that are remembered as told; when so many were, nobody needs one more line of each. */
+/** Most blocks that are reported; nobody needs one more line after so many. */
 const MAX_TOLD = 1_000;
 
 export interface SignedTwice {
   readonly height: number;
-  /** Hash of the block that this node has at the height, which a producer has signed. */
+  /** Hash of this node's block at the height, which a producer has signed. */
   readonly kept: string;
-  /** Hash of the other one. */
+  /** Hash of the other block of the height. */
   readonly other: string;
-  /** Public key in hex of the producer that has signed the other one, or a block that follows it. */
+  /** Public key in hex of the producer that has signed the other block, or a block that follows it. */
   readonly producer: string;
 }
 
@@ -29,7 +29,7 @@ export class DoubleSigning {
     this.#blocks = metrics.counter('tessera_blocks_signed_twice_total');
   }
 
-  /** Tells of another block than the one that is kept; of each once, however often it is shown. */
+  /** Reports a block other than the kept one; once, however often the block is shown. */
   found(facts: SignedTwice): void {
     const { height, kept, other, producer } = facts;
     if (this.#told.has(other) || this.#told.size >= MAX_TOLD) return;

@@ -9,9 +9,9 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** `auto` is `pretty` on a terminal and `json` elsewhere. */
+  /** Format of lines: `auto` is `pretty` on a terminal and `json` elsewhere. */
   readonly format: 'auto' | 'json' | 'pretty';
-  /** Stands in every line: the node's name. */
+  /** Name of the node, in every line. */
   readonly node?: string;
 }
 
@@ -24,17 +24,17 @@ export const LINE_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LineLevel = (typeof LINE_LEVELS)[number];
 
 export interface InfoLines {
-  /** False while the level leaves them out. */
+  /** False while the level leaves out info lines. */
   readonly enabled: boolean;
   /** Members that every line must have, as JSON text with a comma after each: `"node":"a","component":"api",`. */
   readonly members: string;
-  /** Whole lines, and how many they are. */
+  /** Writes whole lines, `count` of them. */
   write(text: string, count: number): void;
 }
 
 interface Shared {
   readonly root: Pino;
-  /** All loggers: pino keeps a level for each child, and this list lets one call change them all. */
+  /** All pino loggers: pino keeps a level for each child, and this list lets one call change every level. */
   readonly all: Pino[];
   readonly base: { readonly node?: string };
   /** Takes JSON lines as they are; undefined where lines are made readable for people. */
@@ -71,7 +71,7 @@ export class NodeLogger implements Logger {
     shared.all.push(inner);
   }
 
-  /** Lines written so far by this logger and what was made of it. */
+  /** Numbers of lines written so far by this logger and its children. */
   get lines(): Readonly<LineCounts> {
     return this.#lines;
   }
@@ -92,7 +92,7 @@ export class NodeLogger implements Logger {
     this.#write('error', fields, message);
   }
 
-  /** The same logger with `component` in every line; the child of a child has both names, `mempool/peers`. */
+  /** A logger with `component` in every line; the child of a child has both names, as in `mempool/peers`. */
   child(name: string): NodeLogger {
     const component = this.#component === undefined ? name : `${this.#component}/${name}`;
     const inner = this.#shared.root.child({ component }, { level: this.#pino.level });
@@ -104,7 +104,7 @@ export class NodeLogger implements Logger {
   }
 
   #write(level: LineLevel, fields: object, message: string): void {
-    // Redacting costs more than asking: lines below the level cost nothing.
+    // Redacting costs more than this question: lines below the level cost nothing.
     if (!this.#pino.isLevelEnabled(level)) return;
     this.#count(level, 1);
     this.#pino[level](redactFields(fields), message);
@@ -138,7 +138,7 @@ interface LineTarget {
 
 const NAMES: Readonly<Record<number, string>> = { 20: 'DEBUG', 30: 'INFO ', 40: 'WARN ', 50: 'ERROR' };
 const COLOURS: Readonly<Record<number, number>> = { 20: 90, 30: 32, 40: 33, 50: 31 };
-/** Characters of a text in a line. */
+/** Most characters of a text in a line. */
 const MAX_TEXT = 10_000;
 /** Members that have a place of their own in the line. */
 const PLACED = new Set(['level', 'time', 'msg', 'node', 'component', 'role']);
@@ -183,10 +183,10 @@ function fieldText(value: unknown): string {
 const REDACTED = '<redacted>';
 /** Levels of nested objects that are shown. */
 const MAX_DEPTH = 4;
-/** Entries of a list that are shown. */
+/** Most entries of a list that are shown. */
 const MAX_ENTRIES = 50;
 
-/** Names are compared in lower case without `_` and `-`. A public key is no secret. */
+/** Names of secret fields, compared in lower case without `_` and `-`. A public key is no secret. */
 const SECRET_NAMES = new Set([
   'passphrase',
   'oldpassphrase',

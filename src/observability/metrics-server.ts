@@ -6,12 +6,12 @@ import type { Logger } from '../lib/logger.js';
 import { Failure, type Service } from '../lib/service.js';
 import type { MetricsRegistry } from './metrics.js';
 
-/** Milliseconds. A scrape is one small request. */
+/** Most milliseconds of a request: a scrape is small. */
 const REQUEST_TIMEOUT_MS = 5_000;
 
 export interface MetricsServerOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** Port of the server; 0 takes any free one. */
   readonly port: number;
 }
 
@@ -38,12 +38,12 @@ export class MetricsServer implements Service {
     this.#logger = logger;
   }
 
-  /** `http://127.0.0.1:9303`, once started. */
+  /** URL of the server once started, as in `http://127.0.0.1:9303`. */
   get url(): string {
     return this.#url;
   }
 
-  /** Resolves when it listens. Throws the error of the system when the address cannot be used. */
+  /** Resolves when the server listens. Throws the system's error when the address cannot be used. */
   async start(): Promise<void> {
     const { host, port } = this.#options;
     await new Promise<void>((resolve, reject) => {

@@ -17,7 +17,7 @@ export interface GaugeHandle {
 }
 
 export interface HistogramHandle {
-  /** Seconds, or what the metric counts. */
+  /** Observes a value in seconds, or in the unit of the metric. */
   observe(value: number): void;
 }
 
@@ -26,11 +26,11 @@ export interface Metrics {
   counter<N extends MetricName<'counter'>>(name: N, ...labels: LabelValues<N>): CounterHandle;
   gauge<N extends MetricName<'gauge'>>(name: N, ...labels: LabelValues<N>): GaugeHandle;
   histogram<N extends MetricName<'histogram'>>(name: N, ...labels: LabelValues<N>): HistogramHandle;
-  /** Calls `update` before each scrape, for what is read rather than counted; returns its removal. */
+  /** Calls `update` before each scrape, for values that are read rather than counted; the returned function removes it. */
   beforeScrape(update: () => void | Promise<void>): () => void;
 }
 
-/** Combinations of label values for one metric; more are counted together as `other`. */
+/** Combinations of label values for one metric; further ones are counted together as `other`. */
 const MAX_CHILDREN = 1_000;
 
 type Handle = CounterHandle & GaugeHandle & HistogramHandle;
@@ -43,7 +43,7 @@ export class MetricsRegistry implements Metrics {
   readonly #families = new Map<string, (labels: readonly string[]) => Partial<Handle>>();
   readonly #updates = new Set<() => void | Promise<void>>();
 
-  /** Makes the metrics that nodes of the role serve; others count nothing. Without a role it makes all. */
+  /** Makes the metrics that nodes of the role serve; handles of other metrics count nothing. Without a role all are made. */
   constructor(role?: NodeRole) {
     for (const [name, definition] of Object.entries(CATALOGUE)) {
       if (role !== undefined && !rolesOf(name).includes(role)) continue;
@@ -115,7 +115,7 @@ function cached<H>(make: (labels: readonly string[]) => H): (labels: readonly st
   };
 }
 
-/** Counts nothing: for tests, and for a node whose metrics are switched off. */
+/** Metrics that count nothing: for tests, and for a node whose metrics are switched off. */
 export const noMetrics: Metrics = {
   counter: () => noHandle,
   gauge: () => noHandle,
@@ -125,13 +125,13 @@ export const noMetrics: Metrics = {
 
 const MS_PER_SECOND = 1_000;
 
-/** Begins to measure; the returned function ends it and observes the seconds in between. */
+/** Begins to measure; the returned function ends the measurement and observes the seconds in between. */
 export function startTimer(histogram: HistogramHandle, clock: Clock): () => void {
   const begun = clock.monotonic();
   return () => histogram.observe((clock.monotonic() - begun) / MS_PER_SECOND);
 }
 
-/** Makes a counter follow a total that is kept elsewhere: call the result with the total, before each scrape. */
+/** Makes a counter follow a total that is kept elsewhere: call the returned function with the total before each scrape. */
 export function followTotal(counter: CounterHandle): (total: number) => void {
   let last = 0;
   return (total) => {
@@ -167,7 +167,7 @@ export function watchProcess(metrics: Metrics): () => void {
       ['0.99', 99],
       ['1', 100],
     ] as const) {
-      // The histogram counts the timer's own period too; what is beyond it is the delay.
+      // The histogram's delays include the timer's own period, which is taken off.
       const late = Math.max(0, delay.percentile(percent) / NANOSECONDS - RESOLUTION_MS / 1_000);
       metrics.gauge('tessera_event_loop_delay_seconds', quantile).set(late);
     }

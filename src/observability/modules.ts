@@ -1,4 +1,4 @@
-/** Modules that most parts of a node are given. An interface of modules extends those that it needs. */
+/** Modules that most parts of a node are given. An interface of modules extends those that its class needs. */
 
 import type { Clock } from '../lib/clock.js';
 import type { Logger } from '../lib/logger.js';

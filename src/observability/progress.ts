@@ -1,4 +1,4 @@
-/** Progress of a long task: a bar on a terminal, lines elsewhere, and words and a share for health and metrics. Updating it is cheap. */
+/** Progress of a long task: a bar on a terminal, lines elsewhere, and a text and a share for health and metrics. Updates are cheap. */
 
 import type { HasClock } from './modules.js';
 
@@ -9,9 +9,9 @@ const BAR_WIDTH = 24;
 const CLEAR_LINE = '\r\u001b[K';
 
 export interface ProgressOptions {
-  /** Name of the task: `reading blocks`. */
+  /** Name of the task, such as `reading blocks`. */
   readonly task: string;
-  /** Things that are counted, in the plural. */
+  /** Name of the things that are counted, in the plural. */
   readonly unit: string;
 }
 
@@ -41,12 +41,12 @@ export class Progress {
     this.#pauseMs = modules.terminal === undefined ? LINE_MS : TERMINAL_MS;
   }
 
-  /** `catching up: 40 %, 400 of 1000 blocks`; undefined while nothing is under way. */
+  /** Progress as text, such as `catching up: 40 %, 400 of 1000 blocks`; undefined while nothing is under way. */
   get current(): string | undefined {
     return this.#begun && amountText(this.#task, this.#unit, this.#done, this.#total);
   }
 
-  /** `total` is undefined while it is not known. Counts may begin anew for another round of the same task. */
+  /** Notes the progress; `total` is undefined while unknown. Counts may begin anew for another round of the same task. */
   update(done: number, total?: number): void {
     const now = this.#modules.clock.monotonic();
     if (this.#begun === undefined || done < this.#done) {
@@ -61,7 +61,7 @@ export class Progress {
     this.#show(now, this.#begun);
   }
 
-  /** The task is over: takes the bar away; `current` is undefined from now on. */
+  /** Ends the task: takes the bar away; `current` is undefined from now on. */
   end(): void {
     if (this.#begun === undefined) return;
     this.#begun = undefined;

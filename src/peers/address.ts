@@ -30,7 +30,7 @@ export function parseAddress(address: string): HostAndPort {
   return { host, port };
 }
 
-/** `host:port`, with brackets around an IPv6 host. */
+/** The text `host:port`, with brackets around an IPv6 host. */
 export function formatAddress({ host, port }: HostAndPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -1,4 +1,4 @@
-/** The links of one node: listens and dials, and brings up a link for each peer that was let in. */
+/** The links of one node: listens and dials, and makes a link for each peer that was let in. */
 
 import { type KeyPair, PUBLIC_KEY_LENGTH } from '../crypto/ed25519.js';
 import { isHex, toHex } from '../lib/bytes.js';
@@ -27,14 +27,14 @@ const MAX_NETWORK_NAME_LENGTH = 64;
 const MIN_SECRET_LENGTH = 16;
 
 export interface PeerNetworkOptions {
-  /** Name of the network; nodes of another one are refused. */
+  /** Name of the network; nodes of other networks are refused. */
   readonly network: string;
   readonly role: NodeRole;
-  /** See `loadOrCreateNodeKey`. */
+  /** Key of the node, as of `loadOrCreateNodeKey`. */
   readonly nodeKey: KeyPair;
   /** Address where links are accepted; port 0 takes a free one. */
   readonly listen: HostAndPort;
-  /** `host:port` that peers are told to dial, where it is not the one listened on. */
+  /** `host:port` that peers are told to dial, where it differs from `listen`. */
   readonly advertise?: string;
   readonly peers: readonly string[];
   /** The operator's `network.secret`, at least 16 characters; without it no link is `trusted`. */
@@ -47,7 +47,7 @@ export interface PeerNetworkOptions {
   readonly limits: LinkSettings & Partial<LinkBounds>;
 }
 
-/** Throws `invalid_config`, `invalid_socket_address`. */
+/** Checks the options. Throws `invalid_config`, `invalid_socket_address`. */
 function checkOptions(options: PeerNetworkOptions): void {
   const wrong = (message: string) => new TesseraError('invalid_config', message);
   if (options.network.length < 1 || options.network.length > MAX_NETWORK_NAME_LENGTH) {
@@ -93,7 +93,7 @@ export class LinkNetwork implements PeerNetwork {
   #state: 'new' | 'started' | 'stopped' = 'new';
   readonly #stopScrapes: () => void;
 
-  /** Throws `invalid_config` or `invalid_socket_address` when an option is wrong. */
+  /** Makes the network. Throws `invalid_config` or `invalid_socket_address` when an option is wrong. */
   constructor(options: PeerNetworkOptions, modules: PeerNetworkModules) {
     checkOptions(options);
     const { clock, logger } = modules;
@@ -142,7 +142,7 @@ export class LinkNetwork implements PeerNetwork {
     return this.#register.links;
   }
 
-  /** Bytes waiting to be sent to strangers that only their links keep in memory. */
+  /** Bytes that wait to be sent to strangers and that no other link keeps in memory too. */
   get queuedBytes(): number {
     return this.#strangers.queuedBytes;
   }
@@ -170,7 +170,7 @@ export class LinkNetwork implements PeerNetwork {
 
   handle<T extends MessageType>(type: T, handler: MessageHandler<T>): void {
     if (this.#handlers.has(type)) throw new TesseraError('internal_error', `${type} has a handler already`);
-    // A message of another type never reaches it: the handler is looked up by the message's type.
+    // The handler is looked up by the message's type, so it never gets a message of another type.
     this.#handlers.set(type, handler as unknown as MessageHandler<MessageType>);
   }
 
@@ -215,14 +215,14 @@ export class LinkNetwork implements PeerNetwork {
         id,
         ownRole: this.#options.role,
         peer,
-        // On this machine all strangers have one address.
+        // On this machine, all strangers have the same address.
         sender: stranger === undefined || isLoopback(stranger.host) ? peer.nodeKey : stranger.group,
         standing: peer.trusted ? 'trusted' : stranger === undefined ? 'chosen' : 'stranger',
-        // Whoever dialed this node has chosen it.
+        // A peer that dialed this node has chosen it.
         ownStanding: peer.trusted ? 'trusted' : side === 'listener' ? 'chosen' : 'stranger',
         connection,
         handlers: this.#handlers,
-        // A node may dial before its services are up.
+        // Other nodes may dial this node before its services are up.
         isStarting: () => this.#state === 'new',
         limits: this.#limits,
         strangers: stranger === undefined ? undefined : this.#strangers,

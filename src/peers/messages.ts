@@ -1,7 +1,7 @@
 /**
  * Every message of a link: the schema of its body, the bound of its attachment, and its cost; `permissions.ts` says who
- * may send it. A message in neither table, or that breaks schema or bound, closes the link. Attachments are bincode
- * (`chain/codec.ts`); hashes are the chain's texts; block numbers are safe integers.
+ * may send it. A message that is in neither table, or breaks its schema or bound, closes the link. Attachments are
+ * bincode (`chain/codec.ts`); hashes are the chain's texts; block numbers are safe integers.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
@@ -10,18 +10,18 @@ import { asBuffer, concatBytes } from '../lib/bytes.js';
 import { TesseraError } from '../lib/errors.js';
 import type { MessageType } from './permissions.js';
 
-/** Bytes. A full block: up to 48 MiB of transactions (docs/adr/0032-blocks-of-a-network.md), with room for the rest. */
+/** Bytes of a full block: up to 48 MiB of transactions (docs/adr/0032-blocks-of-a-network.md), and room for its other parts. */
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
 const MAX_SUBMISSION_BYTES = 4 * 1024 * 1024;
-/** Bytes of one part of a snapshot; the last one may be smaller. */
+/** Bytes of one part of a snapshot; the last part may be smaller. */
 export const SNAPSHOT_PART_BYTES = 1024 * 1024;
-/** Unspent outputs in one answer. */
+/** Most unspent outputs in one answer. */
 export const MAX_PAGE_OUTPUTS = 1_000;
-/** Entries of one list in a body. */
+/** Most entries of one list in a body. */
 export const MAX_LIST = 1_000;
-/** Blocks asked for at once during catch-up; the sender may answer with fewer. */
+/** Most blocks asked for at once during catch-up; the answer may have fewer. */
 export const MAX_BLOCKS_PER_ANSWER = 64;
-/** Headers asked for at once; the sender may answer with fewer. */
+/** Most headers asked for at once; the answer may have fewer. */
 export const MAX_HEADERS_PER_ANSWER = 256;
 const MAX_HEADERS_BYTES = 4 * 1024 * 1024;
 
@@ -38,12 +38,12 @@ const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}
 const TradeDocument = Type.String({ minLength: 2, maxLength: 16 * 1024 });
 /** A transaction that creates items: metadata of at most 800 bytes, one key, one signature, one address. */
 const Creation = Type.String({ pattern: '^([0-9a-f]{2}){1,4096}$' });
-/** A producer's signature (chain/certificate.ts). */
+/** The signature of a producer (chain/certificate.ts). */
 const Certificate = Type.Object({ key: hexOf(32), signature: hexOf(64) });
 /** The certificate of a block; absent where no producer has signed it, as in a network that names none. */
 const BlockCertificate = Type.Optional(Certificate);
 
-/** An output after which the next page begins. Names of genesis transactions are free texts. */
+/** The output behind which the next page begins. Names of genesis transactions are free texts. */
 const PagePoint = Type.Object({
   t_hash: Type.String({ maxLength: 1_024 }),
   n: Type.Integer({ minimum: -0x8000_0000, maximum: 0x7fff_ffff }),
@@ -63,7 +63,7 @@ interface MessageSpec<S extends TSchema> {
   readonly body: S;
   /** Largest attachment in bytes; 0 when there is none. */
   readonly maxAttachment: number;
-  /** Work that the message causes beyond taking it in, in units of about a tenth of a millisecond of one core. */
+  /** Work that the message causes beyond reading it, in units of about a tenth of a millisecond of one core. */
   cost(body: Static<S>, attachmentBytes: number): number;
 }
 
@@ -73,9 +73,9 @@ interface MessageOptions<S extends TSchema> {
 }
 
 const BYTES_PER_UNIT = 8 * 1024;
-/** Bytes of transactions that cost one unit to check; a transaction with two inputs has about as many. */
+/** Bytes of transactions whose check costs one unit; a transaction with two inputs has about as many. */
 const TRANSACTION_BYTES_PER_UNIT = 512;
-/** Entries of a list that are looked up for one unit. */
+/** Entries of a list whose look-up costs one unit. */
 const ENTRIES_PER_UNIT = 10;
 const PAGE_COST = 10;
 const WRITE_COST = 20;
@@ -119,7 +119,7 @@ export const MESSAGES = {
     { maxAttachment: MAX_BLOCK_BYTES },
   ),
   'block.stored': define(Type.Object({ block_num: BlockNum, hash: Hash })),
-  /** `next`: the number that is expected. `rule`: what the block breaks, or `time`: not to be sent again soon. */
+  /** The refusal of a block. `next`: the expected number. `rule`: the broken rule, or `time`: not to be sent again soon. */
   'block.refused': define(
     Type.Object({
       block_num: BlockNum,
@@ -131,8 +131,8 @@ export const MESSAGES = {
 
   // Storage ↔ storage, and to and from the mempool
   /**
-   * An answer, or unasked after each block stored. `next`: number of blocks stored; `hash` and `certificate` are of the
-   * last one. An answer has the `time` of the node in Unix milliseconds. `problem`: why storage can take no block.
+   * The last block of the sender, as an answer or after each block stored. `next`: number of blocks stored; `hash` and `certificate` are of the last
+   * one. An answer has the `time` of the node in Unix milliseconds. `problem`: why storage can take no block.
    */
   'chain.tip': define(
     Type.Object({
@@ -150,7 +150,7 @@ export const MESSAGES = {
     { cost: ({ count }) => count },
   ),
   /**
-   * Attachment: u32le length ‖ BlockHeader, `count` times, consecutive numbers from `from`. `certificate` is of the last.
+   * Headers, as an attachment: u32le length ‖ BlockHeader, `count` times, with consecutive numbers from `from` on. `certificate` is of the last.
    */
   headers: define(
     Type.Object({
@@ -165,12 +165,12 @@ export const MESSAGES = {
     Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_ANSWER }) }),
     { cost: ({ count }) => count * BLOCK_COST },
   ),
-  /** Attachment: u32le length ‖ FullBlock, `count` times, from number `from` on. `certificates`: those that there are. */
+  /** Blocks, as an attachment: u32le length ‖ FullBlock, `count` times, from number `from` on. `certificates`: those that there are. */
   blocks: define(
     Type.Object({
       from: BlockNum,
       count: Type.Integer({ minimum: 0, maximum: MAX_BLOCKS_PER_ANSWER }),
-      /** Facts of the round of the last block sent, when it is the last one that the sender has. */
+      /** Facts of the round of the last block sent, if it is the sender's last block. */
       round: Type.Optional(RoundFactsBody),
       certificates: Type.Optional(
         Type.Array(Type.Object({ block_num: BlockNum, certificate: Certificate }), { maxItems: MAX_BLOCKS_PER_ANSWER }),
@@ -186,35 +186,35 @@ export const MESSAGES = {
   }),
   /** Asks which producer the mempool node speaks for, and whether it takes transactions now; answered by `producer`. */
   'producer.get': define(Empty),
-  /** `certificate`: a producer's, of the sender's node key, if one vouches. `unready`: why the sender takes no transactions now. */
+  /** The sender. `certificate`: by a producer, of the sender's node key, if one vouches. `unready`: why it takes no transactions now. */
   producer: define(Type.Object({ certificate: Type.Optional(Certificate), unready: Type.Optional(Reason) })),
 
   // Mempool ↔ mempool
-  /** Asks for a part of the sender's state; the first begins a transfer, the last given may be asked for again. */
+  /** Asks for a part of the sender's state; the first part begins a transfer, the last part sent may be asked for again. */
   'snapshot.get': define(Type.Object({ transfer: Type.Optional(hexOf(16)), part: BlockNum })),
-  /** Attachment: the next bytes of the records (mempool/replicas/snapshot-records.ts). `sha256` of all parts is in the last. */
+  /** A part of the state: the attachment has the next bytes of the records (mempool/replicas/snapshot-records.ts). `sha256` of all is in the last. */
   'snapshot.part': define(Type.Object({ transfer: hexOf(16), part: BlockNum, sha256: Type.Optional(hexOf(32)) }), {
     maxAttachment: SNAPSHOT_PART_BYTES,
   }),
 
   // Wallets → mempool
-  /** Attachment: Vec<Transaction>, at most `MAX_LIST`, admitted together or not at all. Answered by `transactions.result`. */
+  /** Transactions (attachment: Vec<Transaction>, at most `MAX_LIST`), admitted together or not at all. Answered by `transactions.result`. */
   'transactions.submit': define(Empty, {
     maxAttachment: MAX_SUBMISSION_BYTES,
     cost: transactionsCost,
   }),
-  /** `code` is one of the error catalogue when not accepted. */
+  /** The outcome of a submission; when it is not accepted, `code` is one of the error catalogue. */
   'transactions.result': define(
     Type.Object({ accepted: Type.Boolean(), code: Type.String({ maxLength: 64 }), detail: Reason }),
   ),
-  /** Asks for a page of unspent outputs. `after`: where the last page ended; `invalid_request` when that is gone. */
+  /** Asks for a page of unspent outputs. `after`: the last output of the previous page; `invalid_request` when it is spent. */
   'utxos.get': define(
     Type.Object({ addresses: Type.Array(Address, { maxItems: MAX_LIST }), after: Type.Optional(PagePoint) }),
     { cost: ({ addresses }) => PAGE_COST + addresses.length / ENTRIES_PER_UNIT },
   ),
   /**
-   * `block_num` and `hash` of the last stored block, -1 and null before the first. Attachment: Vec<(OutPoint, TxOut)>.
-   * `next`: where the next page begins.
+   * A page of unspent outputs, as an attachment: Vec<(OutPoint, TxOut)>. `block_num` and `hash` of the last stored
+   * block, -1 and null before the first. `next`: where the next page begins.
    */
   utxos: define(
     Type.Object({
@@ -246,12 +246,12 @@ export const MESSAGES = {
   /** Asks for an address to pay to; answered by `address`. */
   'address.get': define(Empty, { cost: () => WRITE_COST }),
   address: define(Type.Object({ address: Address })),
-  /** Tells the payee of a payment (attachment). `creation`: in hex, what created the items paid: proves their metadata. */
+  /** Tells the payee of a payment (attachment). `creation`: in hex, the transaction that created the items paid, which proves their metadata. */
   'payment.sent': define(Type.Object({ creation: Type.Optional(Creation) }), {
     maxAttachment: MAX_TRANSACTION_BYTES,
     cost: transactionsCost,
   }),
-  /** Asks to be paid a donation at `address`; answered by `donation.reply`. For one `id` a peer is paid once. */
+  /** Asks for a donation to `address`; answered by `donation.reply`. For one `id`, a peer is paid once. */
   'donation.request': define(Type.Object({ address: Address, id: Type.Optional(hexOf(32)) }), {
     cost: () => WRITE_COST,
   }),
@@ -261,7 +261,7 @@ export const MESSAGES = {
   /** An offer of a trade, which the receiver only lists; answered by `trade.listed`. Documents are JSON. */
   'trade.offer': define(Type.Object({ document: TradeDocument }), { cost: () => WRITE_COST }),
   'trade.listed': define(Empty),
-  /** The acceptance of an offer of the receiver; answered by `trade.confirm`, each time the same. */
+  /** The acceptance of an offer that the receiver made; answered by `trade.confirm`, each time the same. */
   'trade.accept': define(Type.Object({ document: TradeDocument }), { cost: () => WRITE_COST }),
   'trade.confirm': define(Type.Object({ document: TradeDocument })),
 

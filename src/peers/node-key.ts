@@ -9,7 +9,7 @@ import type { Random } from '../lib/random.js';
 import { readWhole } from '../lib/read-bounded.js';
 import { ifMissing } from '../lib/system-error.js';
 
-/** Name of the key in the data directory. */
+/** Name of the node key's file in the data directory. */
 export const NODE_KEY_FILE = 'node-key';
 
 const OWNER_ONLY = 0o600;

@@ -1,11 +1,11 @@
 /**
- * The table of messages: who may tell whom what. A message that is not in the table ends the link; two roles with nothing to say without the
- * secret have no link without it. SECURITY.md shows the same table; a test compares the two.
+ * The table of messages: who may send whom which message. A message that is not in the table ends the link; two roles that may send each other
+ * nothing without the secret have no link without it. SECURITY.md shows the same table; a test compares the two.
  */
 
 import { hasWallet, isOperator, NODE_ROLES, type NodeRole } from '../lib/roles.js';
 
-/** Standings of a peer, each with those before it. `chosen`: dialed, or a known key. `trusted`: proved `network.secret`. */
+/** Standings of a peer, each higher than the one before. `chosen`: dialed, or a known key. `trusted`: proved `network.secret`. */
 export const STANDINGS = ['stranger', 'chosen', 'trusted'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
@@ -14,7 +14,7 @@ export interface Permission {
   readonly to: readonly NodeRole[];
   /** The least standing that the sender must have at the receiver. */
   readonly standing: Standing;
-  /** Set if what it says counts only as far as a producer's certificate proves it. */
+  /** Set if the message counts only as far as a producer's certificate proves it. */
   readonly certified?: true;
 }
 
@@ -33,7 +33,7 @@ const mayCertified = (
 ): readonly Permission[] => [{ from, to, standing, certified: true }];
 
 export const PERMISSIONS = {
-  // Mining: any miner may try (`mining.allowed_keys` can say otherwise); it believes the mempool that it dialed.
+  // Mining: any miner may try (`mining.allowed_keys` can forbid it); a miner believes the mempool that it dialed.
   'mining.join': may(['miner'], ['mempool'], 'stranger'),
   'mining.proof': may(['miner'], ['mempool'], 'stranger'),
   'mining.joined': may(['mempool'], ['miner'], 'chosen'),
@@ -44,7 +44,7 @@ export const PERMISSIONS = {
   'block.deliver': may(['mempool'], ['storage'], 'trusted'),
   'block.stored': may(['storage'], ['mempool'], 'trusted'),
   'block.refused': may(['storage'], ['mempool'], 'trusted'),
-  // Between archives, and to wallets: a copy from anybody is as good as the original, where a certificate proves it
+  // Between archives, and to wallets: a copy from anybody is as good as the original, if a certificate proves it.
   'chain.tip': [...may(OPERATORS, OPERATORS, 'trusted'), ...mayCertified(['storage'], ['storage'])],
   'chain.tip.get': [...may(OPERATORS, OPERATORS, 'trusted'), ...may(['storage'], ['storage'], 'stranger')],
   'headers.get': [...may(OPERATORS, ['storage'], 'trusted'), ...may(READERS, ['storage'], 'stranger')],
@@ -62,7 +62,7 @@ export const PERMISSIONS = {
   // The state of a mempool node, for another one of the operator
   'snapshot.get': may(['mempool'], ['mempool'], 'trusted'),
   'snapshot.part': may(['mempool'], ['mempool'], 'trusted'),
-  // Wallets: any may ask a mempool, and believes the mempool that it dialed
+  // Wallets: any wallet may ask a mempool, and believes the mempool that it dialed
   'transactions.submit': may(WALLETS, ['mempool'], 'stranger'),
   'utxos.get': may(WALLETS, ['mempool'], 'stranger'),
   'statuses.get': may(WALLETS, ['mempool'], 'stranger'),
@@ -72,7 +72,7 @@ export const PERMISSIONS = {
   'block.mined': may(['mempool'], WALLETS, 'chosen'),
   'producer.get': may(WALLETS, ['mempool'], 'stranger'),
   producer: may(['mempool'], WALLETS, 'chosen'),
-  // Payments by address of the peer, and donations
+  // Payments to a peer's address, and donations
   'address.get': may(WALLETS, WALLETS, 'stranger'),
   address: may(WALLETS, WALLETS, 'stranger'),
   'payment.sent': may(WALLETS, WALLETS, 'stranger'),
@@ -83,7 +83,7 @@ export const PERMISSIONS = {
   'trade.listed': may(WALLETS, WALLETS, 'stranger'),
   'trade.accept': may(WALLETS, WALLETS, 'stranger'),
   'trade.confirm': may(WALLETS, WALLETS, 'stranger'),
-  // An answer: a node that was asked may say that it cannot
+  // Errors: a node that was asked may say that it cannot answer
   error: may(NODE_ROLES, NODE_ROLES, 'stranger'),
 } as const satisfies Readonly<Record<string, readonly Permission[]>>;
 

@@ -1,4 +1,4 @@
-/** A try of one peer: connection and handshake as for a link, which is closed as soon as both sides have agreed to it. */
+/** A probe of one peer: connection and handshake as for a link. The connection is closed as soon as both sides have agreed. */
 
 import type { HasRandom } from '../observability/modules.js';
 import { Handshake, type Identity, type PeerIdentity } from './link/handshake.js';
@@ -9,13 +9,13 @@ export interface ProbeModules extends HasRandom {
 }
 
 export interface ProbeResult {
-  /** Undefined when the peer has refused before it proved its key. */
+  /** Identity of the peer; undefined when the peer has refused before it proved its key. */
   readonly peer: PeerIdentity | undefined;
-  /** The peer has a link to a node with this key already: the node runs. */
+  /** True when the peer has a link to a node with this key already: that node runs. */
   readonly isLinked: boolean;
 }
 
-/** Throws `peer_unreachable` with the reason, `invalid_socket_address`, or `aborted` by the signal. */
+/** Probes a peer. Throws `peer_unreachable` with the reason, `invalid_socket_address`, or `aborted` by the signal. */
 export async function probePeer(
   address: string,
   identity: Identity,

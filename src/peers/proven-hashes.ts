@@ -1,4 +1,4 @@
-/** Hashes of the next blocks, proven by headers up to one with a producer's certificate. Such blocks may come from anybody. */
+/** Hashes of the next blocks, proven by headers up to one with a producer's certificate. Blocks with such hashes may come from anybody. */
 
 import {
   type BlockPlace,
@@ -16,15 +16,15 @@ import { assertSound } from '../lib/fault.js';
 import { MAX_HEADERS_PER_ANSWER, splitBlocks } from './messages.js';
 import type { Link, Message } from './network.js';
 
-/** Headers from before a network had producers that are taken until a certified one: 64 MiB of hashes. */
+/** Most uncertified headers that are taken until a certified one, as of before a network had producers: 64 MiB of hashes. */
 const MAX_UNCERTIFIED = 2_097_152;
 const HASH_BYTES = 32;
 const HASH_MARK = 'b';
 
-/** The error about a chain that is certified and does not follow our last block. */
+/** The error about a certified chain that does not follow our last block. */
 type ForkError = TesseraError & {
   readonly details: {
-    /** The block that it follows instead, and the certificate of one behind that. */
+    /** The block that the chain follows instead of ours, and the certificate of a later block of that chain. */
     readonly fork: BlockPlace;
     readonly certificate: Certificate;
   };
@@ -37,9 +37,9 @@ export function isFork(error: unknown): error is ForkError {
 /** The blocks to be proven. */
 export interface ProofRange {
   readonly from: number;
-  /** The first that the peer does not have. */
+  /** Number of the first block that the peer does not have. */
   readonly to: number;
-  /** Hash of the block before the first; null for block 0. */
+  /** Hash of the block before the range; null for block 0. */
   readonly previousHash: string | null;
 }
 
@@ -57,14 +57,14 @@ export class ProvenHashes {
     this.#hashes = hashes;
   }
 
-  /** The one block whose own certificate was checked. */
+  /** The hash of one block, whose own certificate was checked. */
   static single(height: number, hash: string): ProvenHashes {
     return new ProvenHashes(height, Buffer.from(fromHex(hash.slice(HASH_MARK.length))));
   }
 
   /**
-   * Asks a storage node for headers up to a certified one; undefined for none. Throws `protocol_violation`;
-   * `details.rule` is `link` where they do not follow our last block (certified: a fork, `isFork`).
+   * Asks a storage node for headers up to a certified one; undefined without one. Throws `protocol_violation`, with
+   * `details.rule` `link` for headers that do not follow our last block (if certified, a fork: `isFork`).
    */
   static async ask(
     link: Link,
@@ -104,7 +104,7 @@ class HeaderChain {
   #buffer = Buffer.alloc(MAX_HEADERS_PER_ANSWER * HASH_BYTES);
   #length = 0;
   #lastHash: string | null;
-  /** Hash that the first header follows in place of our last block. */
+  /** Hash that the first header follows instead of our last block. */
   #fork: string | undefined;
 
   constructor({ from, previousHash }: ProofRange) {
@@ -128,7 +128,7 @@ class HeaderChain {
     return this.#buffer.subarray(0, this.#length * HASH_BYTES);
   }
 
-  /** Throws `protocol_violation`. */
+  /** Adds the next header. Throws `protocol_violation`. */
   add(bytes: Uint8Array): void {
     const header = decodeHeader(bytes);
     const follows = header.previousHash === this.#lastHash;
@@ -146,7 +146,7 @@ class HeaderChain {
     this.#length += 1;
   }
 
-  /** Throws `protocol_violation` for a chain that does not follow our last block; says whether it is certified. */
+  /** Throws `protocol_violation` for a chain that does not follow our last block; the details show whether it is certified. */
   assertFollows(certificate: Certificate | undefined): void {
     if (this.#fork === undefined) return;
     const fork = certificate && { fork: { height: this.#from - 1, hash: this.#fork }, certificate };
@@ -162,7 +162,7 @@ class HeaderChain {
   }
 }
 
-/** The certificate that comes with each block of an answer, by height. */
+/** The certificates of the blocks in an answer, by height. */
 export function certificatesOf({ certificates = [] }: Message<'blocks'>['body']): ReadonlyMap<number, Certificate> {
   return new Map(certificates.map(({ block_num, certificate }) => [block_num, certificate]));
 }

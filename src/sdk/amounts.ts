@@ -7,7 +7,7 @@ import { TesseraError } from '../lib/errors.js';
 export const RAW_UNITS: bigint = DISPLAY_UNIT;
 
 const DISPLAY = /^([0-9]{1,12})(?:\.([0-9]{1,18}))?$/;
-/** One display unit has fewer raw units than 10^8, so eight decimals tell all of them apart. */
+/** Decimals of an amount: one display unit has fewer raw units than 10^8, so eight tell all of them apart. */
 const DECIMALS = 8;
 
 /** Raw units of a text in display units, such as `1.5`. Throws `invalid_request` for another text, and rather than round. */

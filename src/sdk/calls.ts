@@ -18,11 +18,11 @@ export interface OperationRow {
   readonly roles: readonly NodeRole[];
   /** True if arguments that are not in the path go into the body. */
   readonly body?: boolean;
-  /** Changes nothing. */
+  /** True if the operation changes nothing. */
   readonly reads?: boolean;
   readonly apiKey?: boolean;
   readonly idempotencyKey?: boolean;
-  /** The answer has no body. */
+  /** True if the answer has no body. */
   readonly empty?: boolean;
   /** Statuses besides 2xx that are answers. */
   readonly also?: readonly number[];
@@ -34,11 +34,11 @@ export interface OperationRow {
 export type NodeAddresses = string | { readonly [Role in NodeRole]?: string | readonly string[] };
 
 export interface ClientOptions {
-  /** `http://127.0.0.1:8080`: a node, or all of a network at one address; or the addresses of its nodes by role. */
+  /** Address of a node, or of a whole network, such as `http://127.0.0.1:8080`; or the addresses of its nodes by role. */
   readonly url: NodeAddresses;
   /** API key for protected operations; sent to no others. By role where the nodes have different ones. */
   readonly apiKey?: string | { readonly [Role in NodeRole]?: string } | undefined;
-  /** Time limit of one attempt in ms, 0 for none. Default: 30 s, and 90 s for what pays. */
+  /** Time limit of one attempt in ms, 0 for none. Default: 30 s, and 90 s for operations that take an idempotency key. */
   readonly timeoutMs?: number | undefined;
   /** Milliseconds in which a request is repeated; 0 for one attempt. Default: 30 s. */
   readonly retryForMs?: number | undefined;
@@ -53,7 +53,7 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Replaces the retry time of the client. */
   readonly retryForMs?: number | undefined;
-  /** Idempotency key, 1 to 255 printable ASCII characters: with the same one it is done once, also by another page or process. Default: a new name. */
+  /** Idempotency key, 1 to 255 printable ASCII characters: calls with the same key act once, from any page or process. Default: a new key. */
   readonly idempotencyKey?: string | undefined;
   /** The node to ask, where several roles have the operation and `url` names them. */
   readonly role?: NodeRole | undefined;
@@ -151,7 +151,7 @@ export class NodeCalls {
   }
 }
 
-/** Reads are repeated freely, what takes a key with its key, and nothing else is sent twice. */
+/** Policy of repetition: reads are repeated freely, operations that take a key with that key, and nothing else is sent twice. */
 function repetition(
   row: OperationRow,
   key: string | undefined,
@@ -161,7 +161,7 @@ function repetition(
   return key === undefined ? { afterLoss: 'stop', refusals: false } : { afterLoss: takesKeys, refusals: 'all' };
 }
 
-/** Throws `invalid_request` for a key that would be ignored: the caller counts on it. */
+/** The idempotency key of a call. Throws `invalid_request` for a given key that would be ignored: the caller counts on it. */
 function keyFor(row: OperationRow, args: CallArguments, { idempotencyKey }: CallOptions): string | undefined {
   // An item that the caller has signed is for a mempool node, which takes no keys.
   const isSigned = ['signature', 'public_key', 'script_public_key'].some(
@@ -177,7 +177,7 @@ function keyOf(apiKey: ClientOptions['apiKey'], role: NodeRole | undefined): str
   return typeof apiKey === 'object' ? role && apiKey[role] : apiKey;
 }
 
-/** Throws `invalid_request` for a missing parameter of the path, and for numbers that are not exact. */
+/** Path, query and body for arguments. Throws `invalid_request` for a missing parameter of the path, and for numbers that are not exact. */
 function requestOf({ method, path, body }: OperationRow, args: Readonly<Record<string, unknown>>) {
   checkNumbers(args, '');
   const rest: Record<string, unknown> = { ...args };
@@ -211,7 +211,7 @@ export function addressOf(base: string, path: string, query: CallArguments = {})
 /** Places of exact integers: here, or in members; `*` is every other member or element. */
 type ExactPlaces = 1 | { readonly [member: string]: ExactPlaces };
 
-/** The value with bigints in these places. It is changed, not copied. */
+/** The value with bigints in these places. The value is changed, not copied. */
 export function withBigints(value: unknown, places: ExactPlaces | undefined): unknown {
   if (places === undefined) return value;
   if (places === 1) return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;

@@ -29,26 +29,26 @@ export type * from './generated/operations.js';
 /** Milliseconds between looks at the status of a transaction: the first pause, and the longest. */
 const FIRST_LOOK = 100;
 const LONGEST_LOOK = 2_000;
-/** Milliseconds in which a block should have it. */
+/** Milliseconds in which a block should have a transaction. */
 const BLOCK_WITHIN = 120_000;
 
 export interface EventOptions {
   /** Topics of the node; all by default. `wallet` needs an API key. */
   readonly topics?: readonly ('blocks' | 'transactions' | 'wallet')[] | undefined;
-  /** Begins after this event, if the node still has what came then, else with an event `reset`. */
+  /** Id of the event to begin after; if the node no longer has the events after it, an event `reset` comes first. */
   readonly lastEventId?: string | undefined;
-  /** Ends the iteration, without an error. */
+  /** Signal that ends the iteration, without an error. */
   readonly signal?: AbortSignal | undefined;
   /** The node to listen to, where `url` names several. */
   readonly role?: NodeRole | undefined;
   /** Called whenever a connection is open. */
   readonly onOpen?: (() => void) | undefined;
-  /** Told why a connection was lost, before the next one is opened. */
+  /** Called with the error that ended a connection, before the next one is opened. */
   readonly onLost?: ((error: unknown) => void) | undefined;
 }
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
-  /** Milliseconds in which a block should have it. Default: two minutes. */
+  /** Milliseconds in which a block should have the transaction. Default: two minutes. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -100,7 +100,7 @@ async function* eventsOf(
   const request = { url: target.href, apiKey: key, fetch: calls.fetch, lastEventId, signal: end, onOpen };
   for await (const { id, name, data } of followEvents(request, onLost)) {
     const value = withBigints(parseExactJson(data, { anyName: true }), placesOf(name));
-    // The names are those of the node's own schemas.
+    // The names of events are those of the node's own schemas.
     yield { id, name, data: value } as NodeEvent;
   }
 }

@@ -17,7 +17,7 @@ export interface MnemonicOptions {
   readonly passphrase?: string | undefined;
 }
 
-/** New words of BIP39, English, with a space between two. They are the wallet: who has them can spend everything. */
+/** New words of BIP39, English, with a space between two. The words are the wallet: whoever has them can spend everything. */
 export function generateMnemonic(count: WordCount = 12): string {
   return wordsText(newWords(random, count));
 }
@@ -41,12 +41,12 @@ export class HdKeys {
     this.#keys = keys;
   }
 
-  /** Takes about a tenth of a second. Throws `invalid_request`, which names a wrong word by its place only. */
+  /** The keys of words, in about a tenth of a second. Throws `invalid_request`, which names a wrong word by its place only. */
   static async fromMnemonic(mnemonic: string, { passphrase = '' }: MnemonicOptions = {}): Promise<HdKeys> {
     return new HdKeys(await DerivedKeys.of(parseWords(mnemonic, passphrase)));
   }
 
-  /** The key at a place: `receive` for what others pay to, `change`, `items` for items; the index is from 0 to 2^31 - 1. */
+  /** The key at a place: `receive` for payments of others, `change`, `items` for items; the index is from 0 to 2^31 - 1. */
   keyPair(account: Account, index: number): KeyPair {
     return keyPairFromSeed(this.#keys.seed({ account, index }));
   }
@@ -55,7 +55,7 @@ export class HdKeys {
     return this.#keys.address({ account, index });
   }
 
-  /** Overwrites what the keys are derived from. Those that were given out stay. */
+  /** Overwrites the secret that the keys are derived from. Keys that were given out stay. */
   wipe(): void {
     this.#keys.close();
   }
@@ -73,12 +73,12 @@ export function keyPairOf(secretKey: Uint8Array | string): KeyPair {
   return parseSecretKey(bytes);
 }
 
-/** The secret key in hex, as nodes import and export it (PKCS#8 v2). Who has it can spend what is paid to its addresses. */
+/** The secret key in hex, as nodes import and export it (PKCS#8 v2). Whoever has it can spend all that is paid to its addresses. */
 export function exportSecretKey(pair: KeyPair): string {
   return toHex(encodePkcs8(pair));
 }
 
-/** The keys by the addresses that they can spend from: of each key the current address and the two of older clients. */
+/** The keys by the addresses that they can spend from: each key has the current address and the two of older clients. */
 export function byAddress(keys: Iterable<KeyPair>): ReadonlyMap<string, SigningKey> {
   const found = new Map<string, SigningKey>();
   for (const { seed, publicKey } of keys) {

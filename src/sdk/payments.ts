@@ -31,11 +31,11 @@ export interface Amount {
 /** Outputs that can be spent, and keys to spend them with. */
 export interface Funds {
   /**
-   * Outputs as `unspentOutputs` gives them, without those that a payment under way spends. Their amounts are believed here: if an output
-   * holds more, whoever gets the payment can take the rest as a fee, which no signature covers. `proveOutputs` proves it.
+   * Outputs as `unspentOutputs` gives them, without those that a payment under way spends. Their amounts are not checked: if an output
+   * holds more, whoever gets the payment can take the rest as a fee, which no signature covers. `proveOutputs` checks amounts.
    */
   readonly unspent: readonly UnspentOutput[];
-  /** Keys of their addresses. Outputs of other addresses are left alone. */
+  /** Keys of the addresses to spend from. Outputs of other addresses are left alone. */
   readonly keys: Iterable<KeyPair>;
   /** Address for the change. Default: the address of the first output that is spent. */
   readonly changeAddress?: string | undefined;
@@ -44,20 +44,20 @@ export interface Funds {
 export interface PaymentOptions extends Funds, Amount {
   /** The address that is paid. */
   readonly to: string;
-  /** Spends exactly these, whatever `unspent` has. */
+  /** Outputs to spend, exactly these, whatever `unspent` has. */
   readonly inputs?: readonly UnspentOutput[] | undefined;
-  /** Number of the first block in which it can be spent; 0, the default, is at once. */
+  /** Number of the first block in which the payment can be spent; 0, the default, is at once. */
   readonly locktime?: bigint | undefined;
   /** Version of the transaction; the chain accepts any. */
   readonly version?: bigint | undefined;
 }
 
-/** A transaction that is ready to be sent, and what it does to the own outputs. */
+/** A transaction that is ready to be sent, with the outputs that it spends and the change. */
 export interface SignedTransaction {
   readonly transaction: Transaction;
   /** Hash of the transaction: `g` and 31 hex digits. */
   readonly hash: string;
-  /** Outputs that it spends. */
+  /** Outputs that the transaction spends. */
   readonly spent: readonly UnspentOutput[];
   /** Change, spendable in the same block; null when there is none. */
   readonly change: UnspentOutput | null;
@@ -80,7 +80,7 @@ export function buildPayment(options: PaymentOptions): SignedTransaction {
   return buildSpending(options, null);
 }
 
-/** The same, as a part of what happens together or not at all. */
+/** A signed payment with change; with `druidInfo` it is part of a group that is admitted together or not at all. */
 export function buildSpending(options: PaymentOptions, druidInfo: DruidInfo | null): SignedTransaction {
   const { to, amount, item, locktime = 0n, version } = options;
   checkPayment(to, amount, locktime);
@@ -111,7 +111,7 @@ function keysOf(spent: readonly UnspentOutput[], keys: ReadonlyMap<string, Signi
   );
 }
 
-/** The asset of the chain. */
+/** The asset, as in transactions of the chain, for an amount. */
 export function assetOf({ amount, item }: Amount): Asset {
   return item === undefined ? tokenAsset(amount) : itemAsset(amount, item);
 }
@@ -119,9 +119,9 @@ export function assetOf({ amount, item }: Amount): Asset {
 export interface ItemOptions {
   /** Number of items, at least 1. */
   readonly amount: bigint;
-  /** Text for everybody, at most 800 bytes of UTF-8. Neither signed nor to be trusted. */
+  /** Public text, at most 800 bytes of UTF-8. Neither signed nor to be trusted. */
   readonly metadata?: string | null | undefined;
-  /** `Create`, the default, makes a class of its own, named by the hash of the transaction; `Default` adds to the shared one. */
+  /** Class of the items. `Create`, the default, makes a new class, named by the hash of the transaction; `Default` adds to the shared one. */
   readonly genesisHash?: 'Create' | 'Default' | undefined;
 }
 
@@ -162,12 +162,12 @@ export function toCreateTransaction(transaction: Transaction): CreateTransaction
   };
 }
 
-/** The transaction in what `toCreateTransaction` gives, and in the bodies of other clients. Throws `malformed_transaction`. */
+/** The transaction in a result of `toCreateTransaction`, or in a body of another client. Throws `malformed_transaction`. */
 export function parseTransaction(value: unknown): Transaction {
   return parseCreateTransaction(value);
 }
 
-/** Fault of a payment that spends these outputs (sums, addresses, signatures), or null. Only nodes know whether they are unspent. */
+/** Fault of a payment that spends these outputs (sums, addresses, signatures), or null. Only nodes know whether the outputs are unspent. */
 export function transactionFault(transaction: Transaction, spent: readonly UnspentOutput[]): Verdict {
   const known = new Map(spent.map((one) => [outPointKey(one.outPoint), one]));
   const lookup = (outPoint: OutPoint) => {

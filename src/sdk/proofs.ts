@@ -1,6 +1,6 @@
 /**
- * Proofs of what outputs hold. No signature covers that, nor fees: of an output that holds more than a node has said, whoever gets the
- * payment takes the rest as a fee. The transaction that made an output proves it, whoever shows it: its hash is in the output's name.
+ * Proofs of the amounts of outputs. No signature covers amounts or fees: if an output holds more than a node has said, whoever gets the
+ * payment takes the rest as a fee. The transaction that made an output proves its amount: the output's name has the transaction's hash.
  */
 
 import { TX_HASH_LENGTH } from '../chain/constants.js';
@@ -18,27 +18,27 @@ import type { CallOptions } from './calls.js';
 import type { Operations } from './generated/operations.js';
 import type { UnspentOutput } from './payments.js';
 
-/** Transactions of one answer: eight of the largest size fit. */
+/** Maximum number of transactions in one answer: eight of the largest size fit. */
 const PER_ANSWER = 8;
 const WAIT_MS = 10_000;
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 250;
-/** Form of a transaction's hash; those of the genesis file have other names. */
+/** Form of a transaction's hash; transactions of the genesis file have other names. */
 export const HASH = new RegExp(`^g[0-9a-f]{${TX_HASH_LENGTH - 1}}$`);
 
 /** Methods that a client must have. The storage node that it asks need not be trusted. */
 export type ProvingClient = Pick<Operations, 'queryBlockchainEntries'>;
 
 export interface ProofOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
-  /** Transactions that no block has yet, such as the own one whose change is spent. */
+  /** Transactions that no block has yet, such as the caller's own whose change is spent. */
   readonly known?: Iterable<Transaction> | undefined;
   /** The genesis file of the network, as JSON: it says what outputs of block 0 hold, whose names are not hashes. */
   readonly genesis?: unknown;
-  /** Milliseconds in which a block that was just made comes to the storage node. Default: 10 s. */
+  /** Milliseconds to wait for a new block to come to the storage node. Default: 10 s. */
   readonly waitMs?: number | undefined;
 }
 
-/** Resolves when each output is as said. Throws `malformed_transaction` if not, `entry_not_found` if nothing proves it. */
+/** Resolves when each output holds what is said. Throws `malformed_transaction` if not, `entry_not_found` if nothing proves it. */
 export async function proveOutputs(
   client: ProvingClient,
   outputs: readonly UnspentOutput[],
@@ -61,7 +61,7 @@ export async function proveOutputs(
   }
 }
 
-/** Adds those of the names that the node has, by the hashes of what it has sent; true when these are all. */
+/** Adds the transactions that the node sends for the names, each under its computed hash; true when `makers` has all the names. */
 export async function fetchMakers(
   ask: (keys: string[]) => Promise<unknown>,
   names: readonly string[],
@@ -75,7 +75,7 @@ export async function fetchMakers(
       const keys = missing.slice(at, at + PER_ANSWER);
       for (const transaction of readTransactions(await ask(keys)))
         makers.set(transactionHash(transaction), transaction);
-      // The other proofs are useless without these, so they are asked for afterwards.
+      // The other transactions prove nothing without these, so they are asked for afterwards.
       if (!keys.some((name) => makers.has(name))) break;
     }
     const isAll = names.every((name) => makers.has(name));
@@ -84,7 +84,7 @@ export async function fetchMakers(
   }
 }
 
-/** Transactions that an answer has: a node may send anything. */
+/** The valid transactions of an answer: a node may send anything. */
 function readTransactions(entries: unknown): Transaction[] {
   if (!Array.isArray(entries)) return [];
   return entries.slice(0, PER_ANSWER).flatMap((entry: unknown) => {

@@ -11,15 +11,15 @@ import type { CallOptions } from './calls.js';
 import type { Operations } from './generated/operations.js';
 import { toCreateTransaction } from './payments.js';
 
-/** Milliseconds in which they are sent again. */
+/** Milliseconds in which transactions are sent again. */
 const RETRY_FOR = 30_000;
 
 /** Methods that a client must have. */
 export type SubmittingClient = Pick<Operations, 'createTransactions' | 'queryTransactionStatus'>;
 
 /**
- * Sends transactions, admitted together or not at all; gives their hashes. After a lost answer they are sent again, which does it once.
- * Throws the node's refusal, or `UnknownOutcome`: then send the same ones again.
+ * Sends transactions, admitted together or not at all; gives their hashes. After a lost answer they are sent again, and still admitted once.
+ * Throws the node's refusal, or `UnknownOutcome`: then send the same transactions again.
  */
 export async function submitTransactions(
   client: SubmittingClient,
@@ -34,7 +34,7 @@ export async function submitTransactions(
     send: () =>
       send().catch((error: unknown) => {
         if (!isTesseraError(error, 'unsupported_media_type')) throw error;
-        // A node of an earlier version.
+        // A node of an earlier version takes JSON only.
         body = { transactions: transactions.map(toCreateTransaction) };
         return send();
       }),

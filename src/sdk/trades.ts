@@ -28,7 +28,7 @@ import { checkCompletionTime, checkExchange, checkOffer, checkTime } from '../wa
 import { type Amount, assetOf, buildSpending, type Funds, type SignedTransaction } from './payments.js';
 
 const NONCE_LENGTH = 16;
-/** Minimum of a network that has not been told another. */
+/** Minimum amount of an output in a network with the default rules. */
 const MIN_OUTPUT = 1n;
 
 /** Facts about the network that both parties must know. */
@@ -42,9 +42,9 @@ export interface TradeNetwork {
 export interface OfferOptions extends TradeNetwork {
   readonly give: Amount;
   readonly want: Amount;
-  /** The maker is paid at its address. Keep it: the confirmation is signed with it. */
+  /** Key of the maker, who is paid at its address. Keep it: the confirmation is signed with it. */
   readonly key: KeyPair;
-  /** Seconds since the Unix epoch until which it can be accepted and confirmed; at most 30 days ahead. */
+  /** End of the offer, in seconds since the Unix epoch: until then it can be accepted and confirmed. At most 30 days ahead. */
   readonly expiresAt: number;
 }
 
@@ -58,7 +58,7 @@ export function createOffer({ give, want, key, network, expiresAt, now = Date.no
   return signDocument<Offer>({ kind: 'tessera-trade-offer', format: 1, ...content, peer: null, creation: null }, key);
 }
 
-/** The offer, acceptance or confirmation in a JSON value. Throws `trade_refused` for another, and for one that was changed. */
+/** The offer, acceptance or confirmation in a JSON value. Throws `trade_refused` for another value, and for a changed document. */
 export function readTradeDocument(value: unknown): TradeDocument {
   return readDocument(value);
 }
@@ -69,11 +69,11 @@ export function termsOf({ give, want }: Offer): { readonly makerGives: Amount; r
 }
 
 export interface AcceptOptions extends TradeNetwork, Funds {
-  /** The taker is paid at its address. */
+  /** Key of the taker, who is paid at its address. */
   readonly key: KeyPair;
 }
 
-/** Acceptance that the taker sends back, and the half that it keeps to itself until the confirmation comes. */
+/** Acceptance that the taker sends back, and the half of the trade that it keeps to itself until the confirmation comes. */
 export interface AcceptedOffer {
   readonly acceptance: Acceptance;
   /** Half for `completeTrade`, and for no one else. Do not spend its outputs until the trade is done, or given up. */
@@ -94,20 +94,20 @@ export function acceptOffer(offer: Offer, { key, network, now = Date.now(), ...f
 }
 
 export interface ConfirmOptions extends Funds {
-  /** The own offer, and its key. */
+  /** The maker's own offer; `key` is the key that signed it. */
   readonly offer: Offer;
   readonly key: KeyPair;
   /** Milliseconds since the Unix epoch; the clock of this machine by default. */
   readonly now?: number | undefined;
 }
 
-/** Confirmation that the maker sends back, and its half, to be sent to a node. */
+/** Confirmation that the maker sends back, and its half of the trade, to be sent to a node. */
 export interface ConfirmedTrade {
   readonly confirmation: Confirmation;
   readonly half: SignedTransaction;
 }
 
-/** Confirms the acceptance of an own offer, only one of each. Throws `trade_refused`, `trade_closed` after expiry, `insufficient_funds`. */
+/** Confirms an acceptance of an own offer: confirm only one. Throws `trade_refused`, `trade_closed` after expiry, `insufficient_funds`. */
 export function confirmTrade(acceptance: Acceptance, options: ConfirmOptions): ConfirmedTrade {
   const { offer, key, now = Date.now(), ...funds } = options;
   readDocument(acceptance);
@@ -145,7 +145,7 @@ export function completeTrade(
   return withDruid(half, acceptance, { from: confirmation.from, to: acceptance.to, gets: offer.give });
 }
 
-/** Signatures do not cover it; the hash does. */
+/** The half with the DRUID of the trade added: signatures do not cover the DRUID, the hash does. */
 function withDruid(
   half: SignedTransaction,
   acceptance: Acceptance,

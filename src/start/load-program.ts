@@ -16,7 +16,7 @@ const FILE = fileURLToPath(programFile('program.cjs'));
 export const COMPILED_FILE = `${FILE}.code`;
 const SUM_BYTES = 32;
 
-/** Of a program and its compiled code. V8 itself compares the length of the program alone. */
+/** Checksum of a program and its compiled code. V8 itself compares only the length of the program. */
 export function sumOf(source: Uint8Array, code: Uint8Array): Buffer {
   return createHash('sha256').update(source).update(code).digest();
 }
@@ -35,7 +35,7 @@ export function loadProgram(): { readonly program: Program; readonly source: Buf
   return { program, source, script };
 }
 
-/** Undefined where there is none, or that of another program. V8 refuses what another version of it has compiled. */
+/** The compiled code; undefined where there is none, or that of another program. V8 refuses the code of its other versions. */
 function compiledCode(source: Buffer): Buffer | undefined {
   try {
     const file = readFileSync(COMPILED_FILE);
@@ -46,7 +46,7 @@ function compiledCode(source: Buffer): Buffer | undefined {
   }
 }
 
-/** Node.js reads the source maps of modules, and not those of other scripts. */
+/** The program compiled as a module: Node.js reads the source maps of modules, and not those of other scripts. */
 function asModule(text: string): ProgramFunction {
   const module = new Module(FILE) as Module & { _compile(text: string, file: string): void };
   module._compile(`module.exports = ${text}`, FILE);

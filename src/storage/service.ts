@@ -3,7 +3,7 @@
 import type { Block, Transaction } from '../chain/types.js';
 
 interface StoredBase {
-  /** The resolved real key: block hash or transaction hash (decision V9). */
+  /** The real key that the name stands for: block hash or transaction hash (decision V9). */
   readonly key: string;
   readonly height: number;
   /** Ready bytes of the `BlockchainEntryResponse` JSON: `{"key":…,"data":…,"item_meta":…}`. */
@@ -14,14 +14,14 @@ export interface StoredBlock extends StoredBase {
   readonly kind: 'block';
   /** Number of transactions of the block, its coinbase included. */
   readonly txLen: number;
-  /** Decoded on demand. */
+  /** The block, decoded on demand. */
   block(): Block;
 }
 
 export interface StoredTransaction extends StoredBase {
   readonly kind: 'tx';
   readonly txNum: number;
-  /** Decoded on demand. */
+  /** The transaction, decoded on demand. */
   transaction(): Transaction;
 }
 
@@ -35,7 +35,7 @@ export interface LatestBlock {
   block(): Block;
 }
 
-/** `GET /v1/items/{genesis_hash}` (decision V21). */
+/** An item, as `GET /v1/items/{genesis_hash}` shows it (decision V21). */
 export interface ItemInfo {
   readonly genesisHash: string;
   readonly metadata: string | null;

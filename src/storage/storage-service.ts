@@ -1,5 +1,5 @@
 /**
- * Everything a storage node does, put together: the archive, its answers to other nodes, catching up, and telling other
+ * All services of a storage node, put together: the archive, its answers to other nodes, catching up, and telling other
  * storage nodes about each block.
  */
 
@@ -20,7 +20,7 @@ import { CatchUp, type CatchUpOptions, type CatchUpProgress } from './blocks/cat
 import { MempoolTips } from './blocks/mempool-tips.js';
 import type { StorageService } from './service.js';
 
-/** A node that lacks fewer blocks than this is only a little late. */
+/** Number of missing blocks from which a node counts as far behind; with fewer it is only a little late. */
 const FAR_BEHIND = 16;
 
 export interface StorageServiceOptions {
@@ -43,7 +43,7 @@ export class RunningStorageService implements StorageService, Service {
   readonly #network: StorageServiceModules['network'];
   readonly #logger: Logger;
   readonly #catchUp: CatchUp;
-  /** All blocks were here that could be fetched. */
+  /** True once all blocks that could be fetched were here. */
   #hadAll = false;
   readonly #mempoolTips: MempoolTips;
   readonly #failure = new Failure();
@@ -87,7 +87,7 @@ export class RunningStorageService implements StorageService, Service {
   async start(): Promise<void> {
     this.#subscriptions.push(
       this.#archive.blockStored.on(({ height, hash, transactions }) => {
-        // While catching up others know these blocks, and the log has its progress; they are told once it is done.
+        // While this node catches up, others know these blocks, and progress is logged; others are told once it is done.
         if (this.catchingUp !== undefined) return;
         this.#logger.info({ height, hash, transactions }, `block ${height} stored`);
         this.#announce();
@@ -95,7 +95,7 @@ export class RunningStorageService implements StorageService, Service {
       this.#catchUp.idle.on(() => {
         this.#hadAll = true;
         this.#announce();
-        // A block that was fetched was not delivered by a mempool node, so the mempool does not know that it is stored.
+        // The mempool does not know that a fetched block is stored, since none of its nodes delivered it.
         this.tellMempools();
       }),
       this.#room.ranLow.on(() => this.tellMempools()),
@@ -105,14 +105,14 @@ export class RunningStorageService implements StorageService, Service {
     this.#mempoolTips.start();
   }
 
-  /** Ends what is under way; the archive's database stays open. */
+  /** Ends work under way; the archive's database stays open. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
     this.#mempoolTips.stop();
     await this.#catchUp.stop();
   }
 
-  /** Stored data failed its checks, or a block could not be written: the node must stop and show the error (rule P3). */
+  /** Rejects when stored data fails its checks, or a block could not be written: the node must stop and show the error (rule P3). */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
@@ -127,8 +127,8 @@ export class RunningStorageService implements StorageService, Service {
   }
 
   /**
-   * Undefined when no blocks are being fetched. Nor is a node late that had them all and gets each new one from another
-   * storage node, a moment after it was made there: a mirror.
+   * Progress; undefined when no blocks are being fetched, and for a mirror: a node that had all blocks and gets each new one from
+   * another storage node, a moment after it was made there.
    */
   get catchingUp(): CatchUpProgress | undefined {
     const { current } = this.#catchUp;
@@ -150,8 +150,8 @@ export class RunningStorageService implements StorageService, Service {
   }
 
   /**
-   * Reads an entry. While the archive is healed or loaded, absence is no answer, because other nodes may have it. This and
-   * the next three throw `archive_incomplete` then.
+   * Reads an entry. While the archive is healed or loaded, an absent entry is no answer, because other nodes may have it. This
+   * and the next three methods throw `archive_incomplete` then.
    */
   async entry(key: string): ReturnType<StorageService['entry']> {
     const parsed = parseEntryKey(key);
@@ -173,7 +173,7 @@ export class RunningStorageService implements StorageService, Service {
   }
 
   async item(genesisHash: string): ReturnType<StorageService['item']> {
-    // Its total grows with blocks that are not here yet.
+    // The total of an item grows with blocks that are not here yet.
     this.#refuseWhileHealing();
     const item = await this.#archive.item(genesisHash);
     if (item === undefined) this.#refuseIfIncomplete();
@@ -184,7 +184,7 @@ export class RunningStorageService implements StorageService, Service {
     return this.#archive.verify(...args);
   }
 
-  /** Throws when a block that this archive is known to lack is asked for, or could hold what is: all do without a height. */
+  /** Throws when the block at a height is known to be missing here; without a height, when any block is: it may hold the answer. */
   #refuseIfIncomplete(height = this.#archive.nextHeight): void {
     const { catchingUp } = this;
     const isFar = catchingUp !== undefined && catchingUp.target - catchingUp.height >= FAR_BEHIND;
@@ -202,7 +202,7 @@ export class RunningStorageService implements StorageService, Service {
     return new TesseraError('archive_incomplete', `The archive is being made whole: ${has}. Try again later.`);
   }
 
-  /** Tells mempool nodes where this archive ends, when a block has come from elsewhere. */
+  /** Tells mempool nodes the last block of this archive, when a block has come from elsewhere. */
   tellMempools(): void {
     for (const link of this.#network.links) if (link.role === 'mempool' && link.trusted) this.#tell(link);
   }
@@ -213,7 +213,7 @@ export class RunningStorageService implements StorageService, Service {
 
   #announce(): void {
     for (const link of this.#network.links) {
-      // Only nodes of this operator can use a tip that nothing proves.
+      // A tip without proof is of use only to nodes of this operator.
       const isOfUse = link.trusted || this.#archive.tipCertificate !== undefined;
       if (link.role === 'storage' && isOfUse) this.#tell(link);
     }

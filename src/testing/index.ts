@@ -36,7 +36,7 @@ export class DevNetworkError extends Error {
 
 /** A running network. */
 export interface DevNetwork {
-  /** Base URL at which all routes are. */
+  /** Base URL of all routes. */
   readonly url: string;
   /** Base URL of each node, with `nodeAddresses`; otherwise all are `url`. */
   readonly urls: Readonly<Record<'mempool' | 'storage' | 'miner' | 'user', string>>;
@@ -44,9 +44,9 @@ export interface DevNetwork {
   readonly accounts: readonly DevAccount[];
   /** Makes blocks now, even if they are empty; resolves with their numbers when they are stored. */
   mine(count?: number): Promise<readonly number[]>;
-  /** Pays raw units (1,000 display units by default). Resolves with the number of its block, null if that is not awaited. */
+  /** Pays raw units (1,000 display units by default). Resolves with the hash and the number of the block, null if it is not awaited. */
   faucet(address: string, amount?: bigint): Promise<{ readonly txHash: string; readonly height: number | null }>;
-  /** False: from now on no blocks are made but those that `mine` asks for. True: what waits comes into a block. */
+  /** With false, blocks are made only by `mine` from now on. With true, waiting transactions come into a block. */
   setAutomine(isOn: boolean): Promise<void>;
   /** Unix seconds on the clock of the chain. */
   time(): Promise<number>;
@@ -56,7 +56,7 @@ export interface DevNetwork {
   advanceTime(seconds: number): Promise<number>;
   /** Keeps chain, wallets and clock as they are; resolves with the number of the snapshot. */
   snapshot(): Promise<number>;
-  /** Brings all of it back, as often as one likes. */
+  /** Goes back to a snapshot, which can be used again. */
   revert(snapshot: number): Promise<void>;
   /** Resolves when the process is gone, and the chain with it unless `dataDir` keeps it. */
   stop(): Promise<void>;
@@ -170,7 +170,7 @@ class NetworkProcess {
     for (const id of [...this.#waiting.keys()]) this.#settle(id, ({ reject }) => reject(error));
   }
 
-  /** A runner whose tests forget to stop the network ends all the same; one that waits for an answer gets it. */
+  /** Sets whether the network keeps the runner alive: only while an answer is due, so that tests may forget to stop it. */
   #keepsRunnerAlive(does: boolean): void {
     const { stderr, channel } = this.#child;
     const handles = [this.#child, channel, stderr as unknown as { ref?(): void; unref?(): void } | null];

@@ -10,23 +10,23 @@ export interface DevNetworkOptions {
   readonly mnemonic?: string;
   /** Milliseconds between blocks; 0, the default, makes one when there is something to put into it. */
   readonly blockTime?: number;
-  /** False makes no blocks but those that `mine` asks for, until `setAutomine(true)`. */
+  /** With false, blocks are made only by `mine`, until `setAutomine(true)`. */
   readonly automine?: boolean;
   /** Port of the network's address; by default any that is free. */
   readonly port?: number;
-  /** Keeps the chain in this folder and continues it; by default it is in a temporary one. */
+  /** Folder that keeps the chain, which is continued; by default a temporary folder. */
   readonly dataDir?: string;
-  /** Begins with the chain in this file, if it is there, and saves it in it when the network is stopped. */
+  /** File that the chain is loaded from, if it exists, and saved to when the network is stopped. */
   readonly state?: string;
-  /** A new chain begins as a copy of the one that a storage node, or a network at one address, has at this URL. */
+  /** URL of a storage node, or of a network at one address: a new chain begins as a copy of its chain. */
   readonly fork?: string;
-  /** The four nodes have addresses of their own too: for clients of single roles, and the wallet of the miner. */
+  /** True if the four nodes have addresses of their own too: for clients of single roles, and the wallet of the miner. */
   readonly nodeAddresses?: boolean;
 }
 
 /** An account that is funded in block 0. */
 export interface DevAccount {
-  /** `1`, `user`, `miner`. */
+  /** Name of the account: `1`, `user`, `miner`. */
   readonly account: string;
   readonly address: string;
   /** The secret key: 64 hex digits. */

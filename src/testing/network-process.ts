@@ -76,7 +76,7 @@ function run({ command, args }: Extract<Request, { readonly id: number }>): unkn
   if (network === undefined || command === 'stop')
     throw new TesseraError('shutting_down', 'the network is not running');
   const { control } = network;
-  // The runner is bound by the types of `Commands`, which are those of the methods.
+  // The runner is bound by the types of `Commands`, which are the types of the methods.
   const method = control[command] as (...given: readonly unknown[]) => unknown;
   return method.apply(control, [...args]);
 }

@@ -40,7 +40,7 @@ export interface BlockRange {
 export class BlockSource {
   readonly #options: BlockSourceOptions;
   readonly #modules: BlockSourceModules;
-  /** Proof of the blocks that come next. */
+  /** Proof of the next blocks. */
   #proven: ProvenHashes | undefined;
   /** The node that answered last is asked first. */
   #turn = 0;
@@ -51,7 +51,7 @@ export class BlockSource {
     this.#modules = modules;
   }
 
-  /** The first blocks of the range, one at least. Throws `peer_unreachable` with what each node has done wrong. */
+  /** The first blocks of the range, one at least. Throws `peer_unreachable` with the failure of each node. */
   read(range: BlockRange, signal: AbortSignal): Promise<readonly ToldBlock[]> {
     return this.#inTurn(`block ${range.from}`, signal, async (link) => {
       const proof = await this.#prove(link, range, signal);
@@ -72,7 +72,7 @@ export class BlockSource {
     return found;
   }
 
-  /** Judges what came last; a `protocol_violation` is the fault of the node that sent it, which loses its link. */
+  /** Checks the blocks read last; a `protocol_violation` is the fault of the node that sent them, which loses its link. */
   judge(check: () => void): void {
     try {
       check();
@@ -202,7 +202,7 @@ interface MissedBlocksOptions {
 }
 
 interface MissedBlocksModules extends UserModules {
-  /** Told how many of the missed blocks have been taken in. */
+  /** Called with the number of missed blocks that have been taken in. */
   readonly onMissed?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -222,17 +222,17 @@ export class MissedBlocks {
     logger.info({}, `${why}: what comes while this node is away will have neither block nor sender in the history`);
   }
 
-  /** Takes in the blocks up to this one; true if there were any. Throws `peer_unreachable` when no storage node gives them. */
+  /** Takes in the blocks up to a point; true if there were any. Throws `peer_unreachable` when no storage node gives them. */
   async reach(point: ChainPoint, signal: AbortSignal): Promise<boolean> {
     const { wallet } = this.#modules;
     if (this.#source === undefined || point.height <= wallet.chain.height) return false;
-    // In a folder of an early version: the next refresh puts the wallet on a block that is known by its hash.
+    // A folder of an early version lacks the hash: the next refresh puts the wallet on a block that is known by its hash.
     if (wallet.chain.height >= 0 && wallet.chain.tipHash === undefined) return false;
     try {
       await this.#takeIn(this.#source, point.height, signal);
       return true;
     } catch (error) {
-      // Nobody has signed the last block that the wallet knows, and it is none of the chain: the refresh replaces it.
+      // The wallet's last block is unsigned, and not on this chain: the refresh replaces it.
       if (isLinkFault(error) && wallet.chain.height >= 0 && !wallet.chain.isTipCertified) return false;
       throw error;
     }
@@ -259,7 +259,7 @@ export class MissedBlocks {
   }
 }
 
-/** The mempool node that is being followed is not to blame for a block of a storage node. */
+/** Rethrows the fault of a storage node as `peer_unreachable`, so that the followed mempool node is not blamed. */
 function notOfTheMempool(error: unknown): never {
   if (!isTesseraError(error, 'protocol_violation')) throw error;
   throw new TesseraError('peer_unreachable', error.message, { cause: error });

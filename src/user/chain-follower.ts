@@ -22,11 +22,11 @@ import type { UserModules } from './modules.js';
 import type { OutputProofs } from './output-proofs.js';
 import { refreshAddresses } from './utxo-pages.js';
 
-/** Time limit for an answer about statuses, in ms. */
+/** Milliseconds that an answer about statuses may take. */
 const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds until a failed synchronization is tried again on the same link. */
 const RETRY_AFTER = 2_000;
-/** Rounds in which answers may make the wallet watch more addresses (20 of each account): a lying node would be asked for ever. */
+/** Rounds in which answers may make the wallet watch more addresses (20 of each account): a lying node could go on for ever. */
 const MAX_FOUND_ROUNDS = 50;
 /** Maximum number of blocks kept during a synchronization; the next one fetches the others. */
 const MAX_WAITING_BLOCKS = 32;
@@ -71,7 +71,7 @@ export class ChainFollower {
     this.#modules = modules;
     this.#choice = new MempoolChoice(options, modules);
     this.#slices = new TimeSlices(modules.clock);
-    // Every pending request listens to it.
+    // Every pending request listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
     modules.network.handle('block.mined', async (link, { attachment, body }) => {
       await this.#onBlock(link, attachment, body);
@@ -92,17 +92,17 @@ export class ChainFollower {
     await this.#steps.run(() => undefined);
   }
 
-  /** The link over which payments can be sent; undefined until the wallet is in step. */
+  /** The link over which payments can be sent; undefined until the wallet is in step with the chain. */
   get link(): Link | undefined {
     return this.#inStep ? this.#current : undefined;
   }
 
-  /** Why the wallet did not get into step when it tried last, and has not come further since; null when it did. */
+  /** Why the last attempt to get into step failed; null when it succeeded, or the wallet has come further since. */
   get problem(): string | null {
     return this.#problem ?? this.#choice.problem;
   }
 
-  /** A mempool node has answered that it takes no transactions now: another one may. */
+  /** Asks the mempool node again whether it takes transactions: it has answered that it does not, and another may. */
   doubt(link: Link): void {
     this.#choice.doubt(link);
   }
@@ -117,7 +117,7 @@ export class ChainFollower {
     });
   }
 
-  /** Refreshes addresses that are watched since the last refresh: what was found has shown others to be in use. */
+  /** Refreshes addresses that are watched only since the last refresh, because what it found shows them to be in use. */
   findMore(): void {
     const link = this.#current;
     if (link !== undefined) this.#afterwards(link, 'a refresh failed', () => this.#refreshFound(link));
@@ -131,7 +131,7 @@ export class ChainFollower {
     if (link === undefined || this.#contested.size > 1) return;
     this.#afterwards(link, 'a payment could not be looked up', async () => {
       const { coins, outgoing } = this.#modules.wallet;
-      // The transactions that they spend from count too: one of them may be missing.
+      // Parents of contested transactions are reviewed too: one of them may be missing.
       const entries = outgoing.lineageOf(this.#contested);
       this.#contested.clear();
       await this.#review(link, entries, coins.addressesOf(entries));
@@ -159,7 +159,7 @@ export class ChainFollower {
         const { clock, logger } = this.#modules;
         logger.warn({ error: errorMessage(error) }, `${failure}: refreshing everything`);
         if (isTesseraError(error, 'protocol_violation')) return link.close(errorMessage(error));
-        // Out of step, a synchronization is on its way, which fetches everything and lets payments go out.
+        // While the wallet is out of step, a synchronization is on its way, which fetches everything and lets payments go out.
         if (!this.#inStep) return;
         this.#retry?.cancel();
         this.#retry = clock.after(RETRY_AFTER, () =>
@@ -203,7 +203,7 @@ export class ChainFollower {
     const { wallet } = this.#modules;
     do {
       this.#blocksDropped = false;
-      // All are asked for now.
+      // The refresh below asks for all watched addresses.
       wallet.keys.takeNewlyWatched();
       const first = await this.#review(link, wallet.outgoing.inFlight(), wallet.keys.watched());
       const point = await this.#refreshFound(link, first);
@@ -214,14 +214,14 @@ export class ChainFollower {
         }
         await this.#refreshFound(link);
       }
-      // Dropped ones may have held transactions of the wallet: only another refresh tells what is left of their change.
+      // A dropped block may have held transactions of the wallet: only another refresh tells what is left of their change.
     } while (this.#blocksDropped);
-    // In the same turn as the check of waiting blocks, so that none is left waiting.
+    // Set in the same turn as the check of waiting blocks, so that none is left waiting.
     this.#inStep = true;
     this.#problem = null;
   }
 
-  /** Refreshes addresses that a refresh or a block showed to be in use. Gives the oldest block of the answers and `point`. */
+  /** Refreshes addresses that a refresh or a block showed to be in use. Returns the oldest block of the answers and `point`. */
   async #refreshFound(link: Link, point?: ChainPoint): Promise<ChainPoint | undefined> {
     const { wallet, logger } = this.#modules;
     let oldest = point;
@@ -253,7 +253,7 @@ export class ChainFollower {
 
   async #examine(link: Link, entries: readonly OwnTransaction[], addresses: readonly string[]) {
     const evidence = new Evidence(entries);
-    // Statuses first: what is confirmed now is included in every later answer.
+    // Statuses are asked for first: each later answer includes what is confirmed now.
     const own = await this.#statusesOf(
       link,
       entries.map(({ hash }) => hash),
@@ -268,7 +268,7 @@ export class ChainFollower {
 
   async #settle({ hash, state }: OwnTransaction, finding: Finding | undefined): Promise<void> {
     const { wallet } = this.#modules;
-    // An answer that came meanwhile is newer.
+    // A state that has changed meanwhile is newer.
     if (wallet.outgoing.get(hash)?.state !== state) return;
     switch (finding) {
       case 'admitted':

@@ -13,8 +13,8 @@ const ASKABLE = /^[\x21-\x7e]{1,128}$/;
 export type TransactionStatus = MessageBody<'statuses'>['statuses'][number];
 
 /**
- * `confirmed`: in the chain. `copied`: a copy with another hash is. `admitted`: the mempool node has it. `missing`: admitted, but gone;
- * send it again. `absent`: in no block; if its form is refused too, never. `open`: nothing is proven.
+ * `confirmed`: in the chain. `copied`: a copy with another hash is. `admitted`: the mempool node has it. `missing`: it was admitted, but is
+ * gone, and must be sent again. `absent`: in no block, and never will be if its form is refused too. `open`: nothing is proven.
  */
 export type Finding = 'confirmed' | 'copied' | 'admitted' | 'missing' | 'absent' | 'open';
 
@@ -26,7 +26,7 @@ export class Evidence {
   readonly #changes = new Map<string, { readonly hash: string; readonly txOut: TxOut }>();
   readonly #copied = new Set<string>();
 
-  /** Takes entries in the order in which they were made, each with all those in flight that it depends on. */
+  /** Takes entries in the order in which they were made, each with all its parents that are in flight. */
   constructor(entries: readonly OwnTransaction[]) {
     this.#entries = entries;
     for (const { hash, kind, transaction } of entries) {
@@ -48,7 +48,7 @@ export class Evidence {
     }
   }
 
-  /** Others' transactions that made inputs of what was admitted, and is neither waiting nor in the chain: their statuses are needed too. */
+  /** Hashes of foreign parents of transactions that were admitted but neither wait nor are in the chain: their statuses are needed too. */
   creators(statuses: ReadonlyMap<string, TransactionStatus>): readonly string[] {
     const creators = new Set<string>();
     for (const { hash, state, transaction } of this.#entries) {
@@ -73,7 +73,7 @@ export class Evidence {
     return findings;
   }
 
-  /** Transactions that are proven to be in the chain, and what these spend. */
+  /** Hashes of transactions that are proven to be in the chain, and of their parents. */
   #inChain(statuses: ReadonlyMap<string, TransactionStatus>): ReadonlySet<string> {
     const inChain = new Set<string>();
     for (const { hash, transaction } of [...this.#entries].reverse()) {
@@ -86,7 +86,7 @@ export class Evidence {
     return inChain;
   }
 
-  /** `parents`: what was found of those in flight whose outputs it spends. */
+  /** What the inputs of a transaction tell. `parents`: findings about its parents in flight. */
   #findingByInputs(
     { hash, transaction, state }: OwnTransaction,
     parents: readonly Finding[],
@@ -94,21 +94,21 @@ export class Evidence {
   ): Finding {
     const inputs = spentOutPoints(transaction);
     const isWaiting = parents.some((found) => found !== 'confirmed');
-    // A transaction with an unspent input is in no block, and neither is one with an input that does not exist yet.
+    // A transaction with an unspent input is in no block, nor is a transaction with an input that does not exist yet.
     if (isWaiting || inputs.length === 0 || inputs.some((outPoint) => this.#isPresent(outPoint))) {
       if (state === 'sent') return 'missing';
       return parents.includes('open') ? 'open' : 'absent';
     }
     if (this.#copied.has(hash)) return 'copied';
     if (state !== 'sent') return 'open';
-    // An input may be absent because the block that made it was given up, and this transaction with it.
+    // An input may be absent because the block that made it was given up, and with it this transaction.
     const isGivenUp =
       statuses.get(hash)?.status === 'Rejected' ||
       inputs.some(({ tHash }) => {
         const creator = statuses.get(tHash)?.status;
         return creator !== undefined && creator !== 'Confirmed';
       });
-    // Once it is admitted, nothing else can spend its inputs: if they are spent, it is in the chain.
+    // Nothing else can spend the inputs of an admitted transaction: if they are spent, it is in the chain.
     return isGivenUp ? 'missing' : 'confirmed';
   }
 
@@ -125,12 +125,12 @@ function isSameOutput(a: TxOut, b: TxOut): boolean {
   return a.value.kind === b.value.kind && a.value.amount === b.value.amount && a.locktime === b.locktime;
 }
 
-/** Payments that are looked for in one go; others have their turn when they are looked up again. */
+/** Payments that are looked for at once; the others have their turn at the next look. */
 const MAX_ASKED = 100;
 
 /**
- * Looks for payments by their outputs for others: one without change leaves the wallet none. A page may begin behind a given output, which
- * must be there, so one question tells of one output. Gives those with an unspent output; the others may be in the chain too.
+ * Looks for payments by their outputs for others, since a payment without change leaves the wallet none. A page may begin behind an output
+ * that exists, so one question tells of one output. Returns payments with an unspent output; the others may be in the chain too.
  */
 export async function findPaid(
   link: Link,
@@ -154,7 +154,7 @@ export async function findPaid(
   return found;
 }
 
-/** Statuses by hash; those of which the node knows nothing are not there. */
+/** Statuses by hash; hashes that the node does not know are absent. */
 export async function fetchStatuses(
   link: Link,
   wanted: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * Choice of the mempool node to follow. Only links that this node opened count, and only to a node that a producer vouches for. It is asked
- * every two seconds whether it takes transactions, if there is another: one cut off from its journal keeps its links. The wallet does not
- * come back by itself.
+ * Choice of the mempool node to follow. Only links that this node opened count, and only to a node that a producer vouches for. Where there
+ * is another node, the followed one is asked every two seconds whether it takes transactions: cut off from its journal, it keeps its links.
+ * The wallet does not come back by itself.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -17,11 +17,11 @@ import type { Link, PeerNetwork } from '../peers/network.js';
 import { unexpected } from './evidence.js';
 
 const REQUEST_TIMEOUT = 30_000;
-/** Time limit for finding out which configured address a link belongs to, in ms. */
+/** Milliseconds for finding out which configured address a link belongs to. */
 const IDENTIFY_TIMEOUT = 5_000;
 /** Milliseconds between two questions to the followed node, and for an answer. */
 const LOOK_MS = 2_000;
-/** Milliseconds until a node that is not well is asked again, and the others with it. */
+/** Milliseconds until a node with a problem is asked again, and the others with it. */
 const SECOND_LOOK_MS = 1_000;
 
 export interface MempoolChoiceOptions {
@@ -55,7 +55,7 @@ export class MempoolChoice {
     this.changed = new SignalSource((error) => {
       modules.logger.error({ error: errorMessage(error) }, 'a listener failed');
     });
-    // Every pending request listens to it.
+    // Every pending request listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
   }
 
@@ -82,7 +82,7 @@ export class MempoolChoice {
     return this.#current === undefined ? this.#distrust : null;
   }
 
-  /** Asks the followed node at once whether it takes transactions: it has answered that it does not. */
+  /** Asks the followed node again whether it takes transactions, at once: it has answered that it does not. */
   doubt(link: Link): void {
     if (link === this.#current) this.#look();
   }
@@ -161,7 +161,7 @@ export class MempoolChoice {
     const others = [...this.#believed].filter((other) => other !== link);
     const [problem, ...problems] = await Promise.all([link, ...others].map((one) => this.#problemOf(one)));
     const next = others.find((other, i) => problems[i] === null && this.#believed.has(other));
-    // The problem may be over by now, and when all nodes have it there is nowhere to go.
+    // The problem may be over by now; and when all nodes have it, there is none to change to.
     if (problem === null || next === undefined || link !== this.#current) return;
     this.#modules.logger.warn(
       { from: link.address, to: next.address, reason: problem },

@@ -17,11 +17,11 @@ import { BlockSource, type BlockSourceOptions } from './block-source.js';
 import { fetchStatuses } from './evidence.js';
 import type { UserModules } from './modules.js';
 
-/** Outputs that are looked for at once; a later refresh names the others again. */
+/** The most outputs that are looked for at once; a later refresh names the others again. */
 const MAX_CLAIMS = 100_000;
-/** Outputs that turned out to be none, and are not looked for again: at least so many, and at most twice. */
+/** Disproven outputs that are remembered and not looked for again: at least so many, at most twice as many. */
 const DISPROVEN = 50_000;
-/** Outputs that are taken in at once. */
+/** Outputs that are taken into the wallet at once. */
 const OUTPUTS_PER_STEP = 500;
 /** Milliseconds until an attempt that failed is repeated. */
 const RETRY_AFTER = 2_000;
@@ -31,9 +31,9 @@ const ASKABLE = /^[\x21-\x7e]{1,128}$/;
 interface Claim {
   readonly utxo: Utxo;
   readonly link: Link;
-  /** The block as of which it is said to be unspent; it may be in the one that is being made then, too. */
+  /** The block as of which the node says the output unspent; the output may also be in the block being made then. */
   readonly height: number;
-  /** No block that could be read has it. */
+  /** Set when no block that could be read has the output. */
   isNowhere?: true;
 }
 
@@ -66,7 +66,7 @@ export class OutputProofs {
     return this.#taken;
   }
 
-  /** A node has named them as unspent, as of a block. */
+  /** Notes outputs that a node has named as unspent, as of a block. */
   note(link: Link, utxos: readonly Utxo[], height: number): void {
     for (const utxo of utxos) {
       const key = outPointKey(utxo[0]);
@@ -144,12 +144,12 @@ export class OutputProofs {
         }
       }
       left = await this.#take(left, scan, next - 1);
-      // A block has come meanwhile, which may spend one of them.
+      // While outputs are left, a block has come that may spend one of them.
     } while (left.length > 0);
     this.#judge(claims, scan);
   }
 
-  /** Takes in what is proven as of a block; gives what is left when the wallet is not at that block any more. */
+  /** Takes proven outputs into the wallet as of a block; returns the remaining ones once the wallet has left that block. */
   async #take(keys: readonly string[], scan: OutputScan, height: number): Promise<string[]> {
     const proven = keys.flatMap((key): (readonly [key: string, output: ProvenOutput])[] => {
       const found = scan.find(key);
@@ -234,7 +234,7 @@ interface Wanted {
   isOther?: true;
 }
 
-/** Result for an output that was named: what blocks say of it. */
+/** What blocks say of an output that a node has named. */
 type ScanResult =
   | { readonly kind: 'unspent'; readonly output: ProvenOutput }
   | { readonly kind: 'spent'; readonly height: number }
@@ -251,7 +251,7 @@ class OutputScan {
     }
   }
 
-  /** Throws `protocol_violation` when a transaction that matters is not the one that the block lists. */
+  /** Reads a block. Throws `protocol_violation` when a transaction that matters is not the one that the block lists. */
   take({ block, transactions, miningTransaction }: FullBlock): void {
     const height = Number(block.header.bNum);
     const place = { height, time: Number(block.header.timestamp) };

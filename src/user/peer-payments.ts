@@ -63,7 +63,7 @@ export class PeerPayments {
     this.#lines = new FewLines(logger, clock);
     this.#options = options;
     this.#modules = modules;
-    // Every request under way listens to it.
+    // Every request under way listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
     this.announced = new SignalSource((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
     network.handle('address.get', async (link) => {
@@ -128,7 +128,7 @@ export class PeerPayments {
       link?.send('payment.sent', {}, encodeTransaction(transaction));
       return;
     }
-    // Another node may be there by now, which is told nothing.
+    // Another node may be at the address by now; it is told nothing.
     Promise.all([this.#reach(peer), this.#creationOf(transaction)])
       .then(([link, creation]) => link.send('payment.sent', creation, encodeTransaction(transaction)))
       .catch((error: unknown) =>

@@ -1,8 +1,8 @@
 /**
  * Sends queued transactions until the mempool node has admitted or refused each. A refusal is final only if it is about the transaction
  * itself and no block has it; `unknown_input` and `double_spend` may be temporary, so the payment stays queued and is looked up. Each
- * payment has its own retry time. One that spends another's output is sent after it; one with too many waiting ancestors again with each
- * block (docs/adr/0023-own-change.md).
+ * payment has its own retry time. One that spends another's output is sent after that one; one with too many waiting ancestors is sent
+ * again with each block (docs/adr/0023-own-change.md).
  */
 
 import { setMaxListeners } from 'node:events';
@@ -19,7 +19,7 @@ import type { Wallet } from '../wallet/wallet.js';
 const PARALLEL = 32;
 /** Time limit for an answer of the mempool node, in ms. */
 const ANSWER_TIMEOUT = 15_000;
-/** Milliseconds before the first and the longest retry of a payment. */
+/** Milliseconds before the first retry of a payment, and before its later ones at most. */
 const FIRST_RETRY = 250;
 const MAX_RETRY = 30_000;
 
@@ -32,7 +32,7 @@ const FINAL_REFUSALS: ReadonlySet<string> = new Set([
 ]);
 /** Refusals about the inputs. Only a block can prove them. */
 const CONTESTED: ReadonlySet<string> = new Set(['double_spend', 'unknown_input']);
-/** Code of a transaction behind too many others that wait for a block. */
+/** Code of a refusal for too many waiting ancestors. */
 const TOO_DEEP = 'too_many_ancestors';
 
 export interface SenderModules extends HasClock, HasLogger {
@@ -61,7 +61,7 @@ export class Sender {
   readonly #running = new Set<Promise<void>>();
   /** Payments whose last attempt failed, by hash. */
   readonly #retries = new Map<string, { failures: number; timer: Timer | undefined; waitsForBlock: boolean }>();
-  /** The link that is sent over; its controller ends what has no answer when the wallet has gone over to another. */
+  /** The link in use; its controller ends requests without an answer when the wallet changes to another link. */
   #route: { readonly link: Link; readonly leaving: AbortController } | undefined;
   #unsubscribe: (() => void) | undefined;
 
@@ -103,7 +103,7 @@ export class Sender {
     this.#pump();
   }
 
-  /** A block has come: what was behind too many transactions is sent again at once. */
+  /** Sends transactions with too many waiting ancestors again: a block has come. */
   blockCame(): void {
     for (const [hash, { timer, waitsForBlock }] of [...this.#retries]) {
       if (timer === undefined || !waitsForBlock) continue;
@@ -113,7 +113,7 @@ export class Sender {
     this.#pump();
   }
 
-  /** Sends none of these from now on, until `letGo`. */
+  /** Sends none of these transactions from now on, until `letGo`. */
   withhold(hashes: Iterable<string>): void {
     for (const hash of hashes) this.#withheld.add(hash);
   }
@@ -163,12 +163,12 @@ export class Sender {
     }
   }
 
-  /** Ends what goes over this link; what went over another one is ended now, and sent again. */
+  /** Signal that ends requests over this link. Requests over another link end now, and are sent again. */
   #signalOf(link: Link): AbortSignal {
     if (this.#route?.link !== link) {
       this.#route?.leaving.abort();
       this.#route = { link, leaving: new AbortController() };
-      // Every pending request listens to it.
+      // Every pending request listens to this signal.
       setMaxListeners(0, this.#route.leaving.signal);
     }
     return this.#route.leaving.signal;
@@ -192,13 +192,13 @@ export class Sender {
   async #noteAdmitted(entry: OwnTransaction): Promise<void> {
     this.#forget(entry.hash);
     const stored = this.#modules.wallet.settlement.markSent(entry.hash);
-    // Payments that spend from it go out meanwhile: after a crash, statuses tell again what was admitted.
+    // Payments that spend from this one go out meanwhile: after a crash, statuses tell again that it was admitted.
     this.#pump();
     await stored;
     this.#modules.admitted(entry);
   }
 
-  /** The node may have admitted it before, and have forgotten that it is in a block: only the chain rejects it. */
+  /** Lets the chain decide on a refused transaction: the node may have admitted it before, and forgotten that it is in a block. */
   #noteRefused({ hash }: OwnTransaction, reason: string): void {
     const { logger, contested } = this.#modules;
     logger.warn({ hash, reason }, 'the mempool node has refused a transaction of this wallet');
@@ -222,7 +222,7 @@ export class Sender {
     this.#retries.set(hash, retry);
   }
 
-  /** Transactions that spend its outputs, and were refused because these were missing, can be sent now. */
+  /** Forgets a settled transaction. If it is confirmed, those that were refused for want of its outputs are sent again. */
   #onSettled({ hash, state }: OwnTransaction): void {
     this.#forget(hash);
     this.#withheld.delete(hash);
@@ -251,16 +251,16 @@ function verdictOf(code: string, detail: string): Verdict {
   return { kind: CONTESTED.has(code) ? 'contested' : 'again', reason, isUnreachable: code === 'mempool_unreachable' };
 }
 
-/** Milliseconds in which a mempool node may still be working on what it has not answered. */
+/** Milliseconds in which a mempool node may still be working on a transaction that it has not answered. */
 const STILL_WORKING = 60_000;
 
-/** `fresh`: nobody was given it. `refused`: not admitted, and every attempt was answered. `out`: a mempool node may have it. */
+/** `fresh`: no node was given it. `refused`: not admitted, and every attempt was answered. `out`: a mempool node may have it. */
 type Exposed = 'fresh' | 'refused' | 'out';
 
 interface Attempts {
   exposed: Exclude<Exposed, 'fresh'>;
   underWay: number;
-  /** Time when the last attempt ended without an answer, by the clock of intervals. */
+  /** Time when the last attempt ended without an answer, by the monotonic clock. */
   lostAt: number;
 }
 
@@ -282,7 +282,7 @@ export class Exposure {
     return (this.#attempts.get(hash)?.underWay ?? 0) > 0;
   }
 
-  /** Notes one that was queued before this run, and may have been sent just before that ended. */
+  /** Notes a transaction that was queued before this run, and may have been sent just before that one ended. */
   unknown(hash: string): void {
     this.#of(hash).lostAt = this.#clock.monotonic();
   }
@@ -291,7 +291,7 @@ export class Exposure {
     this.#of(hash).underWay += 1;
   }
 
-  /** `isRefused`: the answer was that it is not admitted. */
+  /** Ends an attempt. `isRefused`: the answer was that the transaction is not admitted. */
   end(hash: string, isRefused: boolean): void {
     const attempts = this.#attempts.get(hash);
     // The payment was settled while the answer was on its way.

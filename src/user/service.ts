@@ -5,13 +5,13 @@ import type { DonationRequest, PassphraseCaller, TradeState } from '../wallet/se
 
 export interface AddressPayment {
   readonly address: string;
-  /** Raw units, or items. */
+  /** Raw units of tokens, or number of items. */
   readonly amount: bigint;
   readonly genesisHash?: string | undefined;
   readonly locktime: bigint;
   readonly passphrase: string;
   readonly caller?: PassphraseCaller | undefined;
-  /** Key of the request: with the same key the same payment is made once; another one throws `idempotency_key_reused`. */
+  /** Key of the request: the payment is made once for a key; another payment with it throws `idempotency_key_reused`. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -32,11 +32,11 @@ export interface TradeOffer {
   /** Tokens or items; items name their class. */
   readonly give: Asset;
   readonly want: Asset;
-  /** Seconds in which it can be accepted. */
+  /** Seconds in which the offer can be accepted. */
   readonly validFor: number;
   /** `host:port` of a node to send the offer to; null for an offer that its owner passes on. */
   readonly peer: string | null;
-  /** The offer says where this node takes acceptances. */
+  /** True when the offer says where this node takes acceptances. */
   readonly isReachable: boolean;
   readonly passphrase: string;
   readonly caller?: PassphraseCaller | undefined;
@@ -51,19 +51,19 @@ export interface TradeInfo {
   readonly id: string;
   readonly side: 'maker' | 'taker';
   readonly state: TradeState;
-  /** Why it ended without success; else empty. */
+  /** Why the trade ended without success; else empty. */
   readonly reason: string;
   readonly give: Asset;
   readonly get: Asset;
-  /** Metadata from the creation of the items that the maker gives, proven by their name. */
+  /** Metadata of the items that the maker gives, from their creation; their name proves it. */
   readonly metadata: string | null;
-  /** Milliseconds since the Unix epoch. */
+  /** Time of the trade's beginning, in milliseconds since the Unix epoch. */
   readonly createdAt: number;
-  /** Unix seconds. */
+  /** Time when the offer expires, in Unix seconds. */
   readonly expiresAt: number;
-  /** `host:port` of the other node, as far as known. */
+  /** `host:port` of the other node; null when it is not known. */
   readonly peer: string | null;
-  /** Address where this wallet is paid, and the other one; null as long as there is none. */
+  /** Address where this wallet is paid, and that of the other side; null as long as there is none. */
   readonly address: string | null;
   readonly counterparty: string | null;
   readonly half: string | null;
@@ -85,18 +85,18 @@ export interface UserService {
   donationRequests(limit: number): readonly DonationRequest[];
   createItem(request: ItemRequest): Promise<{ readonly txHash: string }>;
   /**
-   * Offers a trade: what it gives is kept aside. Throws `wrong_passphrase` first, then `insufficient_funds`, `payment_refused`,
-   * `trade_refused`; `peer_unreachable` when it could not be sent, and then there is no offer.
+   * Offers a trade and sets aside what it gives. Throws `wrong_passphrase` first, then `insufficient_funds`, `payment_refused`,
+   * `trade_refused`; `peer_unreachable` when the offer could not be sent, and then there is none.
    */
   offerTrade(offer: TradeOffer): Promise<TradeInfo>;
-  /** Accepts an offer; its maker is told over a link if the offer says where. Throws as `offerTrade`, and `trade_closed`. */
+  /** Accepts an offer and tells its maker over a link, if the offer says where. Throws as `offerTrade`, and `trade_closed`. */
   acceptTrade(offer: unknown, passphrase: string, caller?: PassphraseCaller): Promise<TradeInfo>;
   /** Goes on with an acceptance or a confirmation. Throws `trade_not_found`, `trade_refused`, `trade_closed`. */
   completeTrade(document: unknown): Promise<TradeInfo>;
-  /** Throws `trade_not_found`, `trade_closed`. */
+  /** Ends a trade that is not agreed yet. Throws `trade_not_found`, `trade_closed`. */
   cancelTrade(id: string): Promise<TradeInfo>;
-  /** Newest first. */
+  /** The trades, newest first. */
   trades(): readonly TradeInfo[];
-  /** Throws `trade_not_found`. */
+  /** The trade with this id. Throws `trade_not_found`. */
   trade(id: string): TradeInfo;
 }

@@ -1,6 +1,6 @@
 /**
- * Trades with other nodes (docs/wallet.md#trades): sends and takes documents over links, sends forgotten halves again, ends what has
- * expired. Nothing that a stranger sends makes the wallet keep coins aside.
+ * Trades with other nodes (docs/wallet.md#trades): sends and takes documents over links, sends forgotten halves again, ends expired
+ * trades. Nothing that a stranger sends makes the wallet set coins aside.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -33,17 +33,17 @@ import type { DocumentJson, TradeInfo, TradeOffer } from './service.js';
 const DIAL_TIMEOUT = 5_000;
 const ANSWER_TIMEOUT = 10_000;
 const LOOK_EVERY = 5_000;
-/** Milliseconds after which a half that waits is looked up at the mempool node again. */
+/** Milliseconds after which a waiting half is looked up at the mempool node again. */
 const LOOK_UP_EVERY = 30_000;
-/** Milliseconds before the first and the longest pause between two attempts to bring an acceptance to its maker. */
+/** Milliseconds before the first attempt to bring an acceptance to its maker again, and before later ones at most. */
 const FIRST_RETRY = 5_000;
 const MAX_RETRY = 300_000;
 
-/** The maker will not go on with this acceptance, whoever asks. */
+/** Answers after which the maker will never take this acceptance. */
 const FINAL: ReadonlySet<string> = new Set(['trade_refused', 'trade_closed']);
 
 export interface TradeKeeperModules extends UserModules {
-  /** Looks up a transaction of the wallet at the mempool node, and sends it again when that has forgotten it. */
+  /** Looks up a transaction of the wallet at the mempool node, and sends it again when the node has forgotten it. */
   readonly lookUp: (hash: string) => void;
 }
 
@@ -61,7 +61,7 @@ export class TradeKeeper {
   constructor(modules: TradeKeeperModules) {
     this.#modules = modules;
     this.#lines = new FewLines(modules.logger, modules.clock);
-    // Every request under way listens to it.
+    // Every request under way listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
     modules.network.handle('trade.offer', (link, { body }) => this.#onOffer(link, body));
     modules.network.handle('trade.accept', (_, { body }) => this.#onAcceptance(body));
@@ -117,7 +117,7 @@ export class TradeKeeper {
     await trades.expire();
   }
 
-  /** A mempool node forgets halves that wait for long, and refuses them with a false half of somebody else. */
+  /** Looks up waiting halves: a mempool node forgets them after a while, and refuses them with a false half of somebody else. */
   #lookUpHalves(): void {
     const { wallet, clock, lookUp } = this.#modules;
     if (clock.monotonic() - this.#lookedUp < LOOK_UP_EVERY) return;
@@ -233,7 +233,7 @@ export async function makeOffer(
   return id;
 }
 
-/** Sends an own offer to its peer, unless that has it. A failure ends the offer, and `free` is part of that write. */
+/** Sends an own offer to its peer, unless the peer has it. A failure ends the offer, and `free` is part of that write. */
 export async function sendOffer(
   id: string,
   peer: string,

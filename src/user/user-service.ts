@@ -36,7 +36,7 @@ const DEFAULT_DONATIONS_PER_DAY = 100;
 export interface UserServiceOptions {
   /** Configured mempool nodes, `host:port`, as given to the network. Blocks of others are ignored. */
   readonly mempools: readonly string[];
-  /** Configured storage nodes, to read the blocks from that were missed; none by default. */
+  /** Configured storage nodes, which missed blocks are read from; none by default. */
   readonly storages?: readonly string[];
   /** Keys that must vouch for a mempool node; undefined in a network that names no producers. */
   readonly producers?: Producers | undefined;
@@ -131,7 +131,7 @@ export class RunningUserService implements UserService, Service {
     this.#keeper.start();
   }
 
-  /** Stops sending; what is queued is sent after the next start. Stop this before the network and the wallet. */
+  /** Stops sending; queued payments are sent after the next start. Stop this before the network and the wallet. */
   async stop(): Promise<void> {
     this.#wallet.setRefresher(null);
     this.#unsubscribe?.();
@@ -148,7 +148,7 @@ export class RunningUserService implements UserService, Service {
     idempotencyKey,
     ...order
   }: AddressPayment): Promise<{ readonly txHash: string }> {
-    // The passphrase comes first, for repetitions too, and is no part of what the key stands for.
+    // The passphrase is checked first, for repetitions too, and is no part of the request that a key stands for.
     await this.#wallet.keystore.verify(passphrase, caller);
     const txHash = await this.#once(idempotencyKey, wordsOf('address', order), async (keep) => {
       const { hash } = await this.#wallet.payments.pay({ ...order, keep });
@@ -175,7 +175,7 @@ export class RunningUserService implements UserService, Service {
   async requestDonation(peer: string, { idempotencyKey }: DonationOptions = {}): Promise<void> {
     if (idempotencyKey === undefined) return this.#peers.requestDonation(peer);
     const request = ['donation', peer];
-    // The peer pays once for an id, so that a repetition after a crash asks for nothing more.
+    // The peer pays once for an id, so that a repetition after a crash is not paid again.
     const id = sha3Hex(JSON.stringify([...request, idempotencyKey]));
     const keyed = { scope: CALLERS, key: idempotencyKey, request };
     return this.#wallet.idempotencyKeys.onceDone(keyed, () => this.#peers.requestDonation(peer, id));
@@ -254,7 +254,7 @@ export class RunningUserService implements UserService, Service {
   }
 }
 
-/** Words of a payment by which a repetition is known. */
+/** Fields of a payment that tell whether a request repeats it. */
 function wordsOf(
   kind: 'address' | 'ip',
   { address, amount, genesisHash, locktime }: Omit<AddressPayment, 'passphrase' | 'caller' | 'idempotencyKey'>,
@@ -271,7 +271,7 @@ interface AbandonModules {
   readonly follower: ChainFollower;
 }
 
-/** Throws `payment_not_found`, `payment_sent`, `mempool_unreachable` if the chain cannot be asked, `wallet_write_failed`. */
+/** Gives a payment up. Throws `payment_not_found`, `payment_sent`, `mempool_unreachable` for no word of the chain, `wallet_write_failed`. */
 async function abandonPayment(hash: string, { wallet, sender, follower }: AbandonModules): Promise<void> {
   const family = wallet.settlement.familyOf(hash);
   const hashes = family.map((one) => one.hash);
@@ -286,13 +286,13 @@ async function abandonPayment(hash: string, { wallet, sender, follower }: Abando
     const exposed = hashes.map((one) => sender.exposureOf(one));
     if (exposed.includes('out')) throw sent(hash);
     if (exposed.includes('refused')) {
-      // A creation of items spends nothing by which the chain could tell.
+      // A creation of items has no input whose spending would show in the chain.
       if (family.some(({ transaction }) => spentOutPoints(transaction).length === 0)) throw sent(hash);
       // The payment was refused. Only the chain can say that no block has it from an earlier attempt.
       const findings = await look(hashes, follower);
       if (hashes.some((one) => findings.get(one) !== 'absent')) throw sent(hash);
     }
-    // Payments that spend its change go too: they cannot have been sent before it.
+    // Payments that spend its change are given up too: they cannot have been sent before it.
     if (wallet.settlement.familyOf(hash).some(({ state }) => state !== 'queued')) throw sent(hash);
     await wallet.settlement.markRejected(hash, REASON).catch(notWritten);
   } finally {
@@ -309,7 +309,7 @@ async function look(hashes: readonly string[], follower: ChainFollower): ReturnT
   }
 }
 
-/** Reports that its end is only in memory, and is written with what comes next; a crash before that leaves it queued. */
+/** Reports that the end of the payment is only in memory: the next write has it, and a crash before that leaves it queued. */
 function notWritten(cause: unknown): never {
   if (!isTesseraError(cause, 'wallet_write_failed')) throw cause;
   const what = 'the payment is abandoned once it can be: the history says so then';

@@ -1,4 +1,4 @@
-/** Refreshes addresses page by page, as of the block of the first. If the last output of a page is spent, its address starts over. */
+/** Refreshes addresses page by page, as of the block of the first page. If the last output of a page is spent, its address starts over. */
 
 import { decodeUtxos } from '../chain/decode-in-pieces.js';
 import type { Utxo } from '../chain/types.js';
@@ -10,9 +10,9 @@ import type { ChainPoint } from '../wallet/block-intake.js';
 import type { Wallet } from '../wallet/wallet.js';
 
 const REQUEST_TIMEOUT = 30_000;
-/** Number of times that an answer older than the wallet is asked for again, and an address starts over. */
+/** Attempts to get an answer that is not older than the wallet, and starts of an address. */
 const MAX_ATTEMPTS = 5;
-/** Milliseconds until a busy node is asked for a page again, and how often. */
+/** Milliseconds until a busy node is asked for a page again, and how often that is done. */
 const PAUSE = 500;
 const MAX_PAUSES = 60;
 /** Maximum size of a page in bytes: 1,000 outputs, each with up to 800 bytes of metadata. */
@@ -25,16 +25,16 @@ type Page = MessageBody<'utxos'>;
 export interface UtxoPagesModules extends HasClock {
   readonly wallet: Wallet;
   readonly signal: AbortSignal;
-  /** Brings the wallet to the block of an answer; true when that took in blocks, so that the answer is an old one. */
+  /** Brings the wallet to the block of an answer; true when blocks were taken in, so that the answer is too old. */
   readonly reach: (point: ChainPoint) => Promise<boolean>;
-  /** Told of outputs that the wallet does not know, where it can have them proven; `height` is that of the last answer. */
+  /** Called with outputs that the wallet does not know, where they can be proven; `height` is that of the last answer. */
   readonly onUnproven?: ((utxos: readonly Utxo[], height: number) => void) | undefined;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
   readonly onPage: (utxos: readonly Utxo[]) => void;
 }
 
 /**
- * Gives the oldest block of the answers. Throws `mempool_unreachable` for a node behind the wallet, `protocol_violation` on another chain.
+ * Refreshes addresses; gives the oldest block of the answers. Throws `mempool_unreachable` (node behind), `protocol_violation` (other chain).
  */
 export async function refreshAddresses(
   link: Link,
@@ -63,9 +63,9 @@ async function refreshPart(link: Link, addresses: readonly string[], modules: Ut
     const first = await pages.read();
     const { block_num: height, hash, certificate } = first.page;
     const point = { height, hash, certificate };
-    // A number that nobody has signed must not send the wallet looking for blocks.
+    // A block number that nobody has signed must not make the wallet look for blocks.
     wallet.chain.checkPoint(point);
-    // Waiting for more blocks is no failure of the node.
+    // That the wallet had to wait for blocks is no failure of the node.
     if (await modules.reach(point)) continue;
     attempt += 1;
     const refresh = wallet.chain.beginRefresh(addresses, point, modules.onUnproven !== undefined);

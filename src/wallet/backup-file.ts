@@ -1,5 +1,5 @@
 /**
- * The backup file of a wallet (docs/wallet.md#the-backup-file): words, how many of their keys are in use, other keys, and labels, sealed
+ * The backup file of a wallet (docs/wallet.md#the-backup-file): words, the number of their keys in use, other keys, and labels, sealed
  * under the wallet's passphrase. A JSON document whose parameters are bound to its seal; a checksum tells damage from a wrong passphrase.
  */
 
@@ -26,7 +26,7 @@ import { type KeyPairRecord, LABEL_KINDS, type Label } from './service.js';
 
 const FORMAT = 1;
 const KIND = 'tessera-wallet-backup';
-/** Characters: some hundred thousand imported keys. */
+/** The most characters of the file: some hundred thousand imported keys. */
 const MAX_LENGTH = 256 * 1024 * 1024;
 
 const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$' });
@@ -43,7 +43,7 @@ type BackupFile = Static<typeof BackupFile>;
 
 const Content = Type.Object({
   words: Type.Object({ entropy: Hex, extra_word: Type.String({ maxLength: 1_024 }) }),
-  /** Addresses by account; files of earlier versions do not say. */
+  /** Number of addresses handed out in each account; absent in files of earlier versions. */
   handed_out: Type.Optional(
     Type.Partial(
       Type.Record(Type.Union(ACCOUNTS.map((account) => Type.Literal(account))), Type.Integer({ minimum: 0 })),
@@ -64,7 +64,7 @@ const Content = Type.Object({
 
 export interface WalletBackup {
   readonly words: WalletWords;
-  /** The last place that was handed out in each account, if any was. */
+  /** The last place handed out in each account, if any. */
   readonly handedOut: readonly KeyPlace[];
   /** Keys that the words do not cover, by address. */
   readonly keys: ReadonlyMap<string, KeyPairRecord>;
@@ -74,7 +74,7 @@ export interface WalletBackup {
 interface BackupOptions {
   readonly network: string;
   readonly passphrase: string;
-  /** Milliseconds since the Unix epoch. */
+  /** Time of the backup, in milliseconds since the Unix epoch. */
   readonly now: number;
   readonly scryptCost?: ScryptCost | undefined;
 }
@@ -92,7 +92,7 @@ export async function sealBackup(backup: WalletBackup, options: BackupOptions, r
   return `${JSON.stringify({ ...file, checksum: checksumOf(file) }, null, 2)}\n`;
 }
 
-/** Throws `wallet_unreadable` for a file that is damaged, too new or of another network, else `wrong_passphrase`. */
+/** Opens a backup. Throws `wallet_unreadable` for a file that is damaged, too new or of another network, else `wrong_passphrase`. */
 export async function openBackup(text: string, passphrase: string, network: string): Promise<WalletBackup> {
   const file = parseFile(text);
   if (file.network !== network) {
@@ -161,7 +161,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Bound to the seal: nobody can make the parameters cheaper, or pass the file off as one of another network or time. */
+/** Text that is bound to the seal: nobody can make the parameters cheaper, or pass the file off as one of another network or time. */
 function contextOf({ kind, format, network, created_at, kdf }: Omit<BackupFile, 'content' | 'checksum'>): string {
   return `${kind}:${format}:${kdf.name}:${kdf.n}:${kdf.r}:${kdf.p}:${kdf.salt}:${created_at}:${network}`;
 }

@@ -1,4 +1,4 @@
-/** Checks what a wallet can prove of a block: a producer's signature, proof of work, the block before, own transactions; not others'. */
+/** Checks the parts of a block that a wallet can prove: producer's signature, proof of work, the block before, own transactions. */
 
 import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
 import { encodeTransaction } from '../chain/codec.js';
@@ -11,7 +11,7 @@ import type { Pieces } from '../lib/pieces.js';
 
 export interface BlockRules {
   readonly activationHeight: number;
-  /** Undefined in a network that names none. */
+  /** Signers of blocks; undefined in a network that names none. */
   readonly producers: Producers | undefined;
   /** The transactions of the genesis file, where it is known. */
   readonly genesis?: ReadonlyMap<string, Transaction> | undefined;
@@ -23,9 +23,9 @@ export interface ToldBlock {
   readonly full: FullBlock;
   readonly hash: string;
   readonly certificate?: Certificate | undefined;
-  /** A block with a certificate follows from this hash: whoever sets it has checked that. */
+  /** Set when a block with a certificate follows from this hash; whoever sets it has checked that. */
   readonly isProven?: true;
-  /** More are on their way: it is too early to join small outputs, and one `sync` makes many durable. */
+  /** Set when more blocks are on their way: it is too early to join small outputs, and one `sync` makes many durable. */
   readonly isPast?: true;
 }
 
@@ -57,7 +57,7 @@ export function* contentFaultInPieces(
   return header.bNum === 0n ? genesisFault(hash, full, rules) : yield* namesFault(hash, full, rules);
 }
 
-/** Fault of a block that cannot stand where it says, by what the wallet knows of the last block. */
+/** Fault of a block that cannot follow the last block, as far as the wallet knows that one. */
 export function placeFault(
   header: BlockHeader,
   hash: string,

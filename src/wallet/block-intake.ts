@@ -19,9 +19,9 @@ import type { Settlement } from './payments/settlement.js';
 
 /** A block by its height and hash, as a mempool node names its last stored one. */
 export interface ChainPoint {
-  /** -1 before the first block. */
+  /** Height of the block; -1 before the first. */
   readonly height: number;
-  /** Null when it was not told. */
+  /** Hash of the block; null when the node did not tell it. */
   readonly hash: string | null;
   readonly certificate?: Certificate | undefined;
 }
@@ -68,17 +68,17 @@ export class BlockIntake {
     return this.#modules.meta.current.blockHash;
   }
 
-  /** Throws `protocol_violation` for a block that no producer has signed, is not what it says, or has no proof of work. */
+  /** Checks a block. Throws `protocol_violation` when no producer has signed it, it is not what it says, or it has no proof of work. */
   check(told: ToldBlock): void {
     atOnce(this.#checkPieces(told));
   }
 
-  /** The same in pieces. It need not be done again for this object while coins and keys stay what they are. */
+  /** Checks a block as `check` does, in pieces. The result is kept for this object as long as coins and keys stay the same. */
   async checkInPieces(told: ToldBlock): Promise<void> {
     await this.#checked(told);
   }
 
-  /** Throws `protocol_violation` as `check` does, and for a block that does not follow the last one. */
+  /** Applies a block. Throws `protocol_violation` as `check` does, and when it does not follow the last one. */
   apply(told: ToldBlock): Promise<BlockOutcome> {
     return this.#applying.run(() => this.#apply(told));
   }
@@ -105,14 +105,14 @@ export class BlockIntake {
     return outcome;
   }
 
-  /** Makes past blocks durable; until then a crash takes the last of them back, all with what they have changed. */
+  /** Makes past blocks durable. A crash before that takes back the last of them, with all that they have changed. */
   async sync(): Promise<void> {
     if (this.#modules.writes.size > 0) await this.#modules.settlement.commit();
   }
 
   /**
    * Begins to take in what the chain says of these addresses as of a block; undefined if the wallet is ahead. `canProve`: unknown outputs
-   * can be proven, so they are put aside. Throws `protocol_violation` for an unsigned or another block.
+   * can be proven, so they are set aside. Throws `protocol_violation` for an unsigned or another block.
    */
   beginRefresh(addresses: readonly string[], point: ChainPoint, canProve = false): AddressRefresh | undefined {
     const { keys, writes } = this.#modules;
@@ -133,7 +133,7 @@ export class BlockIntake {
     return new AddressRefresh({ addresses: own, height, isChecked }, this.#modules);
   }
 
-  /** Takes in unspent outputs as of this block; false when it is not the last one any more. `hasMore`: an address has more to come. */
+  /** Takes in unspent outputs as of this block; false once it is not the last one. `hasMore`: true for an address with more to come. */
   async takeProven(
     outputs: readonly ProvenOutput[],
     height: number,
@@ -172,7 +172,7 @@ export class BlockIntake {
     merges.later();
   }
 
-  /** Unix seconds: no block from before concerns the keys of its words; undefined when that is not known. */
+  /** Unix seconds of the time before which no block concerns the keys of the words; undefined when that is not known. */
   get bornAt(): number | undefined {
     return this.#modules.meta.current.bornAt;
   }
@@ -192,19 +192,19 @@ export class BlockIntake {
     return this.height >= 0 && this.#options.producers !== undefined && !this.#isTipOpen;
   }
 
-  /** True when no producer is known to have signed the last block: an earlier version took it in, or nobody signed then. */
+  /** True when the last block may be unsigned: an earlier version took it in, or no producer had signed it. */
   get #isTipOpen(): boolean {
     return this.#options.producers !== undefined && this.#modules.meta.current.certified !== true;
   }
 
-  /** Throws `protocol_violation` where a network with producers names a block that none of them has signed. */
+  /** Throws `protocol_violation` when the network has producers and none of them has signed the block that is named. */
   checkPoint({ height, hash, certificate }: ChainPoint): void {
     if (this.#options.producers === undefined || height < 0) return;
     if (hash === null) throw new TesseraError('protocol_violation', `block ${height} was named without its hash`);
     assertSound(blockCertificateFault(this.#options.producers, { height, hash }, certificate));
   }
 
-  /** Tells of a block that a producer has signed beside the last one, which one has signed too. */
+  /** Reports a signed block at the height of the last one, which is signed too. */
   #noteOther({ height, hash: other }: Pick<ChainPoint, 'height' | 'hash'>, certificate: Certificate | undefined): void {
     const kept = this.tipHash;
     if (this.#options.producers === undefined || certificate === undefined || kept === undefined || other === null)
@@ -213,7 +213,7 @@ export class BlockIntake {
     this.#doubleSigning.found({ height, kept, other, producer: certificate.key });
   }
 
-  /** A certified block replaces a tip that nothing proves, even a higher one. */
+  /** Replaces an unproven last block by a certified one, even a lower one. */
   #goBackTo({ height, hash }: ChainPoint): void {
     const { coins, meta } = this.#modules;
     coins.goBackTo(height);
@@ -250,7 +250,7 @@ export class BlockIntake {
   }
 }
 
-/** The block that stands, by what was told, where the last one stands: it, or the one that it follows. */
+/** The block that a new block puts at the height of the wallet's last one: itself, or its predecessor. */
 function placeBeside({ full, hash }: ToldBlock, last: number): Pick<ChainPoint, 'height' | 'hash'> {
   const { bNum, previousHash } = full.block.header;
   const height = Number(bNum);

@@ -1,4 +1,4 @@
-/** Finds a block's transactions that concern the wallet, in pieces; it says when coins or keys have changed since. */
+/** Finds a block's transactions that concern the wallet, in pieces; tells when coins or keys have changed since. */
 
 import { outPointKey } from '../chain/transaction.js';
 import type { FullBlock, Transaction } from '../chain/types.js';
@@ -14,7 +14,7 @@ export interface ConcernModules {
 }
 
 export class Concern {
-  /** Hashes of those that concern it, the coinbase last. */
+  /** Hashes of transactions that concern the wallet, the coinbase last. */
   readonly hashes: readonly string[];
   readonly #places: ReadonlySet<number>;
   readonly #modules: ConcernModules;
@@ -29,7 +29,7 @@ export class Concern {
     this.#keys = modules.keys.changes;
   }
 
-  /** Begins anew when coins or keys come meanwhile; after some attempts it does not pause. */
+  /** Searches a block, and begins anew when coins or keys come meanwhile; after some attempts without pauses. */
   static *of(block: FullBlock, modules: ConcernModules): Pieces<Concern> {
     for (let attempt = 0; ; attempt++) {
       const { coins, keys } = modules;
@@ -39,17 +39,17 @@ export class Concern {
     }
   }
 
-  /** False when coins or keys have come since: others may concern the wallet now. */
+  /** False when coins or keys have come since: other transactions may concern the wallet now. */
   get isCurrent(): boolean {
     return this.#modules.coins.arrived === this.#coins && this.hasKeys;
   }
 
-  /** False when keys have come since. */
+  /** False when keys have come since the search. */
   get hasKeys(): boolean {
     return this.#modules.keys.changes === this.#keys;
   }
 
-  /** True for the number of a transaction of the block, that of the coinbase behind the last. */
+  /** True if the transaction with this number concerns the wallet; the coinbase has the number behind the last. */
   has(place: number): boolean {
     return this.#places.has(place);
   }

@@ -25,7 +25,7 @@ export class Coverage {
     this.#modules = modules;
   }
 
-  /** Places that another copy of this wallet has handed out: they count as handed out here too. */
+  /** Counts places as handed out that another copy of this wallet has handed out. */
   async handOut(places: Iterable<KeyPlace>): Promise<void> {
     const { keys, writes } = this.#modules;
     writes.checkRoom();
@@ -35,7 +35,7 @@ export class Coverage {
     await writes.flush();
   }
 
-  /** Keys and labels of a backup file; no funds are asked for. Throws `malformed_key_pair`. */
+  /** Takes in keys and labels of a backup file; no funds are asked for. Throws `malformed_key_pair`. */
   async adopt({ keys: pairs, labels: list }: WalletBackup): Promise<void> {
     const { keys, labels, writes } = this.#modules;
     writes.checkRoom();
@@ -44,7 +44,7 @@ export class Coverage {
     await writes.flush();
   }
 
-  /** Pays what lies at addresses without words to one that has them. What is locked now stays where it is. */
+  /** Pays coins at addresses without words to an address that has them. Coins that are locked now stay where they are. */
   async sweep(): Promise<readonly OwnTransaction[]> {
     const { keys, merges, meta, writes } = this.#modules;
     const made = await merges.sweep();

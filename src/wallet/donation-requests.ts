@@ -1,4 +1,4 @@
-/** Whom this wallet has asked for a donation, and the outcomes: a refusal is in no history. What a peer says is shown, not believed. */
+/** Peers that this wallet has asked for a donation, and the outcomes: the history has no refusals. What a peer says is shown, not believed. */
 
 import { BincodeWriter } from '../chain/bincode.js';
 import { decodeRecord, readChoice } from '../db/decode-record.js';
@@ -11,9 +11,9 @@ import type { WalletParts } from './modules.js';
 import { DONATION_OUTCOMES, type DonationOutcome, type DonationRequest } from './service.js';
 import type { WriteBuffer } from './write-buffer.js';
 
-/** Requests that are kept, in memory too. */
+/** The most requests that are kept, in memory too. */
 const MAX_KEPT = 1_000;
-/** Characters of a reason. */
+/** The most characters of a reason. */
 const MAX_REASON = 256;
 
 export type DonationRequestsModules = Pick<WalletParts, 'clock' | 'kv' | 'writes'>;
@@ -29,7 +29,7 @@ export class DonationRequests {
     this.#clock = clock;
   }
 
-  /** Throws `wallet_unreadable`. */
+  /** Reads the kept requests. Throws `wallet_unreadable`. */
   static async open(modules: DonationRequestsModules): Promise<DonationRequests> {
     const requests = new DonationRequests(modules);
     for await (const [key, record] of modules.kv.entries(prefixRange(PREFIX.donationRequest))) {
@@ -40,12 +40,12 @@ export class DonationRequests {
     return requests;
   }
 
-  /** Newest first. */
+  /** The last requests, newest first. */
   list(limit: number): readonly DonationRequest[] {
     return this.#kept.slice(-limit).reverse();
   }
 
-  /** Resolves when it is durable. Throws `wallet_write_failed`. */
+  /** Keeps a request and its outcome; resolves when that is durable. Throws `wallet_write_failed`. */
   async note(peer: string, outcome: DonationOutcome, reason: string): Promise<void> {
     const request = {
       number: this.#next++,
@@ -75,7 +75,7 @@ export function encodeDonationRequest({ peer, askedAt, outcome, reason }: Donati
   return to.toBytes();
 }
 
-/** Throws `wallet_unreadable`. */
+/** A request from its record. Throws `wallet_unreadable`. */
 export function decodeDonationRequest(number: number, record: Uint8Array): DonationRequest {
   return decodeRecord(
     'donation request',
@@ -88,12 +88,12 @@ export function decodeDonationRequest(number: number, record: Uint8Array): Donat
   );
 }
 
-/** `2026-11-21` */
+/** Characters of a day, such as `2026-11-21`. */
 const DAY_LENGTH = 10;
 
 export interface DonationLimits {
   readonly perPeerPerDay: number;
-  /** Limit of all peers together: a peer can have as many node keys as it likes. */
+  /** The most donations of a day to all peers together: a peer can have as many node keys as it likes. */
   readonly perDay: number;
 }
 
@@ -131,7 +131,7 @@ export class DonationQuota {
     return true;
   }
 
-  /** The counted donation was not paid. Nothing is left of a peer that was paid nothing: anybody may ask, under any number of keys. */
+  /** Takes back a counted donation that was not paid. Of a peer that was paid nothing, nothing is kept: anybody may ask, under many keys. */
   giveBack(nodeKey: string): void {
     const count = this.#counts.get(nodeKey) ?? 0;
     if (count > 1) this.#set(nodeKey, count - 1);

@@ -11,12 +11,12 @@ import { errorMessage, TesseraError } from '../lib/errors.js';
 import { idempotencyRecordKey, keyText, PREFIX } from './layout.js';
 import type { WalletParts } from './modules.js';
 
-/** `2026-11-21` */
+/** Characters of a day, such as `2026-11-21`. */
 const DAY_LENGTH = 10;
 const MS_PER_DAY = 86_400_000;
-/** Keys that are kept at most, of all days: about 200 MB on disk, nothing in memory. */
+/** The most keys that are kept, of all days: about 200 MB on disk, nothing in memory. */
 const MAX_KEPT = 1_000_000;
-/** Keys that are dropped in one batch. */
+/** Keys that are deleted in one batch. */
 const DROPPED_AT_ONCE = 1_000;
 
 /** Callers of the API share their idempotency keys: a key outlives the API key with which it came. */
@@ -26,18 +26,18 @@ export interface KeyedRequest {
   /** Owner of the key: callers of the API, or another node. Two scopes share no keys. */
   readonly scope: string;
   readonly key: string;
-  /** Request, in the same words whenever the same is meant. No secrets: a digest of it is kept. */
+  /** Fields of the request, the same whenever the same is meant. They contain no secrets: their digest is kept. */
   readonly request: readonly (string | null)[];
 }
 
-/** Stages the record of a key; call it in the step that stages what was done for it, with its name. */
+/** Stages the record of a key with the name of the result; called in the step that stages the result. */
 export type KeepKey = (name: string) => void;
 
-/** Goes on with what was made under this name, also for repetitions. `free` stages that the key is free, if nothing was done after all. */
+/** Goes on with the result of this name, also for repetitions. `free` stages that the key is free, if nothing was done after all. */
 export type FollowUp = (name: string, free: () => void) => Promise<void>;
 
 export interface IdempotencyKeysOptions {
-  /** 1,000,000 by default. */
+  /** The most keys that are kept; 1,000,000 by default. */
   readonly maxKept?: number | undefined;
 }
 
@@ -48,7 +48,7 @@ interface KeptKey {
   readonly name: string;
 }
 
-/** `day`: the one whose folder has it. */
+/** `day`: the day whose folder has the key. */
 interface PlacedKey extends KeptKey {
   readonly day: string;
 }
@@ -56,7 +56,7 @@ interface PlacedKey extends KeptKey {
 export class IdempotencyKeys {
   readonly #maxKept: number;
   readonly #modules: IdempotencyKeysModules;
-  /** Number of keys by day; the days of before yesterday are on their way out. */
+  /** Number of keys by day; those from before yesterday are being deleted. */
   readonly #days: Map<string, number>;
   /** Requests under way, by the digest of their key. */
   readonly #running = new Map<string, { readonly fingerprint: string; readonly result: Promise<string> }>();
@@ -85,7 +85,7 @@ export class IdempotencyKeys {
   }
 
   /**
-   * The name of what was made for this key, by `make` or by an earlier request, which is waited for. A failure leaves the key free. Throws
+   * The name of the result for this key, made by `make` or by an earlier request, which is awaited. A failure leaves the key free. Throws
    * `idempotency_key_reused` for another request, `overloaded` when too many keys are kept, and what `make` and `follow` throw.
    */
   async once(keyed: KeyedRequest, make: (keep: KeepKey) => Promise<string>, follow?: FollowUp): Promise<string> {
@@ -105,7 +105,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Does as `once`, for what leaves no transaction in this wallet: the key is kept after it was done. */
+  /** Acts once as `once`, when no transaction in this wallet is the result: the key is kept after the act. */
   async onceDone(keyed: KeyedRequest, act: () => Promise<void>): Promise<void> {
     await this.once(keyed, async (keep) => {
       await act();
@@ -115,7 +115,7 @@ export class IdempotencyKeys {
     });
   }
 
-  /** The name of what was made under this key; undefined while nothing is kept for it, and after its time. */
+  /** The name of the result for this key; undefined while none is kept, and after its time. */
   async nameOf(keyed: Pick<KeyedRequest, 'scope' | 'key'>): Promise<string | undefined> {
     return (await this.#find(idOf(keyed)))?.name;
   }
@@ -153,7 +153,7 @@ export class IdempotencyKeys {
     return found;
   }
 
-  /** A key that is given up for others before its time would be a payment made twice. */
+  /** Throws `overloaded` when too many keys are kept. Dropping a key before its time could mean a payment made twice. */
   #checkRoom(): void {
     const kept = [...this.#days.values()].reduce((sum, count) => sum + count, this.#running.size);
     if (kept <= this.#maxKept) return;
@@ -183,7 +183,7 @@ export class IdempotencyKeys {
   #del(id: string, { day }: PlacedKey): void {
     this.#modules.writes.del(idempotencyRecordKey(day, id));
     const count = this.#days.get(day);
-    // Undefined when the day is over and dropped.
+    // The count is undefined when the day is over and its keys are dropped.
     if (count !== undefined) this.#days.set(day, count - 1);
   }
 
@@ -200,7 +200,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Nobody reads or writes these keys any more. What cannot be dropped is dropped after the next start. */
+  /** Deletes the keys of a day that nobody reads or writes any more. If that fails, it is done after the next start. */
   async #dropDay(day: string): Promise<void> {
     const { kv, logger } = this.#modules;
     const range = { gte: idempotencyRecordKey(day, ''), lt: idempotencyRecordKey(day, 'g'), limit: DROPPED_AT_ONCE };
@@ -236,7 +236,7 @@ export function encodeKeptKey({ fingerprint, name }: KeptKey): Uint8Array {
   return to.toBytes();
 }
 
-/** Throws `wallet_unreadable`. */
+/** A key from its record. Throws `wallet_unreadable`. */
 export function decodeKeptKey(record: Uint8Array): KeptKey {
   return decodeRecord(
     'idempotency key',

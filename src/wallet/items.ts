@@ -1,6 +1,6 @@
 /**
  * Items of the wallet: how many of each class, and their metadata. Only the transaction that created a class has it, and its hash names the
- * class, so it proves what it says. `CoinStore` keeps those that came from their creator; payers may tell the others.
+ * class, so it proves itself. `CoinStore` keeps creations that came from their creator; payers may tell others.
  */
 
 import { decodeTransaction, encodeTransaction } from '../chain/codec.js';
@@ -12,14 +12,14 @@ import { creationKey } from './layout.js';
 import type { WalletParts } from './modules.js';
 import type { WalletItem } from './service.js';
 
-/** Creations that others have told of and whose items have not come yet; the oldest make room. */
+/** The most creations that others have told of and whose items have not come yet; the oldest make room. */
 const MAX_TOLD = 1_000;
 
 export type ItemsModules = Pick<WalletParts, 'coins' | 'kv' | 'writes'>;
 
 export class Items {
   readonly #modules: ItemsModules;
-  /** Creations by hash. In memory only: anybody may tell. */
+  /** Creations that others have told of, by hash. In memory only: anybody may tell. */
   readonly #told = new Map<string, Transaction>();
 
   constructor(modules: ItemsModules) {
@@ -43,7 +43,7 @@ export class Items {
     return (await this.#creationsOf([genesisHash])).get(genesisHash);
   }
 
-  /** Somebody shows the transaction that created items; it is kept when such items are in the wallet. */
+  /** Notes a creation of items that a peer shows; it is kept when such items are in the wallet. */
   tell(transaction: Transaction): void {
     const hash = transactionHash(transaction);
     if (!isCreate(transaction) || transaction.outputs[0]?.value.kind !== 'item') return;
@@ -65,13 +65,13 @@ export class Items {
       if (creation === undefined) continue;
       found.set(hash, creation);
       if (record !== undefined || coins.totals(hash).running === 0n) continue;
-      // Written with whatever the wallet writes next.
+      // The record is written with the wallet's next write.
       writes.put(creationKey(hash), encodeTransaction(creation));
     }
     return found;
   }
 
-  /** Folders of earlier versions have it only on outputs that were created and never passed on. */
+  /** Metadata on coins: folders of earlier versions have it only there, on outputs that were created and never passed on. */
   #metadataOnCoins(): ReadonlyMap<string, string> {
     const found = new Map<string, string>();
     for (const { value, outPoint, assetId } of this.#modules.coins.unspent()) {
@@ -83,7 +83,7 @@ export class Items {
   }
 }
 
-/** Throws `wallet_unreadable`. */
+/** A creation from its record. Throws `wallet_unreadable`. */
 function readCreation(record: Uint8Array): Transaction {
   return decodeRecord('item creation', record, (from) => decodeTransaction(from.rest()), 'wallet_unreadable');
 }

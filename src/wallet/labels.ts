@@ -1,4 +1,4 @@
-/** Labels of the owner for addresses and transactions. Kept in the wallet, sealed with nothing: labels are no secrets. */
+/** Labels of the owner for addresses and transactions. The wallet keeps them unsealed: labels are no secrets. */
 
 import { prefixRange } from '../db/keys.js';
 import type { Kv } from '../db/kv.js';
@@ -9,7 +9,7 @@ import { LABEL_KINDS, type Label, type LabelKind } from './service.js';
 import type { WriteBuffer } from './write-buffer.js';
 
 const MAX_LABELS = 10_000;
-/** Bytes in UTF-8. */
+/** The most bytes of a label in UTF-8. */
 const MAX_LABEL = 256;
 const MAX_NAME = 128;
 
@@ -39,14 +39,14 @@ export class Labels {
     });
   }
 
-  /** Durable when it resolves; all or none, an empty one takes the label away. Throws `invalid_request`. */
+  /** Sets labels; durable when it resolves; all or none. An empty label removes the old one. Throws `invalid_request`. */
   async set(labels: readonly Label[]): Promise<void> {
     this.#writes.checkRoom();
     this.#writes.onFailure(this.stage(labels));
     await this.#writes.flush();
   }
 
-  /** Stages labels as `set`. Gives what takes them back. */
+  /** Stages labels as `set` does. Gives the function that takes them back. */
   stage(labels: readonly Label[]): () => void {
     const added = labels.filter(({ kind, name, label }) => label !== '' && this.get(kind, name) === null).length;
     if (this.#texts.size + added > MAX_LABELS) throw invalid(`a wallet has at most ${MAX_LABELS} labels`);

@@ -1,24 +1,24 @@
 /**
- * The key map of the wallet's store, and the only place that knows it.
+ * The key map of the wallet's store; no other file knows its keys.
  *
  *   v                 format version, and a box that only the right master key opens
  *   m                 counters: block number, arrivals, spent outpoints, payments; the address for rewards
  *   k <address>       a key pair, sealed under the master key
- *   i <address>       which words gave that key, and at which place; keys without one are not covered by words
+ *   i <address>       the words that gave the key, and its place among theirs; keys without this record are not covered by words
  *   u <outpoint>      an outpoint that is not spent for good
- *   s <u64>           a spent outpoint, in the order in which they were spent
- *   p <u64>           an own transaction and its state, in the order in which they were made
+ *   s <u64>           a spent outpoint, in the order of spending
+ *   p <u64>           an own transaction and its state, in the order of making
  *   d <day><node key> donations to a peer on a day (UTC)
- *   n <day><digest>   what was done for an idempotency key that came on a day (UTC)
- *   q <u64>           a request for a donation that was made of a peer, and what came of it
- *   h <u64>           a movement, in the order in which the wallet learned of them
- *   j <hash>          the number of the movement that a transaction is
+ *   n <day><digest>   the result for an idempotency key that came on a day (UTC)
+ *   q <u64>           a request for a donation of a peer, and its outcome
+ *   h <u64>           a movement, in the order in which the wallet learned of it
+ *   j <hash>          the number of the movement of a transaction
  *   o <u64>           an address that peers are told of
- *   w <address>       an imported address of which no refresh has told what it holds
- *   r <address>       for which amounts an address of rejected own transactions was given
+ *   w <address>       an imported address whose coins no refresh has told yet
+ *   r <address>       amounts for which an address was used in rejected own transactions
  *   l <kind><name>    the label of an address or a transaction
  *   t <id>            a trade
- *   c <hash>          the transaction that created items of this wallet, by which their metadata is known
+ *   c <hash>          a transaction that created items of this wallet, and so has their metadata
  */
 
 import { prefixKey, readU64, textKey, u64Key } from '../db/keys.js';

@@ -1,4 +1,4 @@
-/** The counters of the wallet: one small record that is written together with what they count. */
+/** The counters of the wallet: one small record that is written together with the records that they count. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -11,7 +11,7 @@ import type { WriteBuffer } from './write-buffer.js';
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const MetaRecord = Type.Object({
-  /** Last block that the wallet has taken in; -1 before the first. */
+  /** Height of the last block that the wallet has taken in; -1 before the first. */
   block: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
   blockHash: Type.Optional(Type.String()),
   /** True when a producer has signed that block; records of earlier versions do not know. */
@@ -19,10 +19,10 @@ const MetaRecord = Type.Object({
   arrivals: Count,
   spent: Count,
   payments: Count,
-  /** Movements in the history; absent in a folder of an earlier version, which has none yet. */
+  /** Number of movements in the history; absent in a folder of an earlier version, which has none yet. */
   movements: Type.Optional(Count),
   rewardAddress: Type.Union([Type.String(), Type.Null()]),
-  /** Unix seconds at which the words were made with this store; absent for a wallet of other words, or with seeds. */
+  /** Unix seconds when the words were made, together with this store; absent for a wallet of other words, or with seeds. */
   bornAt: Type.Optional(Count),
   /** True once the seeds of the configuration were loaded. */
   seeded: Type.Boolean(),
@@ -30,7 +30,7 @@ const MetaRecord = Type.Object({
 
 export type Meta = Static<typeof MetaRecord>;
 
-/** The number of a batch of coins (a block, a refresh, a payment); taken when the first coin of the batch arrives. */
+/** Gives the number of a batch of coins (a block, a refresh, a payment), which is taken when the first coin of it arrives. */
 export type Arrival = () => number;
 
 export class MetaStore {

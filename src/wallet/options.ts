@@ -11,7 +11,7 @@ import type { WalletWords } from './keys/words.js';
 
 export interface NewWallet {
   readonly words?: WalletWords | undefined;
-  /** True for words that were made now: nothing was ever paid to them. */
+  /** True for words that were just made: nothing was ever paid to them. */
   readonly areWordsNew?: boolean | undefined;
   /** Funds and keys (development and test networks). */
   readonly seeds?: readonly WalletSeed[];
@@ -19,30 +19,30 @@ export interface NewWallet {
 
 export interface WalletOptions extends NewWallet {
   readonly keystoreFile: string;
-  /** Stands in its backup files; empty in tests. */
+  /** Name of the network in backup files; empty in tests. */
   readonly networkName?: string;
-  /** Opens the wallet; for a new wallet, becomes its passphrase. */
+  /** Passphrase that opens the wallet, or that a new wallet gets. */
   readonly passphrase: string;
-  /** A new wallet may have a blank passphrase: development networks only (decision V25). */
+  /** True when a new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
-  /** The file keeps its passphrase, and a change of it holds until the wallet is closed: development networks only. */
+  /** True when the file keeps its passphrase, and a change holds until the wallet is closed: development networks only. */
   readonly keepsPassphrase?: boolean;
-  /** Merge small outputs when more spendable token outputs than this are held; null never does. */
+  /** Number of spendable token outputs above which small ones are merged; null for never. */
   readonly aggregateAbove: number | null;
-  /** Spend outputs of own transactions that no block has yet; true by default. */
+  /** True when outputs of own transactions that no block has yet can be spent; the default. */
   readonly spendOwnChange?: boolean;
-  /** Blocks after this one carry a difficulty target; without it none does. */
+  /** Height above which blocks have a difficulty target; without it no block has one. */
   readonly activationHeight?: number;
   /** Signers of blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
   /** The transactions of the genesis file, which block 0 must have. */
   readonly genesis?: ReadonlyMap<string, Transaction>;
   readonly maxInputs?: number;
-  /** Raw units. */
+  /** Raw units below which change is avoided. */
   readonly dust?: bigint;
-  /** Raw units that a token output has at least in this network; 1 by default (decision B18). */
+  /** The least raw units of a token output in this network; 1 by default (decision B18). */
   readonly minOutputAmount?: bigint;
-  /** Idempotency keys that are kept at most. */
+  /** The most idempotency keys that are kept. */
   readonly maxIdempotencyKeys?: number;
   /** Cost of new seals; tests only. */
   readonly scryptCost?: ScryptCost;

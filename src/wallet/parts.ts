@@ -24,9 +24,9 @@ import { PeerAddresses } from './peer-addresses.js';
 import { Trades } from './trades/trades.js';
 import { WriteBuffer } from './write-buffer.js';
 
-/** Inputs of one transaction: about 200 KB and 100 ms of signing. */
+/** The most inputs of one transaction: about 200 KB and 100 ms of signing. */
 const DEFAULT_MAX_INPUTS = 500;
-/** Raw units: a thousandth of a display token. Change below it is avoided where possible. */
+/** Raw units below which change is avoided where possible: a thousandth of a display token. */
 const DEFAULT_DUST = 72_072n;
 
 export type Parts = Awaited<ReturnType<typeof openParts>>;

@@ -1,5 +1,5 @@
 /**
- * Addresses that other nodes are told of. Anybody may ask, so each is told to many peers, until something is paid there: otherwise
+ * Addresses that other nodes are told of. Anybody may ask, so each address is told to many peers until it is paid: otherwise
  * strangers could make the wallet grow, and end a search by words (docs/wallet.md#restoring-from-words).
  */
 
@@ -9,7 +9,7 @@ import { fromUtf8, utf8 } from '../lib/bytes.js';
 import { keyNumber, offeredKey, PREFIX } from './layout.js';
 import type { WalletParts } from './modules.js';
 
-/** Unpaid addresses; fewer than a wallet watches behind its last one. */
+/** Number of unpaid addresses on offer: fewer than a wallet watches behind its last one. */
 const OFFERED = 10;
 
 export type PeerAddressesModules = Pick<WalletParts, 'coins' | 'keys' | 'kv' | 'writes'>;
@@ -30,14 +30,14 @@ export class PeerAddresses {
     return addresses;
   }
 
-  /** The address for this peer: the same until it is paid. Throws `wallet_write_failed`. */
+  /** The address for a peer: the same until it is paid. Throws `wallet_write_failed`. */
   async addressFor(nodeKey: string): Promise<string> {
     const slot = (sha3Bytes(nodeKey)[0] ?? 0) % OFFERED;
     for (;;) {
       const offered = this.#offered.get(slot);
       const address = await offered;
       if (address !== undefined && !this.#modules.coins.isUsed(address)) return address;
-      // Another peer may have been given a new one meanwhile.
+      // Another peer may have been given a new address in this slot meanwhile.
       if (this.#offered.get(slot) !== offered) continue;
       const made = this.#make(slot);
       this.#offered.set(slot, made);

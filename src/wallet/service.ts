@@ -9,7 +9,7 @@ export interface WalletOutpoint {
 
 /**
  * `received`: an offer that came over a link. `open`: an own offer. `accepted`: accepted here, and its maker has not confirmed.
- * `agreed`: the own half is on its way. `cancelling`: the inputs of the own half are being taken back. The others are ends.
+ * `agreed`: the own half is on its way. `cancelling`: the inputs of the own half are being taken back. All others are final.
  */
 export const TRADE_STATES = [
   'received',
@@ -28,13 +28,13 @@ export interface WalletItem {
   readonly genesisHash: string;
   readonly amount: bigint;
   readonly available: bigint;
-  /** Metadata from their creation; null when it says nothing, or the wallet has not seen it. */
+  /** Metadata from the items' creation; null when it has none, or the wallet has not seen it. */
   readonly metadata: string | null;
 }
 
-/** All amounts in raw units. `running = available + locked`. */
+/** Funds of the wallet, all amounts in raw units. `running = available + locked`. */
 export interface WalletInfo {
-  /** The chosen set of outpoints by owning address. */
+  /** The chosen outpoints by owning address. */
   readonly addresses: ReadonlyMap<string, readonly WalletOutpoint[]>;
   readonly running: bigint;
   readonly available: bigint;
@@ -52,7 +52,7 @@ export type PaymentKind = (typeof PAYMENT_KINDS)[number];
 
 /** Kinds of movements: of own transactions, miners' rewards, trades, funds that came with keys or a new chain, and unexplained changes. */
 export const MOVEMENT_KINDS = [
-  // Records hold the index.
+  // Records hold the index, so new kinds go to the end.
   'payment',
   'donation',
   'item',
@@ -65,7 +65,7 @@ export const MOVEMENT_KINDS = [
 ] as const;
 export type MovementKind = (typeof MOVEMENT_KINDS)[number];
 
-/** `self`: everything stays in the wallet, but the fee. */
+/** `self`: everything but the fee stays in the wallet. */
 export const MOVEMENT_DIRECTIONS = ['in', 'out', 'self'] as const;
 export type MovementDirection = (typeof MOVEMENT_DIRECTIONS)[number];
 
@@ -79,29 +79,29 @@ export interface WalletMovement {
   readonly kind: MovementKind;
   readonly direction: MovementDirection;
   readonly state: PaymentState;
-  /** Why it was rejected; else empty. */
+  /** Why the movement was rejected; else empty. */
   readonly reason: string;
   readonly peer: string | null;
-  /** Milliseconds since the Unix epoch; null when that was not written down. */
+  /** Time when the wallet learned of it, in milliseconds since the Unix epoch; null when that was not recorded. */
   readonly seenAt: number | null;
-  /** Height of its block; null while there is none, or when the wallet has not seen it. */
+  /** Height of the block; null while there is none, or when the wallet has not seen it. */
   readonly height: number | null;
-  /** Time of its block, in Unix seconds. */
+  /** Time of the block, in Unix seconds. */
   readonly time: number | null;
-  /** Raw units that came, went or were paid to itself, without change and fee. */
+  /** Raw units that were received, paid to others or paid to itself, without change and fee. */
   readonly amount: bigint;
-  /** The same of items, by genesis hash. */
+  /** Items that were moved, by genesis hash, counted as `amount` is. */
   readonly items: ReadonlyMap<string, bigint>;
-  /** Change of the balance, in raw units; 0 for what was rejected. */
+  /** Change of the balance, in raw units; 0 for a rejected movement. */
   readonly net: bigint;
-  /** Raw units, when this wallet has paid it. */
+  /** Raw units of the fee, when this wallet has paid it. */
   readonly fee: bigint | null;
   readonly from: readonly string[];
-  /** The first of each side; `outputCount` in all. */
+  /** The first outputs to each side; `outputCount` is the number of all. */
   readonly outputs: readonly {
     readonly address: string | null;
     readonly amount: bigint;
-    /** Empty for tokens, else the genesis hash. */
+    /** Genesis hash of an item; empty for tokens. */
     readonly assetId: string;
     readonly own: boolean;
   }[];
@@ -110,21 +110,21 @@ export interface WalletMovement {
 }
 
 export interface MovementQuery {
-  /** The number where the page before this one has ended. */
+  /** Number where the previous page has ended. */
   readonly cursor?: number;
   readonly limit: number;
   readonly newestFirst: boolean;
   readonly kind?: MovementKind;
   readonly state?: PaymentState;
   readonly direction?: MovementDirection;
-  /** One that is paid or has signed. */
+  /** Address that is paid or has signed. */
   readonly address?: string;
-  /** Unix seconds of its block, or else of when it was seen; both ends belong to it. */
+  /** Unix seconds of the block, or else of when the movement was seen; both ends are included. */
   readonly from?: number;
   readonly to?: number;
   readonly fromHeight?: number;
   readonly toHeight?: number;
-  /** Idempotency key of the request that has made it. */
+  /** Idempotency key of the request that made the transaction. */
   readonly idempotencyKey?: string;
 }
 
@@ -137,30 +137,30 @@ export interface MovementPage {
 export interface OwnPayment extends Pick<WalletMovement, 'fee' | 'height' | 'label' | 'reason' | 'state' | 'time'> {
   readonly hash: string;
   readonly kind: PaymentKind;
-  /** The node that it was made for (payments by ip, donations), else null. */
+  /** The node that the payment was made for (payments by ip, donations), else null. */
   readonly peer: string | null;
-  /** Milliseconds since the Unix epoch. */
+  /** Time of making, in milliseconds since the Unix epoch. */
   readonly createdAt: number;
   /** Raw units that were paid, without change and fee. */
   readonly amount: bigint;
   /** True when everything but the fee stays in this wallet. */
   readonly toSelf: boolean;
-  /** `own`: it was the wallet's when the payment was made, as change is. */
+  /** Outputs. `own`: it was the wallet's when the payment was made, as change is. */
   readonly outputs: readonly { readonly address: string | null; readonly value: Asset; readonly own: boolean }[];
 }
 
-/** A peer asked for a donation says yes, says no, or says nothing in time, and may pay all the same. */
+/** Answers of a peer that was asked for a donation: yes, no, or none in time; then it may pay all the same. */
 export const DONATION_OUTCOMES = ['accepted', 'declined', 'unanswered'] as const;
 export type DonationOutcome = (typeof DONATION_OUTCOMES)[number];
 
 export interface DonationRequest {
-  /** Number in the order in which they ended. */
+  /** Number of the request, in the order in which they ended. */
   readonly number: number;
   readonly peer: string;
-  /** Time when that was known, in milliseconds since the Unix epoch. */
+  /** Time when the outcome was known, in milliseconds since the Unix epoch. */
   readonly askedAt: number;
   readonly outcome: DonationOutcome;
-  /** Reason in the words of the peer, or why there is no answer; empty for `accepted`. */
+  /** Reason as the peer put it, or why there is no answer; empty for `accepted`. */
   readonly reason: string;
 }
 
@@ -170,39 +170,39 @@ export type LabelKind = (typeof LABEL_KINDS)[number];
 export interface Label {
   readonly kind: LabelKind;
   readonly name: string;
-  /** Empty for none. */
+  /** Text of the label; empty for none. */
   readonly label: string;
 }
 
 export interface KeyPairRecord {
   readonly publicKey: Uint8Array;
-  /** 85-byte PKCS#8 v2 on export; on import also a 32-byte seed or a 64-byte secret (decision V11). */
+  /** Secret key: 85-byte PKCS#8 v2 on export; on import also a 32-byte seed or a 64-byte secret (decision V11). */
   readonly secretKey: Uint8Array;
   readonly addressVersion: AddressVersion;
 }
 
 export interface PassphraseCaller {
-  /** Name of the API key; empty where none was asked for. */
+  /** Name of the API key; empty for a request without one. */
   readonly key: string;
-  /** Address of the client; an IPv6 /64 is one. */
+  /** Address of the client; an IPv6 /64 counts as one. */
   readonly address: string;
 }
 
 export interface WalletService {
-  /** `spent` wins over `page`; without both, everything unspent. Pages hold 25 outpoints (decision V12). */
+  /** Funds and outpoints: `spent` wins over `page`; without both, all unspent ones. Pages hold 25 outpoints (decision V12). */
   info(options: { readonly page?: number; readonly spent?: boolean }): Promise<WalletInfo>;
   newAddress(): Promise<string>;
   exportKeyPairs(): Promise<ReadonlyMap<string, KeyPairRecord>>;
-  /** All or nothing; throws `malformed_key_pair`. The refresh afterwards may fail with `refresh_failed`: the keys stay. */
+  /** Imports all keys or none; throws `malformed_key_pair`. The refresh afterwards may fail with `refresh_failed`: the keys stay. */
   importKeyPairs(pairs: ReadonlyMap<string, KeyPairRecord>): Promise<readonly string[]>;
-  /** Resolves when the refresh has been requested. Throws `no_addresses` or `refresh_failed`. */
+  /** Asks the chain for outpoints; resolves when the request is sent. Throws `no_addresses` or `refresh_failed`. */
   refresh(target: { readonly all: true } | { readonly addresses: readonly string[] }): Promise<void>;
   readonly keys: {
-    /** Own addresses of version 99999, of which many keys have the same (docs/chain.md#addresses). */
+    /** Own addresses of version 99999, each of which many keys have (docs/chain.md#addresses). */
     readonly temporary: ReadonlySet<string>;
   };
   readonly keystore: {
-    /** Throws `blank_passphrase` or `wrong_passphrase`. */
+    /** Changes the passphrase. Throws `blank_passphrase` or `wrong_passphrase`. */
     changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void>;
   };
   readonly items: {
@@ -217,13 +217,13 @@ export interface WalletService {
   /** Names that the owner gives to addresses and transactions. */
   readonly labels: {
     all(): readonly Label[];
-    /** Durable when it resolves; all or none, an empty one takes the label away. Throws `invalid_request`. */
+    /** Sets labels; durable when it resolves; all or none. An empty label removes the old one. Throws `invalid_request`. */
     set(labels: readonly Label[]): Promise<void>;
   };
   readonly coverage: {
     /** The text of a backup file, sealed under the passphrase of the wallet. Throws `wrong_passphrase`. */
     backup(passphrase: string, caller?: PassphraseCaller): Promise<string>;
-    /** Moves what the words do not cover to addresses that they do; gives the transactions, which are queued. */
+    /** Moves coins that the words do not cover to addresses that they do; gives the transactions, which are queued. */
     sweep(): Promise<readonly { readonly hash: string }[]>;
     /** Tokens at addresses that the words do not cover, in raw units. */
     uncovered(): bigint;

@@ -1,4 +1,4 @@
-/** A wallet that forgets the chain, for one that has lost blocks: keys stay, coins are fetched, payments of the last hours queued again. */
+/** Makes a wallet that has lost blocks forget the chain: keys stay, coins are fetched, payments of the last hours are queued again. */
 
 import { outPointKey, spentOutPoints } from '../chain/transaction.js';
 import { prefixRange } from '../db/keys.js';
@@ -11,15 +11,15 @@ import { reopenPayment } from './payments/outgoing.js';
 import { decodeTrade, encodeTrade } from './trades/trade.js';
 
 const MS_PER_HOUR = 3_600_000;
-/** Hours of payments that are sent again: by default mempool nodes remember for a day what they have confirmed. */
+/** Hours of payments that are sent again: by default mempool nodes remember confirmed ones for a day. */
 export const REOPENED_HOURS = 12;
 
 export interface StartedOver {
-  /** Coins that will be fetched again. */
+  /** Number of coins that will be fetched again. */
   readonly coins: number;
-  /** Payments that are queued again. */
+  /** Number of payments that are queued again. */
   readonly payments: number;
-  /** The block that the wallet had seen. */
+  /** Height of the block that the wallet had seen. */
   readonly height: number;
 }
 
@@ -32,7 +32,7 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
   const takenBy = new Map<string, string>();
   const queued = new Set<string>();
   let payments = 0;
-  // All of them: one may spend what another makes, and the clock may have been put back between two.
+  // All payments are read: one may spend what another makes, and the clock may have been set back between two.
   for await (const [key, record] of kv.entries(prefixRange(PREFIX.payment))) {
     const reopened = reopenPayment(keyNumber(key), record);
     if (reopened === undefined || now - reopened.payment.createdAt > hours * MS_PER_HOUR) continue;
@@ -50,8 +50,8 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
       batch.put(key, encodeCoin({ ...coin, inChain: false }));
     }
     if (coin.state !== 'unspent' && coin.state !== 'aside') continue;
-    // The change of a payment that is sent again is expected, as it was before the block. What was kept for a trade is not any
-    // more: the trade finds its coins gone, and ends.
+    // The change of a payment that is sent again is expected, as it was before the block. Coins set aside for a trade are not any
+    // more: the trade finds them gone, and ends.
     const maker = coin.outPoint.tHash;
     const isExpected = queued.has(maker) || !coin.inChain;
     if (isExpected) batch.put(key, encodeCoin({ ...coin, state: 'expected', by: maker, inChain: false }));
@@ -74,7 +74,7 @@ export async function startOver(kv: Kv, now: number, hours = REOPENED_HOURS): Pr
     if (trade.half === null || !queued.has(trade.half) || trade.takeBack !== null) continue;
     batch.put(key, encodeTrade({ ...trade, state: 'agreed', reason: '' }));
   }
-  // The history is built anew from what is left when the wallet is opened.
+  // When the wallet is opened, the history is built anew from the remaining records.
   for (const prefix of [PREFIX.movement, PREFIX.movementOf]) {
     for await (const [key] of kv.entries(prefixRange(prefix))) batch.del(key);
   }

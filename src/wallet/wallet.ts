@@ -1,5 +1,5 @@
 /**
- * The wallet of a node: its parts are what the API, the user service and the miner use. It knows no network. A write is durable when its
+ * The wallet of a node: its parts are used by the API, the user service and the miner. It knows no network. A write is durable when its
  * promise resolves. An own transaction goes from `payments`, which makes it, to `outgoing`, until a block has it, to `settlement`, and into
  * `history`.
  */
@@ -20,10 +20,10 @@ import type { NewWallet, WalletModules, WalletOptions } from './options.js';
 import { openParts, type Parts } from './parts.js';
 import type { KeyPairRecord, WalletInfo, WalletOutpoint } from './service.js';
 
-/** Asks the chain for the outpoints of addresses; resolves when the request is on its way. */
+/** Asks the chain for the outpoints of addresses; resolves when the request is sent. */
 export type Refresher = (addresses: readonly string[]) => Promise<void>;
 
-/** The parts of a wallet that others use, and what it does with several of them. */
+/** The parts of a wallet that others use, and the methods that need several of them. */
 export type Wallet = Omit<Parts, 'meta' | 'movements' | 'writes'> & WholeWallet;
 
 /** Opens or makes the wallet. Throws `wrong_passphrase`, `wallet_unreadable`, `blank_passphrase`, `malformed_key_pair`. */
@@ -48,7 +48,7 @@ class WholeWallet {
     return walletInfo(this.#parts.coins, options);
   }
 
-  /** A new address that others can be told of; durable when it resolves. */
+  /** A new address, which others can be told; durable when it resolves. */
   async newAddress(): Promise<string> {
     const { keys, writes } = this.#parts;
     writes.checkRoom();
@@ -82,7 +82,7 @@ class WholeWallet {
     const { keys, writes } = this.#parts;
     writes.checkOpen();
     const wanted = 'all' in target ? keys.watched() : target.addresses;
-    // Other people's addresses are of no use to this wallet; asking for them would only reveal them to the mempool node.
+    // Other people's addresses are of no use to this wallet; asking for them would only show them to the mempool node.
     const own = [...new Set(wanted)].filter((address) => keys.owns(address));
     if ('addresses' in target && own.length === 0) {
       throw new TesseraError('no_addresses', 'addresses must name at least one address of this wallet');
@@ -94,7 +94,7 @@ class WholeWallet {
     this.#refresher = refresher;
   }
 
-  /** Writes what is staged and wipes the keys from memory. */
+  /** Writes all staged records and wipes the keys from memory. */
   async close(): Promise<void> {
     const { idempotencyKeys, keys, keystore, merges, trades, writes } = this.#parts;
     if (writes.isClosed) return;
@@ -124,7 +124,7 @@ const MS_PER_SECOND = 1_000;
 interface FirstStart extends NewWallet {
   /** True when there was no keystore before. */
   readonly isMade: boolean;
-  /** Milliseconds since the Unix epoch. */
+  /** Time of the start, in milliseconds since the Unix epoch. */
   readonly now: number;
 }
 
@@ -132,7 +132,7 @@ interface SeedsModules extends Pick<WalletParts, 'coins' | 'keys' | 'meta' | 'wr
   readonly movements: History;
 }
 
-/** Durable when it resolves. */
+/** Loads the seeds; durable when it resolves. */
 async function loadSeeds(modules: SeedsModules, options: FirstStart): Promise<void> {
   const { keys, coins, movements, meta, writes } = modules;
   const { seeds = [], words, areWordsNew = words === undefined, isMade, now } = options;
@@ -153,7 +153,7 @@ async function loadSeeds(modules: SeedsModules, options: FirstStart): Promise<vo
 /** Coins of one piece: about a millisecond. */
 const PIECE_COINS = 1_024;
 
-/** `spent` wins over `page`; without both, everything unspent (decision V12). */
+/** Outpoints to list: `spent` wins over `page`; without both, all unspent ones (decision V12). */
 interface WalletInfoOptions {
   readonly page?: number;
   readonly spent?: boolean;

@@ -1,4 +1,4 @@
-/** The wallet's way to its disk: parts change memory and stage records in one step; `flush` writes all as one synced batch. */
+/** Buffer of the wallet's writes: parts change memory and stage records in one step; `flush` writes all as one synced batch. */
 
 import { endlessRoom, type Room } from '../db/disk-room.js';
 import type { Kv } from '../db/kv.js';
@@ -32,7 +32,7 @@ export class WriteBuffer {
     if (this.#isClosed) throw new TesseraError('shutting_down', 'the wallet is closed');
   }
 
-  /** Checks the room for changes that callers request, not for those of the chain. Throws `shutting_down`, `wallet_write_failed`. */
+  /** Checks the room on the disk, for changes by callers but not by the chain. Throws `shutting_down`, `wallet_write_failed`. */
   checkRoom(): void {
     this.checkOpen();
     try {
@@ -55,14 +55,14 @@ export class WriteBuffer {
   }
 
   /**
-   * Registers an undo for what is staged now, whose caller reports the failure: it undoes memory and stage before anything else is written.
-   * What was staged later may build on it, and is undone before.
+   * Registers an undo for the records staged now, whose caller reports the failure: it undoes memory and stage before anything else is
+   * written. Records staged later may build on them, and are undone before.
    */
   onFailure(undo: () => void): void {
     this.#undos.push(undo);
   }
 
-  /** Resolves when everything staged before is durable. Throws `wallet_write_failed`; what has no `undo` stays staged. */
+  /** Resolves when everything staged before is durable. Throws `wallet_write_failed`; records without an undo stay staged. */
   flush(): Promise<void> {
     if (this.#writing === undefined) return this.#begin();
     // The write under way may have begun before the caller staged: wait for the one after it, with everyone else.
@@ -97,7 +97,7 @@ export class WriteBuffer {
     try {
       await this.#kv.write(batch, { sync: true });
     } catch (cause) {
-      // Newer records win over those that could not be written.
+      // Newer records replace those that could not be written.
       this.#staged = new Map([...records, ...this.#staged]);
       for (const undo of [...undos, ...this.#undos.splice(0)].reverse()) undo();
       throw new TesseraError('wallet_write_failed', 'the wallet cannot be written to disk', { cause });

@@ -15,11 +15,11 @@ import { type AllowedOrigins, isStrangeHost, needsPreflight } from './web-pages.
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Throws unless the caller has an API key for the operation. For operations that need one only in some uses. */
+    /** Throws unless the caller has an API key for the operation. Called for operations that need a key only in some uses. */
     authorize(operation: Operation, request: FastifyRequest): void;
   }
   interface FastifyRequest {
-    /** Name of the API key that was asked for and is right; empty where none was asked for. */
+    /** Name of the valid API key of the request; empty where the operation needs no key. */
     keyName: string;
   }
 }
@@ -35,7 +35,7 @@ export interface AccessOptions {
   readonly openTo: AllowedOrigins | undefined;
 }
 
-/** One hook for all that may be said against a request before its body is read. */
+/** The hook with all checks of a request before its body is read. */
 export const access = fp<AccessOptions>((app, { keys, clock, openTo }, done) => {
   const guard = new OverloadGuard(clock);
   const names = openTo === undefined ? undefined : new OwnNames(openTo);
@@ -135,7 +135,7 @@ export class OverloadGuard {
     this.#timer = this.#measure();
   }
 
-  /** Throws `overloaded` while the loop is behind. */
+  /** Throws `overloaded` while the event loop is behind. */
   check(): void {
     if (this.#lateTurns < LATE_TURNS) return;
     throw new TesseraError('overloaded', 'The node is behind with its work; try again.');
@@ -178,10 +178,10 @@ function invalid(message: string): TesseraError {
   return new TesseraError('invalid_request', message);
 }
 
-/** Names under which a node without keys answers, where no key is ever asked for: none that a stranger points at it (DNS rebinding). */
+/** Checks the Host header at a node that asks for no key: names that a stranger may point at the node are refused (DNS rebinding). */
 class OwnNames {
   readonly #cors: AllowedOrigins;
-  /** The last that passed: a client sends the same again and again, and to read one takes as long as all other checks. */
+  /** The last host that passed: clients send the same one each time, and its check takes as long as all the others. */
   #known: string | undefined;
 
   constructor(cors: AllowedOrigins) {

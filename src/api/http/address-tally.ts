@@ -1,21 +1,21 @@
-/** Tally of what each address has done in its current window of time, and when that is forgotten. An IPv6 /64 is one address. */
+/** Tally of the amounts that each address has used in its current window of time. An IPv6 /64 is one address. */
 
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.js';
 import { addressGroup } from '../../lib/ip-address.js';
 
-/** Maximum number of remembered addresses; the one that was quiet the longest makes room. */
+/** Maximum number of remembered addresses; the address that was quiet the longest makes room. */
 const MAX_ADDRESSES = 10_000;
 
 interface Entry {
   amount: number;
-  /** Time when it is forgotten, by `clock.monotonic()`. */
+  /** Time when the entry is forgotten, by `clock.monotonic()`. */
   readonly until: number;
 }
 
 export interface Tally {
   readonly amount: number;
-  /** Whole seconds until it is forgotten. */
+  /** Whole seconds until the amount is forgotten. */
   readonly seconds: number;
 }
 

@@ -29,7 +29,7 @@ export interface StoredOptions {
 declare module 'fastify' {
   interface FastifyInstance {
     readonly longAnswers: LongAnswers;
-    /** Shared by long work on requests and answers, by the address group of the client. */
+    /** Turns for long work on requests and answers, by the address group of the client. */
     readonly slices: TimeSlices;
   }
   interface FastifyReply {

@@ -21,7 +21,7 @@ export interface ApiKeyOptions {
   readonly name: string;
   readonly key?: string | undefined;
   readonly sha256?: string | undefined;
-  /** `POST /v1/payments`, or `* /v1/wallet/keypairs` for every method. Without a list the key opens all routes. */
+  /** Routes of the key: `POST /v1/payments`, or `* /v1/wallet/keypairs` for every method. Without a list the key opens all routes. */
   readonly routes?: readonly string[] | undefined;
   /** Permissions of the key; without a list it has all. */
   readonly permissions?: readonly ApiPermission[] | undefined;
@@ -36,9 +36,9 @@ export interface Caller extends PageFacts {
 interface Key {
   readonly name: string;
   readonly digest: Buffer;
-  /** Undefined: every route. */
+  /** Routes that the key opens; undefined for every route. */
   readonly routes: ReadonlySet<string> | undefined;
-  /** Undefined: every permission. */
+  /** Permissions of the key; undefined for every permission. */
   readonly permissions: ReadonlySet<ApiPermission> | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface ApiKeysOptions {
   readonly auth: 'keys' | 'open';
   readonly keys: readonly ApiKeyOptions[];
   readonly open?: readonly string[];
-  /** Origins whose pages may change something where no key is asked for; none of elsewhere by default. */
+  /** Origins whose pages may make changes where no key is asked for; by default only those of this machine. */
   readonly cors?: AllowedOrigins;
 }
 
@@ -96,7 +96,7 @@ export class ApiKeys {
     return name;
   }
 
-  /** `asked` is the method of the request: a GET of the older routes may change something, and says no origin. */
+  /** True if the caller needs no key. `asked` is the method of the request: a GET names no origin, and changes things on some older routes. */
   #isOpenTo({ method, secret }: Operation, asked: HttpMethod, caller: Caller): boolean {
     const mayUse =
       (asked !== 'GET' || !isStrangeHost(caller.host, this.#cors)) &&

@@ -16,7 +16,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The operation of the route; null when there is no such route. */
     operation: Operation | null;
-    /** Response to it; the end of the response ends the work on the request's body. */
+    /** Response to the request; the end of the response ends the work on the request's body. */
     response: ServerResponse | null;
   }
 }
@@ -26,7 +26,7 @@ export const arrival = fp<{ readonly log: RequestLog }>((app, { log }, done) => 
   app.decorateRequest('operation', null);
   app.decorateRequest('response', null);
   app.addHook('onRequest', (request, reply, next) => {
-    // Kept, because Fastify makes the options of a route anew at each access.
+    // The operation is kept, because Fastify makes the options of a route anew at each access.
     request.operation = request.routeOptions.config.operation ?? null;
     request.response = reply.raw;
     log.arrives(request);
@@ -41,7 +41,7 @@ export const arrival = fp<{ readonly log: RequestLog }>((app, { log }, done) => 
   done();
 });
 
-/** Works on one request of a connection at a time: one that waits would not learn that the client is gone (rule P6). */
+/** Works on one request of a connection at a time: a waiting request would not learn that the client is gone (rule P6). */
 class WorkInTurn {
   readonly #ahead = new WeakMap<Socket, number>();
 
@@ -49,7 +49,7 @@ class WorkInTurn {
     const count = (this.#ahead.get(socket) ?? 0) + 1;
     this.#ahead.set(socket, count);
     if (count > MAX_AHEAD) socket.destroy();
-    // Never comes when the connection ends first: then there is nothing to do and nobody to tell.
+    // The event does not come when the connection ends first: then there is nothing to do and nobody to tell.
     response.once('socket', () => {
       this.#ahead.set(socket, (this.#ahead.get(socket) ?? 1) - 1);
       // Node is not done with giving the connection to this response yet.

@@ -1,10 +1,10 @@
-/** The client's address, for limits: the peer, or with `api.trusted_proxies` the last in X-Forwarded-For that is no trusted proxy. */
+/** The client's address, for limits: the peer's, or with `api.trusted_proxies` the last in X-Forwarded-For that is no trusted proxy. */
 
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { addressGroup, isLoopback } from '../../lib/ip-address.js';
 
-/** Stands for all clients of which a trusted proxy does not tell an address. */
+/** Name for all clients whose address a trusted proxy does not tell. */
 const UNKNOWN = 'unknown';
 /** An address as some proxies write it: with the port of the client, IPv6 in brackets. */
 const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;

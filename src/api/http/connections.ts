@@ -1,4 +1,4 @@
-/** Limits on connections: how many one address may have, how they end, and the answer to what is not HTTP at all. */
+/** Limits on connections: how many an address may have, how they end, and the answer to requests that are not HTTP. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -38,13 +38,13 @@ const TOO_MANY_CONNECTIONS = new TesseraError(
   'Your address has too many connections to this node; close some.',
 );
 
-/** Discards the rest of a body that was answered with 413: closed while data comes in, a connection is reset, and the answer lost. */
+/** Discards the rest of a body that was answered with 413: a connection that is closed while data comes in loses the answer. */
 export function drainBody({ raw }: FastifyRequest, reply: FastifyReply, clock: Clock): void {
   if (raw.complete) return;
-  // With that header, Node would close the connection right after the answer.
+  // With the header `connection: close`, Node would close the connection right after the answer.
   reply.removeHeader('connection');
   if (!reply.raw.shouldKeepAlive) {
-    // Node would also close it for a client that sends no second request. Here the end of the body comes first.
+    // Node would also close the connection of a client that sends no second request. Here the body ends first.
     reply.raw.shouldKeepAlive = true;
     raw.once('end', () => raw.socket.destroySoon());
   }

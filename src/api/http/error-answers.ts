@@ -106,7 +106,7 @@ class NotServed {
   readonly #here: readonly KnownPath[];
   readonly #anywhere: readonly KnownPath[];
 
-  /** `known` holds the operations of all roles. */
+  /** Takes the operations that are mounted, and in `known` the operations of all roles. */
   constructor(mounted: readonly Operation[], known: readonly Operation[]) {
     this.#here = mounted.map(knownPathOf);
     this.#anywhere = known.map(knownPathOf);
@@ -114,7 +114,7 @@ class NotServed {
 
   error(method: string, path: string): TesseraError {
     const here = this.#here.filter(({ pattern }) => pattern.test(path));
-    // A path that is written out is none of those with a parameter in its place: what these answer there is an error.
+    // A path without parameters comes before those that match it with a parameter, which would answer with an error.
     const own = here.filter(({ operation }) => operation.path === path);
     const allowed = new Set((own.length > 0 ? own : here).flatMap(({ methods }) => methods));
     if (allowed.size > 0) {

@@ -25,7 +25,7 @@ export class PlannedAnswer<T = unknown> {
     this.make = make;
   }
 
-  /** The same answer as part of a larger one. */
+  /** This answer as part of a larger one. */
   within<W>(whole: (part: T) => W): PlannedAnswer<W> {
     return new PlannedAnswer(() => whole(this.make()));
   }
@@ -43,8 +43,8 @@ export class LongAnswers {
   }
 
   /**
-   * The JSON of a value; a promise if it is long. Throws `overloaded`, and `aborted` when the client disconnects, but not if something
-   * `isDone`: that answer is as large as its body, and another request may wait for it.
+   * The JSON of a value; a promise if it is long. Throws `overloaded`, and `aborted` when the client disconnects, unless the request
+   * `isDone`: then its answer is as large as its body, and another request may wait for it.
    */
   json(value: unknown, reply: FastifyReply, isDone = false): string | Promise<Buffer> {
     if (value instanceof PlannedAnswer) return this.#planned(value, reply);
@@ -55,7 +55,7 @@ export class LongAnswers {
     return isDone ? inSlices() : this.make(inSlices);
   }
 
-  /** Runs a task that makes a long answer; throws `overloaded` when there are too many, or readers have not taken them. */
+  /** Runs a task that makes a long answer; throws `overloaded` when there are too many, or when readers are slow to take theirs. */
   async make<T>(task: () => Promise<T>): Promise<T> {
     if (this.#making >= MAX_MAKING || this.#unsentBytes > MAX_UNSENT_BYTES) {
       throw new TesseraError('overloaded', 'The node is making many long answers; try again, or ask for less at once.');
@@ -107,7 +107,7 @@ export class LongAnswers {
   }
 }
 
-/** The next characters; none when there are no more. */
+/** The text of the next slice; empty at the end. */
 function nextSlice(parts: Generator<string>): string {
   let text = '';
   while (text.length < SLICE_CHARS) {

@@ -94,9 +94,9 @@ export function resultOf(status: number, code: ErrorCode | null): RequestResult 
 
 /** Operations for which the contract gives a code another status. */
 const STATUS_ON_OPERATION: Readonly<Record<string, Partial<Record<ErrorCode, number>>>> = {
-  // PUT /v1/wallet/passphrase knows 204, 400 and 500 only (decision V26).
+  // PUT /v1/wallet/passphrase answers with 204, 400 and 500 only (decision V26).
   changePassphrase: { wrong_passphrase: 500 },
-  // POST /v1/items has no 422: what cannot be constructed is a bad request.
+  // POST /v1/items has no 422: an item that cannot be constructed is a bad request.
   createItem: { payment_refused: 400 },
 };
 

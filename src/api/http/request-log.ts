@@ -1,4 +1,4 @@
-/** Counts requests, and writes a log line and a measurement for each answer; into a sink many at once, of which a kill may lose the last. */
+/** Counts requests, and writes a log line and a measurement for each answer. A sink gets many lines at once; a kill may lose the last. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -27,20 +27,20 @@ declare module 'fastify' {
     arrivedAt: number;
     routingError: string | null;
     errorCode: ErrorCode | null;
-    /** True when its line is written; that of a stream is written at its start. */
+    /** True when the line of the request is written; a stream has its line written at its start. */
     isLogged: boolean;
   }
 }
 
-/** Characters collected before they are written. */
+/** Characters of lines that are collected before they are written. */
 const FLUSH_AT = 16_384;
 /** Maximum time that a line waits, in ms. */
 const FLUSH_MS = 200;
 const MS_PER_SECOND = 1_000;
 const INFO = 30;
-/** Called every few seconds by load balancers; their lines would hide the others. */
+/** Operations that load balancers call every few seconds; their lines would hide the others. */
 const HEALTH_CHECKS: ReadonlySet<string> = new Set(['getLiveness', 'getReadiness']);
-/** Added to the status in the index of handles; larger than any status. */
+/** Offset of failures in the index of handles by status; larger than any status. */
 const FAILED = 1_000;
 
 const LINE_START = `{"level":${INFO},"time":`;
@@ -95,7 +95,7 @@ export class RequestLog {
     });
   }
 
-  /** `operation` is an operation id, or the code of the error when no route took the request. */
+  /** Measures and logs an answer. `operation` is an operation id, or the code of the error when no route took the request. */
   add(request: FastifyRequest, reply: FastifyReply, operation: string): void {
     const status = reply.statusCode;
     const { id, arrivedAt, errorCode } = request;
@@ -137,7 +137,7 @@ export class RequestLog {
       known = [];
       this.#answers.set(operation, known);
     }
-    // A status has at most two results: the one that follows from it, and the refusal with 500.
+    // A status has at most two results: 500 may be a failure or a refusal, and each other status has one.
     const index = result === 'failed' ? status + FAILED : status;
     known[index] ??= {
       durations: this.#metrics.histogram('tessera_http_request_duration_seconds', operation, String(status), result),

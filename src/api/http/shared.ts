@@ -71,7 +71,7 @@ export async function addShared(
       timeWindow: RATE_WINDOW_MS,
       keyGenerator: (request) => addressGroup(clientAddress(request)),
     });
-    // Before the check of keys, so that requests with wrong keys are counted too.
+    // The rate limit comes before the check of keys, so that requests with wrong keys are counted too.
     app.addHook('onRequest', app.rateLimit());
   }
   if (api.cors !== 'off') {
@@ -104,7 +104,7 @@ const WINDOW_MS = 60_000;
 /** Bytes that a small body counts as: a request costs something whatever is in it. */
 const LEAST_BYTES = 4 * 1024;
 
-/** Verdicts on what a body says, whatever the node is doing. */
+/** Error codes for faults of a body, whatever the node is doing. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'malformed_json',
   'invalid_request',
@@ -161,11 +161,11 @@ const refusedBodies = fp<{ clock: Clock }>((app, { clock }, done) => {
   done();
 });
 
-/** Smaller bodies are not counted. */
+/** Minimum size of a body that is counted. */
 const SMALL_BYTES = 4 * 1024;
 /** Maximum size of the bodies in progress, from parsing to the end of the answer. A single one may be larger. */
 const MAX_AT_WORK_BYTES = 4 * 1024 * 1024;
-/** The same for one address, except loopback: behind a proxy all requests come from there. */
+/** Maximum size of the bodies in progress of one address, except loopback: behind a proxy all requests come from there. */
 const MAX_AT_WORK_OF_ADDRESS = MAX_AT_WORK_BYTES / 2;
 /** Maximum size of the waiting bodies. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
@@ -185,7 +185,7 @@ export class BodyBudget {
       new TesseraError('overloaded', 'The node is processing too many large bodies; try again in a moment.'),
   });
 
-  /** Undefined when the body may be processed now, else a promise. Rejects with `overloaded`, or `aborted` when the client disconnects. */
+  /** Undefined when a body may be processed now, else a promise, which rejects with `overloaded`, or `aborted` when the client disconnects. */
   take(bytes: number, response: Pick<ServerResponse, 'once'>, address: string): Promise<void> | undefined {
     if (bytes < SMALL_BYTES) return undefined;
     const place = this.#line.enter(addressGroup(address), bytes, { isLimited: !isLoopback(address) });

@@ -45,7 +45,7 @@ export class Validators {
   }
 }
 
-/** Compiled forms of bodies, or of texts. As many as operations have parts, for each setting of the limits. */
+/** Compiled schemas of bodies, or of texts: as many as operations have parts, for each setting of the limits. */
 class CompiledForms {
   readonly #isOfTexts: boolean;
   readonly #compiled = new Map<string, ValidateFunction>();
@@ -132,7 +132,7 @@ function int64Message({ minimum, maximum, nullable }: Int64Rule): string {
 
 type JsonSchema = { readonly [word: string]: unknown };
 
-/** A copy with our keyword for 64-bit integers and the configured limits for lists. */
+/** A copy of the schema with our keyword for 64-bit integers and the configured limits for lists. */
 function rewrite(schema: JsonSchema, limits: Readonly<Record<string, number>>, request: boolean): JsonSchema {
   if (request && CHECKED_ELSEWHERE.has(String(schema.$id))) return {};
   const { type } = schema;
@@ -201,7 +201,7 @@ const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 
-/** A message for people; those of Ajv are for people who know JSON Schema. */
+/** A message for users: those of Ajv need knowledge of JSON Schema. */
 function faultOf({ keyword, params, parentSchema, message }: ErrorObject): string {
   if (keyword === 'type') {
     const types = [params.type as string | string[]].flat();

@@ -12,7 +12,7 @@ export interface PageFacts {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
-  /** True when no page of another origin could have sent it without a preflight. */
+  /** True when no page of another origin could have sent the request without a preflight. */
   readonly preflighted: boolean;
 }
 
@@ -35,7 +35,7 @@ export function mayChange(page: PageFacts, allowed: AllowedOrigins): boolean {
   return isSameOrigin(page) || (page.preflighted && isAllowed(page.origin, allowed));
 }
 
-/** True for a name that a stranger may point at this machine: no address, not in `api.cors`, and one that can be registered. */
+/** True for a name that a stranger may point at this machine: no address, not in `api.cors`, and registrable. */
 export function isStrangeHost(host: string | undefined, allowed: AllowedOrigins): boolean {
   if (host === undefined || allowed === 'all' || isHostOfNode(host, allowed)) return false;
   const name = hostname(`http://${host}`).replace(/\.$/, '');
@@ -47,7 +47,7 @@ export function hostname(url: string): string {
   return parsed(url)?.hostname.replace(/^\[|\]$/g, '') ?? '';
 }
 
-/** A page that has rebound its name reaches the node under that name. An address cannot be rebound. */
+/** True for addresses, loopback names and names in `api.cors`. A page that has rebound its name sends another name as the host. */
 function isHostOfNode(host: string | undefined, allowed: AllowedOrigins): boolean {
   const name = hostname(`http://${host ?? ''}`);
   if (isLoopback(name) || isIP(name) !== 0) return true;
@@ -57,11 +57,11 @@ function isHostOfNode(host: string | undefined, allowed: AllowedOrigins): boolea
 function isSameOrigin({ host = '', origin, fetchSite }: PageFacts): boolean {
   if (origin === undefined) return fetchSite === 'same-origin' || fetchSite === 'none';
   const from = parsed(origin);
-  // The scheme is that of the origin, for the port that goes without saying.
+  // The host is read with the scheme of the origin, which implies the port where none is given.
   return from !== undefined && from.host !== '' && from.host === parsed(`${from.protocol}//${host}`)?.host;
 }
 
-/** Pages of this machine are allowed as its programs are, and pages that `api.cors` allows. */
+/** True for pages of this machine, which are trusted as its programs are, and for pages that `api.cors` allows. */
 function isAllowed(origin: string | undefined, allowed: AllowedOrigins): boolean {
   if (allowed === 'all') return true;
   if (origin === undefined) return false;

@@ -218,7 +218,7 @@ function successResponse(success: Success, parts: Parts): JsonObject {
 }
 
 function successContent({ media, example }: Success, schema: TSchema, { schemas }: Parts): JsonObject {
-  // `x-events` describes a stream: before OpenAPI 3.2 some read a schema as that of all its text, and some as that of each event.
+  // `x-events` describes a stream: before OpenAPI 3.2, tools read a schema as one of the whole text or as one of each event.
   if (media === 'text/event-stream') return { [media]: {} };
   const content = jsonContent(schema, schemas, media);
   if (example === undefined) return content;
@@ -232,7 +232,7 @@ function bodyContent({ schema, encoded }: RequestBody, schemas: SchemaSet): Json
   return { ...json, [ENCODED_MEDIA_TYPE]: { schema: { type: 'string', format: 'binary', description } } };
 }
 
-/** Links to operations of the same document: those of a mempool node cannot name one of a storage node. */
+/** Links to operations of the same document: the document of a mempool node cannot name an operation of a storage node. */
 function linksOf({ links = {} }: Success, ids: ReadonlySet<string>): JsonObject | undefined {
   const served = Object.entries(links).filter(([id]) => ids.has(id));
   if (served.length === 0) return undefined;
@@ -254,7 +254,7 @@ function capitalized(word: string): string {
 }
 
 export interface OpenApiFile {
-  /** `node-v1.json` */
+  /** Name of the file: `node-v1.json`. */
   readonly name: string;
   readonly text: string;
 }
@@ -271,13 +271,13 @@ export function openApiFiles(): OpenApiFile[] {
   return [whole, ...perRole, network, { name: 'dev.json', text: `${prettyExact(openApiDocument(dev, { roles }))}\n` }];
 }
 
-/** Answers to what is no readable request, which every route may give, whatever its family. */
+/** Answers to unreadable requests, which every route may give, whatever its family. */
 const UNREADABLE: Readonly<Record<string, string>> = {
   408: 'The request did not arrive in time.',
   417: 'The node meets no expectation but 100-continue.',
   431: 'The header is too large.',
 };
-/** A response with at most so many codes is described once for all operations that have it. */
+/** Most codes of a response that is described once for all operations that have it. */
 const MOST_SHARED_CODES = 2;
 
 class ErrorResponses {

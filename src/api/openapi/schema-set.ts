@@ -1,4 +1,4 @@
-/** The schemas of a document: each named one appears once, and what only our own validators understand is left out. */
+/** The schemas of a document: each named schema appears once, and keywords of our own validators are left out. */
 
 import type { TSchema } from '@sinclair/typebox';
 import { NODE_ROLES, type NodeRole } from '../../lib/roles.js';
@@ -33,10 +33,10 @@ export class SchemaSet {
 
   #use(schema: JsonObject): JsonObject {
     if (typeof schema.$id !== 'string') return this.#plain(schema);
-    // Generators call what they make for the operation `pay` `PayResponse`.
+    // `PayResponse` is the name that generators give to the result of the operation `pay`.
     const name = schema.$id.replace(/Response$/, 'Answer');
     if (!this.#named.has(name)) {
-      // Set before its parts are visited, so that a schema may refer to itself.
+      // The name is set before the parts of the schema are visited, so that a schema may refer to itself.
       this.#named.set(name, {});
       this.#named.set(name, this.#plain(schema));
     }
@@ -57,7 +57,7 @@ export class SchemaSet {
     return copy;
   }
 
-  /** Adds descriptions of what another part of the node checks, everywhere or on nodes of one role. */
+  /** Adds keywords for rules that other parts of the node check, everywhere or on nodes of one role. */
   #described(schema: JsonObject): JsonObject {
     const general = schema['x-document'];
     const byRole = schema['x-document-of'];
@@ -79,7 +79,7 @@ export class SchemaSet {
   }
 }
 
-/** True for choices of which never two fit. Some generators make one object with the members of all of `anyOf`. */
+/** True for choices that exclude each other: from `anyOf`, some generators make one object with the members of all. */
 function isExclusive(choices: Json): boolean {
   const types = Array.isArray(choices) ? choices.map((one) => (isObject(one) ? one.type : undefined)) : [];
   return new Set(types).size === types.length ? !types.includes('null') : types.every((type) => type === 'object');

@@ -18,7 +18,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Best first. The build writes the packed forms beside each file, where they are smaller. */
+/** Compressed encodings, best first. The build writes these forms beside each file, where they are smaller. */
 const PACKED = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -28,9 +28,9 @@ export type Encoding = 'identity' | (typeof PACKED)[number][0];
 
 export interface PageFile {
   readonly mediaType: string;
-  /** Names the content, without quotes. */
+  /** Tag of the content, without quotes. */
   readonly etag: string;
-  /** The forms it can be sent in, best first; the last is `identity`. */
+  /** The forms in which the file can be sent, best first; the last is `identity`. */
   readonly forms: readonly { readonly encoding: Encoding; readonly bytes: Buffer }[];
 }
 
@@ -44,7 +44,7 @@ export class PageFiles {
     this.assets = assets;
   }
 
-  /** Reads the folder. What is missing is missing: the pages say so, and the node works. */
+  /** Reads the folder. A missing file is no error: its page says so, and the node works. */
   static async load(folder: string): Promise<PageFiles> {
     const documents = new Map<Site, PageFile>();
     for (const site of SITES) {
@@ -69,7 +69,7 @@ async function namesIn(folder: string): Promise<string[]> {
   return (await readdir(folder).catch(ifMissing)) ?? [];
 }
 
-/** Undefined for a file that is missing, and for one of an unknown kind, such as the packed forms themselves. */
+/** The file; undefined for a missing one, and for one of an unknown kind, such as the compressed forms themselves. */
 async function readFile(path: string): Promise<PageFile | undefined> {
   const mediaType = MEDIA_TYPES[extname(path)];
   if (mediaType === undefined) return undefined;

@@ -1,6 +1,6 @@
-/** Paths of pages, by site, in the form of Fastify; also for the router in the browser (`web/`). Other paths are no pages. */
+/** Paths of pages, by site, in the form of Fastify; also for the router in the browser (`web/`). Other paths have no page. */
 
-/** The explorer shows the chain, the wallet that of the node, and the docs its API; those are served with the API itself. */
+/** Sites of a node: the explorer of the chain, the node's wallet, and the docs of its API, which are served with the API itself. */
 export type Site = 'explorer' | 'wallet' | 'docs';
 
 export const SITES: readonly Site[] = ['explorer', 'wallet', 'docs'];

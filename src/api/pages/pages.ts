@@ -44,7 +44,7 @@ const PAGE = 'getPage';
 const ROOT = '/';
 
 const IMMUTABLE = 'public, max-age=31536000, immutable';
-/** A document is asked for each time, and answered with 304 while it is the same. */
+/** Caching of documents: a browser asks each time, and gets 304 while the document is the same. */
 const REVALIDATED = 'no-cache';
 
 const NOT_BUILT = Buffer.from(

@@ -1,4 +1,4 @@
-/** Every node: what it is, the description of its API, its health. */
+/** The plugin of every node: debug data, the description of its API, its health. */
 
 import { describeApi } from '../openapi/document.js';
 import type { ApiPlugin } from '../options.js';

@@ -1,4 +1,4 @@
-/** The older routes, of the roles of the node. */
+/** The plugin of the older routes, for the roles of the node. */
 
 import type { ApiPlugin } from '../options.js';
 import { apiOf } from '../roles.js';

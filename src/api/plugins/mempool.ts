@@ -1,4 +1,4 @@
-/** Mempool nodes: transactions, balances, the supply, and the creation of items that clients sign. */
+/** The plugin of mempool nodes: transactions, balances, the supply, and the creation of items that clients sign. */
 
 import type { ApiPlugin } from '../options.js';
 import { itemRoutes } from '../routes/items/handlers.js';

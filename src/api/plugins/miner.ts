@@ -1,4 +1,4 @@
-/** Miners: the block being mined, and a wallet. */
+/** The plugin of miners: the block being mined, and a wallet. */
 
 import { headerView } from '../../chain/json.js';
 import { routesOf } from '../http/route.js';
@@ -15,7 +15,7 @@ export const miner: ApiPlugin = (app, parts, done) => {
 export const miningRoutes = routesOf(miningOperations, ({ services }) => ({
   getCurrentBlock() {
     const current = services.miner.currentBlock();
-    // Decision V19
+    // The answer has the form that clients decode (decision V19).
     return { block: current === null ? null : { block: headerView(current.header), reward: current.reward } };
   },
 }));

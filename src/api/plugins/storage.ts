@@ -1,4 +1,4 @@
-/** Storage nodes: blocks and entries as they are stored, and the index of the chain. */
+/** The plugin of storage nodes: blocks and entries as they are stored, and the index of the chain. */
 
 import type { ApiPlugin } from '../options.js';
 import { chainRoutes, holdingRoutes } from '../routes/chain/handlers.js';

@@ -1,4 +1,4 @@
-/** Users: a wallet, requests for donations, and the tools for transactions. */
+/** The plugin of user nodes: a wallet, requests for donations, and the tools for transactions. */
 
 import { requireSocketAddress } from '../../lib/ip-address.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';

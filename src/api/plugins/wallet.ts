@@ -1,4 +1,4 @@
-/** The wallet of a node, for every role that has one. */
+/** The plugin of a node's wallet, for every role that has one. */
 
 import type { ApiPlugin } from '../options.js';
 import { walletBackupRoutes, walletHistoryRoutes, walletRoutes, walletTradeRoutes } from '../routes/wallet/handlers.js';

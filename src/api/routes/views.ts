@@ -1,11 +1,11 @@
-/** Views for clients of what services return: assets, outpoints, balances. Maps stay maps and keep their order. */
+/** Views of the results of services, for clients: assets, outpoints, balances. Maps stay maps and keep their order. */
 
 import { assetView, outPointView } from '../../chain/json.js';
 import type { Asset, OutPoint } from '../../chain/types.js';
 import type { Balances } from '../../mempool/service.js';
 import { LazyList, LazyMap } from '../http/long-answers.js';
 
-/** The tagged form of the /v1 family. */
+/** An asset in the tagged form of the /v1 family. */
 export function apiAssetView(asset: Asset) {
   if (asset.kind === 'token') return { kind: 'token' as const, amount: asset.amount };
   const { amount, genesisHash, metadata } = asset;
@@ -30,7 +30,7 @@ export function balanceView({ addresses, tokens, items }: Balances) {
 
 const MAX_TEMPORARY = 1_000;
 
-/** A member for the answer that names them; none where there is nothing to name. */
+/** The member of an answer that names temporary addresses; absent when there are none. */
 export function temporaryAddressesView(addresses: Iterable<string>): { readonly temporary_addresses?: string[] } {
   const named = [...addresses].slice(0, MAX_TEMPORARY);
   return named.length === 0 ? {} : { temporary_addresses: named };

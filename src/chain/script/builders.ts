@@ -35,8 +35,8 @@ function keyEntry(bytes: Uint8Array): StackEntry {
 }
 
 /**
- * Stands in place of a signature where somebody spends without the key, on chains of `tessera dev --impersonate`. It says so in
- * hex, as submitted scripts have texts; and it ends in OP_BURN, so that it is false by the rules of every other chain.
+ * The script that stands in place of a signature where somebody spends without the key, on chains of `tessera dev --impersonate`. Its first entry
+ * names it in hex, as texts of submitted scripts are; it ends in OP_BURN, so it is false by the rules of every other chain.
  */
 export const IMPERSONATION: Script = [text(toHex(utf8('impersonated on a development chain'))), op(OP.BURN)];
 
@@ -77,7 +77,7 @@ export function pay2pkhScript(
   return [...proof, op(OP.DUP), hash, address, op(OP.EQUALVERIFY), op(OP.CHECKSIG)];
 }
 
-/** The parts of a script with the shape of `pay2pkhScript`. That they belong together is not checked. */
+/** The parts of a script with the shape of `pay2pkhScript`. Whether they belong together is not checked. */
 export interface Pay2pkhParts {
   readonly data: string;
   readonly signature: Uint8Array;

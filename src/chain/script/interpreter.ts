@@ -1,6 +1,6 @@
 /**
- * Runs scripts (docs/chain.md#script-machine). That one is true proves nothing: `validation.ts` says what may spend an output. An effect of
- * an opcode (docs/chain.md#opcodes) that is false fails the script; the top is the second operand.
+ * Runs scripts (docs/chain.md#script-machine). A true script alone proves nothing: `validation.ts` says what may spend an output. An opcode whose
+ * effect (docs/chain.md#opcodes) is false fails the script; of two operands, the second is on top.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH, verifySignature } from '../../crypto/ed25519.js';
@@ -46,7 +46,7 @@ function comparison(compute: (n1: bigint, n2: bigint) => boolean): Operation {
   return binary((n1, n2) => (compute(n1, n2) ? 1n : 0n));
 }
 
-/** Fails on a result that is missing, negative or beyond 2^64-1. */
+/** Pushes a result; fails when it is missing, negative or beyond 2^64-1. */
 function pushInRange(machine: Machine, result: bigint | undefined): boolean {
   return result === undefined || result < 0n || result > U64_MAX ? false : machine.pushNum(result);
 }
@@ -71,7 +71,7 @@ function rearrange(count: number, positions: readonly number[]): Operation {
   };
 }
 
-/** `OP_PICK` copies and `OP_ROLL` moves the entry that many below the top. */
+/** The operation of `OP_PICK`, which copies, or `OP_ROLL`, which moves, the entry that many below the top. */
 function fetch(remove: boolean): Operation {
   return (machine) => {
     const depth = machine.popNum();
@@ -227,7 +227,7 @@ function pushVerdict(machine: Machine, verdict: boolean | undefined): boolean {
 
 function operationOf(index: number, name: string): Operation {
   if (index <= OP.OP_16) return (machine) => machine.pushNum(BigInt(index));
-  // The table leaves out OP_NOP1 to OP_NOP10 and nothing else; a test compares it with the list of opcodes.
+  // Only OP_NOP1 to OP_NOP10 are missing in the table; a test compares it with the list of opcodes.
   return BY_NAME[name] ?? nothing;
 }
 
@@ -337,7 +337,7 @@ function isBoundary(bytes: Uint8Array, at: number): boolean {
 const OP_SIZE = 1;
 const NUM_SIZE = 8;
 
-/** Hears of each entry: whether its branch is taken, and the stack after it. */
+/** Called with each entry of a script: whether its branch is taken, and the stack after it. */
 export type OnStep = (entry: StackEntry, isTaken: boolean, stack: readonly StackEntry[]) => void;
 
 /** True when the script is within its limits, no entry fails, every condition is closed and the top is not the number 0. */
@@ -345,7 +345,7 @@ export function interpret(script: Script): boolean {
   return scriptFault(script) === null;
 }
 
-/** Why the script is not true; null when it is. */
+/** The reason why the script is not true; null when it is. */
 export function scriptFault(script: Script, onStep?: OnStep): string | null {
   if (!isWithinLimits(script)) return `it has more than ${MAX_SCRIPT_SIZE} bytes or ${MAX_OPS_PER_SCRIPT} opcodes`;
   const machine = new Machine();

@@ -93,7 +93,7 @@ export function isTruthy(entry: StackEntry): boolean {
   return entry.kind !== 'num' || entry.value !== 0n;
 }
 
-/** True when both have the same kind and content. */
+/** True when both entries have the same kind and content. */
 export function equalEntries(a: StackEntry, b: StackEntry): boolean {
   switch (a.kind) {
     case 'op':

@@ -74,7 +74,7 @@ function contentOf(members: Members): Members {
   return {
     mempool_seed_utxo,
     mempool_genesis_tx_in,
-    // With block 0 original nodes issue nothing.
+    // Original nodes issue nothing with block 0.
     initial_issuances: [initial_issuances ?? []].flat().filter((one) => Object(one).block_height !== 0),
     eras: [
       {
@@ -88,7 +88,7 @@ function contentOf(members: Members): Members {
   };
 }
 
-/** Addresses by name are known to the nodes themselves only. */
+/** Addresses of the nodes; none when one is a name, which only the nodes themselves can resolve. */
 function addressesOf(nodes: unknown): string[] {
   const addresses = Array.isArray(nodes) ? nodes.map((node) => (isObject(node) ? String(node.address) : '')) : [];
   return addresses.every((address) => SOCKET_ADDRESS.test(address)) ? addresses : [];

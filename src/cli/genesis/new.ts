@@ -76,7 +76,7 @@ export const command: OwnCommand = {
     checkNew([file, keysFile, producerFile].filter((one) => one !== undefined));
     const text = genesisText(contentOf(args, newOwners));
     const genesis = checkGenesisText(text);
-    // The keys first: a genesis file without its keys is worse than none.
+    // The keys are written first: a genesis file without its keys is worse than none.
     if (keysFile !== undefined) await writeNewFile(keysFile, keysText(newOwners.map(({ pair }) => pair)), KEYS_MODE);
     const producer = producerFile === undefined ? undefined : toHex((await makeProducer(producerFile)).publicKey);
     await writeNewFile(file, text, GENESIS_MODE);
@@ -141,7 +141,7 @@ function blockRules(texts: readonly string[]): Readonly<Record<string, unknown>>
   return Object.fromEntries(rules);
 }
 
-/** `NAME=VALUE`; names and bounds are checked with the file. */
+/** A block rule from `NAME=VALUE`; names and bounds are checked with the file. */
 function blockRule(text: string): [string, unknown] {
   const match = /^([a-z_]+)=([a-z0-9_]+)$/.exec(text);
   if (match === null) throw new UsageError(`--block-rule ${text}: write NAME=VALUE, such as max_transactions=20000`);
@@ -155,7 +155,7 @@ function messageOf(args: ParsedArgs): string {
   return message;
 }
 
-/** `ADDRESS=AMOUNT` */
+/** An owner of tokens from `ADDRESS=AMOUNT`. */
 function ownerOf(text: string, flag: string, isRaw: boolean) {
   const [address = '', amount = ''] = text.split(/=(.*)/s);
   if (!isPayableAddress(address)) {
@@ -166,7 +166,7 @@ function ownerOf(text: string, flag: string, isRaw: boolean) {
   return { address, amount: parseAmount(amount, isRaw) };
 }
 
-/** `ADDRESS=AMOUNT@HEIGHT` */
+/** A parser of issues: `ADDRESS=AMOUNT@HEIGHT`. */
 function issue(isRaw: boolean) {
   return (text: string) => {
     const [owner = '', height = ''] = text.split(/@(.*)/s);

@@ -84,7 +84,7 @@ function rulesText({ transactions, bytes, signatureOperations, intervalMs, start
   return `at most ${transactions} single transactions, ${bytes} bytes, ${signatureOperations} signature operations; ${pace}${early}`;
 }
 
-/** Prints what is in the file; `more` are members for programs. Returns the exit status, 0. */
+/** Prints what is in the file; `more` has members of the JSON for programs. Returns the exit status, 0. */
 export function printFacts(
   args: ParsedArgs,
   context: CliContext,

@@ -64,7 +64,7 @@ export const command: OwnCommand = {
     const built = draftOf(chooseInputs(unspent, orders, args.values('input')), orders, change);
     const draft = args.has(UNPROVEN_FLAG.name) ? built : await withProofs(built, args, context);
     context.stdout.write(draftText(draft, args.has('json')));
-    // A listing is of anybody: change is what goes to an address that was named.
+    // A listing may have outputs of anybody, so only payments to a named address are change.
     const own = new Set([...addresses, ...(change === undefined ? [] : [change])]);
     context.stderr.write(summaryOf(draft, addresses.length === 0 ? {} : { own }));
     return 0;
@@ -109,7 +109,7 @@ function payable(address: string, flag: string): string {
   );
 }
 
-/** The outputs of these names, or else as few as cover the total. Throws `unknown_input`, `insufficient_funds`. */
+/** The outputs with these names, or else as few as cover the total. Throws `unknown_input`, `insufficient_funds`. */
 export function chooseInputs(
   unspent: readonly Unspent[],
   { total, item }: Orders,
@@ -125,7 +125,7 @@ export function chooseInputs(
   return chooseUnspent(unspent, total, item);
 }
 
-/** Unsigned; what is over goes to `change`, or to the address of the first input. Throws `malformed_transaction`. */
+/** An unsigned draft; the rest goes to `change`, or to the address of the first input. Throws `malformed_transaction`. */
 export function draftOf(inputs: readonly Unspent[], { outputs, total, item }: Orders, change?: string): Draft {
   const to = change ?? inputs[0]?.address;
   const spent = inputs.reduce((sum, { value }) => sum + value.amount, 0n);

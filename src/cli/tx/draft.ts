@@ -41,7 +41,7 @@ import { isInteractive } from '../wallet/prompt.js';
 const KIND = 'tessera-transaction';
 const FORMAT = 2;
 const FORMAT_WITHOUT_PROOFS = 1;
-/** More inputs than a transaction of the largest size has. */
+/** Maximum number of inputs: more than a transaction of the largest size has. */
 const MAX_INPUTS = 2_000;
 
 export interface InputSignature {
@@ -52,7 +52,7 @@ export interface InputSignature {
 
 export interface DraftInput {
   readonly outPoint: OutPoint;
-  /** Whom the output was paid to, and what it holds. */
+  /** Address that the output was paid to. */
   readonly address: string;
   readonly value: Asset;
   readonly signature: InputSignature | null;
@@ -178,7 +178,7 @@ export function draftFault({ inputs, outputs, previous }: Draft): Verdict {
   return sumsFault({ inputs, outputs });
 }
 
-/** Nothing may come or go: what is not paid on must be paid back, as change. */
+/** Fault of the sums: outputs must hold what the inputs hold, the rest of a payment being paid back as change. */
 function sumsFault(draft: Pick<Draft, 'inputs' | 'outputs'>): Verdict {
   const sums = sumsOf(draft);
   for (const [asset, { spent, paid }] of sums) {
@@ -198,7 +198,7 @@ interface Sums {
   readonly paid: bigint;
 }
 
-/** Sums by `raw units`, or `items of …`. */
+/** Sums of inputs and outputs by asset: `raw units`, or `items of …`. */
 function sumsOf({ inputs, outputs }: Pick<Draft, 'inputs' | 'outputs'>): ReadonlyMap<string, Sums> {
   const sums = new Map<string, Sums>();
   const add = (value: Asset, spent: bigint, paid: bigint): void => {
@@ -243,7 +243,7 @@ export function transactionOf({ inputs, outputs }: Draft): Transaction {
   return assemble({ inputs: scripted, outputs });
 }
 
-/** `<n>-<t_hash>`, as wallets name outputs. */
+/** Name of an output, `<n>-<t_hash>`, as in wallets. */
 export function outPointName(outPoint: OutPoint): string {
   return outPointKey(outPoint);
 }
@@ -271,12 +271,12 @@ export function nameOf(file: string): string {
 }
 
 interface Known {
-  /** Addresses of whoever reads this. Nothing else may be called change: anybody can add an input of their own. */
+  /** Addresses of the reader. Payments to others may not be called change: anybody can add an input of their own. */
   readonly own?: ReadonlySet<string>;
   readonly unproven?: readonly DraftInput[];
 }
 
-/** Lines that end in a line end. Without `own` nothing is called change. */
+/** The summary of a draft: lines with a line end each. Without `own` nothing is called change. */
 export function summaryOf(draft: Draft, { own, unproven = [] }: Known = {}): string {
   const { inputs, outputs } = draft;
   const sources = new Set(inputs.map(({ address }) => address));

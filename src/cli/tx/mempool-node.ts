@@ -39,7 +39,7 @@ export function connectToMempool(args: ParsedArgs, context: CliContext): Command
   return connect(args, context, MEMPOOL_NODE);
 }
 
-/** Throws the node's error when it refuses them, and `UnknownOutcome` when it is not known whether it has taken them. */
+/** Sends transactions. Throws the node's error when it refuses them, and `UnknownOutcome` when it is not known whether it has taken them. */
 export function submit(
   transactions: readonly Transaction[],
   client: CommandClient,
@@ -63,7 +63,7 @@ export function submit(
   return writes.answer(sending);
 }
 
-/** Resolves when blocks have all of them. A node that cannot answer for a while is asked again. Throws `transaction_rejected`. */
+/** Resolves when blocks have all the transactions. A node that cannot answer for a while is asked again. Throws `transaction_rejected`. */
 export function waitForBlock(
   hashes: readonly string[],
   client: Pick<NodeClient, 'call'>,
@@ -89,7 +89,7 @@ function statusOf(statuses: Readonly<Record<string, { readonly status: string }>
   return statuses[hash]?.status;
 }
 
-/** Unspent outputs of the addresses; of a listing all, when no address is named. Throws `UsageError`, `malformed_transaction`. */
+/** Unspent outputs of the addresses; all those of a listing, when no address is named. Throws `UsageError`, `malformed_transaction`. */
 export async function readUnspent(
   addresses: readonly string[],
   args: ParsedArgs,

@@ -70,13 +70,13 @@ function storageNodes(args: ParsedArgs, context: CliContext): readonly NodeClien
   try {
     return [asked, connect(args, context, STORAGE_NODE)];
   } catch (error) {
-    // The configuration is that of a mempool node.
+    // A `UsageError` means that the configuration is that of a mempool node.
     if (error instanceof UsageError) return [asked];
     throw error;
   }
 }
 
-/** Throws the error of the node, and `entry_not_found` when it lacks one. */
+/** Adds the transactions with the hashes. Throws the error of the node, and `entry_not_found` when it lacks one. */
 async function takeFrom(client: NodeClient, hashes: readonly string[], to: Map<string, Transaction>): Promise<void> {
   const ask = (keys: string[]) => client.call(queryBlockchainEntries, { body: { keys } });
   if (await fetchMakers(ask, hashes, to)) return;

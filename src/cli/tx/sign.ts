@@ -66,7 +66,7 @@ const KEY_FLAGS: readonly FlagSpec[] = [
   }),
 ];
 
-/** The keys of those of the addresses for which there is one. Throws `UsageError` when no key is named. */
+/** The keys that were found for the addresses, by address. Throws `UsageError` when no key is named. */
 async function findKeys(
   addresses: ReadonlySet<string>,
   args: ParsedArgs,

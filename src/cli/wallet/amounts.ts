@@ -50,7 +50,7 @@ export function showDisplay(raw: bigint): string {
   return digits.slice(0, -DECIMALS) + (fraction === '' ? '' : `.${fraction}`);
 }
 
-/** `1.5 (108108000 raw units)` */
+/** An amount in both units: `1.5 (108108000 raw units)`. */
 export function showAmount(raw: bigint): string {
   return `${showDisplay(raw)} (${raw} raw unit${raw === 1n ? '' : 's'})`;
 }

@@ -1,4 +1,4 @@
-/** Looks for the addresses of words in the chain: block by block at a storage node, and in what is unspent at a mempool node. */
+/** Looks for the addresses of words in the chain: block by block at a storage node, and in unspent outputs at a mempool node. */
 
 import type { BalancesResponse } from '../../api/routes/mempool/operations.js';
 import { queryBalances } from '../../api/routes/mempool/operations.js';
@@ -12,13 +12,13 @@ import { isTesseraError, TesseraError } from '../../lib/errors.js';
 import type { AddressSearch } from '../../wallet/keys/address-search.js';
 import type { Wallet } from '../../wallet/wallet.js';
 
-/** Blocks in one request, transactions, and addresses; fewer when an answer is too large. */
+/** Maximum number of blocks in one request, of transactions, and of addresses; fewer when an answer is too large. */
 const BLOCKS = 50;
 const TRANSACTIONS = 200;
 const ADDRESSES = 500;
-/** Rounds in which the mempool node alone may lead further; without a bound a lying node would be asked for ever. */
+/** Rounds in which only the mempool node may name new addresses; without a bound a lying node would be asked for ever. */
 const MAX_ROUNDS = 50;
-/** Maximum number of readings of the chain: each finds an address that was not expected by then. */
+/** Maximum number of readings of the chain: each one finds an address that the one before did not look for. */
 const MAX_PASSES = 1_000;
 
 export interface ChainSearchModules extends Patience {
@@ -31,7 +31,7 @@ export interface ChainSearchModules extends Patience {
 export interface FoundBalance {
   readonly tokens: bigint;
   readonly items: ReadonlyMap<string, bigint>;
-  /** Addresses with more outputs than one answer lists: what they hold is not counted. */
+  /** Number of addresses with more outputs than one answer lists: their funds are not counted. */
   readonly uncounted: number;
 }
 
@@ -40,7 +40,7 @@ export interface ChainSearchResult {
   readonly height: number;
 }
 
-/** Shows the whole chain to the search until it finds nothing new. Throws what the nodes answer. */
+/** Shows the whole chain to the search until it finds nothing new. Throws the errors of the nodes. */
 export function searchChain(search: AddressSearch, modules: ChainSearchModules): Promise<ChainSearchResult> {
   return new ChainSearch(search, modules).run();
 }
@@ -72,7 +72,7 @@ class ChainSearch {
     }
   }
 
-  /** Reads the blocks; again up to the last one that was news, because what it told was not known before it. */
+  /** Reads the blocks, then again up to the last with news: earlier blocks may have addresses that are looked for only since then. */
   async #readBlocks(): Promise<number> {
     const height = await this.#height();
     let end = height;
@@ -131,7 +131,7 @@ class ChainSearch {
       } catch (error) {
         const [address, ...others] = some;
         if (!isTesseraError(error, 'too_many_outputs') || address === undefined || others.length > 0) throw error;
-        // The address is in use, and no node lists what it holds.
+        // The address is in use, but the node does not list its outputs.
         isNews = this.#search.note(address) || isNews;
         uncounted += 1;
         return undefined;
@@ -161,7 +161,7 @@ function addressesOf({ transactions, miningTransaction }: FullBlock): readonly s
 
 type ChainBlocksModules = Omit<ChainSearchModules, 'mempool'>;
 
-/** Reads the blocks that the wallet has not seen, up to `end`. Throws what the node answers, `protocol_violation` for no chain. */
+/** Reads the blocks that the wallet has not seen, up to `end`. Throws the node's error, and `protocol_violation` for blocks that form none. */
 export async function takeBlocks(wallet: Wallet, end: number, modules: ChainBlocksModules): Promise<void> {
   const first = wallet.chain.height + 1;
   const reader = new BlockReader(modules);
@@ -187,7 +187,7 @@ class BlockReader {
     this.#transactions = new PatientReader(TRANSACTIONS, modules);
   }
 
-  /** The blocks from `from` to `to`, or the first of them. Throws `data_lost` when the node has not all of it. */
+  /** The blocks from `from` to `to`, or the first of them. Throws `data_lost` when the node does not have all of them. */
   async read(from: number, to: number): Promise<readonly FullBlock[]> {
     const { storage, signal } = this.#modules;
     const numbers = Array.from({ length: Math.min(BLOCKS, to - from + 1) }, (_, i) => from + i);
@@ -222,14 +222,14 @@ const ATTEMPTS = 9;
 /** Milliseconds until a request is repeated: the first pause, doubled each time, and the longest. */
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 30_000;
-/** Milliseconds that a node may ask for. */
+/** Longest pause that a node may ask for, in ms. */
 const LONGEST_ASKED = 120_000;
 /** Answers that ask to try again: too many requests, and a node or a proxy that cannot serve now. */
 const PASSING: ReadonlySet<unknown> = new Set([429, 502, 503, 504]);
 
 export interface Patience {
   readonly pause: (ms: number) => Promise<void>;
-  /** Told of a failure before the pause after it. */
+  /** Called with a failure before the pause after it. */
   readonly onWait?: ((error: Error) => void) | undefined;
 }
 
@@ -244,7 +244,7 @@ class PatientReader {
     this.#patience = patience;
   }
 
-  /** Asks for all of them, some after the other. Throws what a request fails with that cannot be repeated, or too often. */
+  /** Asks for all keys, a few at a time. Throws the error of a request that cannot be repeated, or that has failed too often. */
   async read<K, A>(
     keys: readonly K[],
     ask: (some: readonly K[]) => Promise<A>,
@@ -267,12 +267,12 @@ class PatientReader {
       take(answer);
       at += some.length;
       failures = 0;
-      // Slowly: the next ones are probably as large.
+      // The size grows slowly: the next answers are probably as large.
       this.#size = Math.min(this.#most, this.#size + Math.ceil(this.#size / 8));
     }
   }
 
-  /** True when fewer can be asked for. A lost answer may have been too long for the line. */
+  /** Asks for fewer keys from now on; false when that is no help. A lost answer may have been too long for the line. */
   #askForFewer(asked: number, error: unknown): boolean {
     if (asked === 1 || !(isTooMuch(error) || error instanceof NoAnswer)) return false;
     this.#size = Math.ceil(asked / 2);
@@ -280,7 +280,7 @@ class PatientReader {
   }
 }
 
-/** The node refuses the request as it is: what is asked for is too much for one answer. */
+/** True when the node refuses the request because it asks for too much in one answer. */
 function isTooMuch(error: unknown): boolean {
   const codes = ['invalid_request', 'too_many_outputs', 'payload_too_large'] as const;
   return codes.some((code) => isTesseraError(error, code));

@@ -23,7 +23,7 @@ export const DEV_ACCOUNT_FLAG: FlagSpec = flag(
 
 export interface DevOrder {
   readonly address: string;
-  /** Raw units, or items. */
+  /** Amount in raw units, or number of items. */
   readonly amount: bigint;
   readonly locktime: number | null;
   readonly item: string | undefined;

@@ -102,7 +102,7 @@ function timeFlag(args: ParsedArgs, flag: string, timeOfDay: string): number | u
   throw new UsageError(`--${flag} must be like 2026-11-22 (UTC) or 2026-11-22T08:00:00Z, not "${text}"`);
 }
 
-/** The last `limit` that pass the filter, oldest first. */
+/** The last `limit` movements that pass the filter, oldest first. */
 async function readAll(client: NodeClient, filter: Query, limit: number): Promise<Page> {
   const movements: Movement[] = [];
   let next: Page['next'] = null;
@@ -128,7 +128,7 @@ async function writeCsv(movements: readonly Movement[], file: string, context: C
   return 0;
 }
 
-/** New columns go to the end: spreadsheets and scripts count them. */
+/** Columns of the CSV. New ones go to the end, as spreadsheets and scripts count them. */
 const COLUMNS = [
   'number',
   'time',
@@ -199,7 +199,7 @@ function timeOf({ block_time: time, seen_at: seen }: Movement): Movement['seen_a
   return time ?? seen;
 }
 
-/** A spreadsheet takes a cell that begins so for a formula, some also in full width, and a peer can choose what is in some cells. */
+/** Beginning of a formula in a spreadsheet, also in full width: a peer can choose the text of some cells. */
 const FORMULA = /^[=+@\t\r\n\-＝＋＠－]/;
 const NUMBER = /^-[0-9]+(\.[0-9]+)?$/;
 

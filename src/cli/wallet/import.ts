@@ -140,7 +140,7 @@ const NONCE_LENGTH = 12;
 const KEY_LENGTH = 32;
 const ROUNDS = 100_000;
 const MASTER_KEY = 'MasterKeyStore';
-/** Route that lists the addresses that it has keys for. */
+/** Key of the entry that lists the addresses whose key pairs are stored. */
 const ADDRESSES = 'a';
 
 /** The key pairs in a folder, in the form of an export. Throws `wrong_passphrase` and `wallet_unreadable`. */
@@ -176,7 +176,7 @@ function pairsIn(values: RocksValues, passphrase: string): unknown {
   return Object.fromEntries(pairs);
 }
 
-/** ChaCha20-Poly1305; undefined when the key is another one, or the bytes are. */
+/** The bytes in a box of ChaCha20-Poly1305; undefined for a wrong key or changed bytes. */
 function opened(key: Uint8Array, nonce: Uint8Array, box: Uint8Array): Buffer | undefined {
   try {
     const decipher = createDecipheriv('chacha20-poly1305', key, nonce, { authTagLength: TAG_LENGTH });

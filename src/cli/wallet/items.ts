@@ -44,7 +44,7 @@ async function read(client: NodeClient, storage: NodeClient | undefined) {
   return found;
 }
 
-/** Null for a class without metadata, and for one that the node does not know. */
+/** The metadata of a class; null where it has none, and where the node does not know the class. */
 async function ask(storage: NodeClient, genesisHash: string): Promise<string | null> {
   try {
     return (await storage.call(getItem, { params: { genesis_hash: genesisHash } })).metadata;

@@ -78,7 +78,7 @@ function wordCount(args: ParsedArgs): WordCount {
   return count;
 }
 
-/** Shows the words before the wallet is made: who does not write them down gets none. */
+/** Shows the words before the wallet is made: whoever does not confirm them gets no wallet. */
 async function show(words: WalletWords, args: ParsedArgs, context: CliContext): Promise<void> {
   if (args.has('json')) return;
   const list = wordsText(words).split(' ');

@@ -58,7 +58,7 @@ export function folderConfig(args: ParsedArgs, context: CliContext): LoadedConfi
 export async function newPassphrase(args: ParsedArgs, context: CliContext, loaded: LoadedConfig): Promise<string> {
   const isNamed = args.value(PASSPHRASE.flag) !== undefined || context.env[PASSPHRASE.env] !== undefined;
   const isGiven = passphraseSource(loaded) !== undefined;
-  // Wallets of development networks may have none: a script that gives none gets that, a person is asked.
+  // Wallets of development networks may have no passphrase: a script need not give one, a person is asked.
   if (!isNamed && (isGiven || (!needsPassphrase(loaded) && !isInteractive(context)))) {
     return loaded.config.wallet.passphrase;
   }
@@ -101,11 +101,11 @@ export async function wordsIn(file: string, passphrase: string): Promise<WalletW
 export interface WalletSeal {
   readonly passphrase: string;
   readonly words?: WalletWords | undefined;
-  /** Set when the words were made for this wallet. */
+  /** True when the words were made for this wallet. */
   readonly areWordsNew?: true;
 }
 
-/** Opens the wallet in the folder, or makes it, and closes it when the work is done. */
+/** Opens or makes the wallet in the folder, and closes it when the work is done. */
 export type WithWallet = <T>(seal: WalletSeal, work: (wallet: Wallet) => Promise<T>) => Promise<T>;
 
 /** Locks the folder during the work: no node can start on it. A folder that had no wallet, and gets none, belongs to no node afterwards. */

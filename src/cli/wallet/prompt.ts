@@ -19,7 +19,7 @@ const ERASE = ['\u007f', '\b'];
 const ERASE_ALL = '\u0015';
 const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
-/** Arrows and other special keys arrive as one chunk that begins with it. */
+/** First character of the chunk that an arrow or another special key sends. */
 const ESCAPE = '\u001b';
 
 type Prompting = Pick<CliContext, 'stdin' | 'stderr'>;
@@ -28,12 +28,12 @@ export function isInteractive({ stdin }: Pick<CliContext, 'stdin'>): boolean {
   return stdin.isTTY === true;
 }
 
-/** True when there is a person to show a secret to: what is written reaches the terminal, and no file or pipe. */
+/** True when a secret can be shown to a person: output reaches the terminal, and no file or pipe. */
 export function isShown({ stdin, stderr }: Prompting): boolean {
   return isInteractive({ stdin }) && stderr.isTTY === true;
 }
 
-/** Throws `UsageError` when a question must come before what the command does, without --yes, and there is nobody to ask. */
+/** Throws `UsageError` when the command must ask first, as it has no --yes, and there is nobody to ask. */
 export function checkMayAsk(args: ParsedArgs | undefined, context: Pick<CliContext, 'stdin'>, what: string): void {
   if (args?.has('yes') || isInteractive(context)) return;
   throw new UsageError(`this command asks before it ${what}, and there is no terminal to ask on: add --yes`);

@@ -211,7 +211,7 @@ async function askWords(extra: string, context: CliContext): Promise<WalletWords
   }
 }
 
-/** A node that is not ready may not have what was paid, and would say that there is nothing. Throws its reasons. */
+/** Throws the reasons of nodes that are not ready: such a node may lack payments, and would say that there are none. */
 async function checkReady(nodes: readonly NodeClient[]): Promise<void> {
   const answers = await Promise.all(nodes.map((node) => node.call(getReadiness)));
   const problems = nodes.flatMap(({ url }, i) => answers[i]?.reasons.map((reason) => `${url}: ${reason}`) ?? []);
@@ -240,7 +240,7 @@ async function atWork<T>(
   });
 }
 
-/** Nothing is found of words that are not those of the wallet either, and the wallet of them would be taken for empty. */
+/** Asks when no payment was found: wrong words have none either, and their wallet would be taken for an empty one. */
 async function confirmEmpty({ height }: ChainSearchResult, context: CliContext): Promise<void> {
   const what =
     `no address of these words was ever paid, up to block ${height}: one of the words may be wrong, or the BIP39 passphrase ` +
@@ -255,7 +255,7 @@ function otherWords(file: string): TesseraError {
   return new TesseraError('wallet_exists', `${file} belongs to a wallet with other words: name another folder`);
 }
 
-/** Mempool and storage know the same chain unless one of the two is behind the other. */
+/** Warns when the mempool node and the storage node count differently: then one of the two is behind the other. */
 function noteDifference(wallet: Wallet, { balance, height }: ChainSearchResult, { stderr }: CliContext): void {
   const inBlocks = wallet.coins.totals().running - wallet.coverage.uncovered();
   const isComparable = balance.uncounted === 0 && wallet.outgoing.inFlight().length === 0;

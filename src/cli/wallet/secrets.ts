@@ -103,7 +103,7 @@ export function passphraseSource({ sources }: Pick<LoadedConfig, 'sources'>): st
   return source === 'default' ? undefined : source;
 }
 
-/** Undefined when it gives none, and for a node that is not that of the configuration: it gets no passphrase of another. */
+/** The passphrase of the configuration; undefined without one, and for a node that is not the configured one: it must not get it. */
 function configuredPassphrase(args: ParsedArgs, context: CliContext): string | undefined {
   const named = args.value('url');
   const url = named === undefined ? undefined : checkUrl(named);
@@ -154,7 +154,7 @@ async function askUntilItOpens(file: string, question: string, context: CliConte
   throw new TesseraError('wrong_passphrase', `no passphrase that was typed opens ${file}`);
 }
 
-/** False when it certainly does not. What else is wrong with the file, the start of the node tells. */
+/** False when the passphrase is certainly wrong. Other faults of the file are reported at the start of the node. */
 async function opens(file: string, passphrase: string): Promise<boolean> {
   try {
     const modules = { random: systemRandom, clock: systemClock };

@@ -1,4 +1,4 @@
-/** `tessera wallet sweep`: moves what the words do not cover to addresses that they do. */
+/** `tessera wallet sweep`: moves funds at addresses that the words do not cover to addresses that they cover. */
 
 import { sweepWallet } from '../../api/routes/wallet/operations.js';
 import { stringifyExact } from '../../lib/json.js';

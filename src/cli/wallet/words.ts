@@ -41,7 +41,7 @@ export const command: OwnCommand = {
 const ASKED = 3;
 const ATTEMPTS = 3;
 const PER_LINE = 4;
-/** Erases the screen and what was scrolled off it. */
+/** Escape sequence that erases the screen and what was scrolled off it. */
 const CLEAR = '\u001b[2J\u001b[3J\u001b[H';
 
 export function wordTable(words: readonly string[]): string {

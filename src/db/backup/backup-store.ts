@@ -37,7 +37,7 @@ const HASH = 'sha256';
 
 const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 });
 
-/** Facts about the key of a folder of sealed backups. */
+/** Parameters and sealed form of the key of a folder of sealed backups. */
 const SealedKey = Type.Object({
   kdf: ScryptParameters,
   key: Hex,
@@ -45,12 +45,12 @@ const SealedKey = Type.Object({
 export type SealedKey = Static<typeof SealedKey>;
 
 export interface Envelope {
-  /** 64 hex digits that follow from the content. */
+  /** The name of a content: 64 hex digits that follow from it. */
   nameOf(content: Uint8Array): string;
   wrap(name: string, content: Uint8Array): Uint8Array;
   /** Unwrapped content; undefined when the bytes are damaged or belong to another folder. */
   unwrap(name: string, stored: Buffer): Buffer | undefined;
-  /** Bytes that are stored beside the content. */
+  /** Bytes that wrapping adds to a content. */
   readonly overhead: number;
 }
 
@@ -61,7 +61,7 @@ const plainEnvelope: Envelope = {
   overhead: 0,
 };
 
-/** Each content in a box of its own, under a name that tells nobody what is in it. */
+/** Envelope of sealed backups: each content in a box of its own, under a name that reveals nothing of the content. */
 class SealedEnvelope implements Envelope {
   readonly overhead = BOX_OVERHEAD;
   readonly #id: string;
@@ -95,7 +95,7 @@ class SealedEnvelope implements Envelope {
   }
 }
 
-/** A new key for the folder `id`, sealed under the passphrase. */
+/** Makes an envelope with a new key for the folder `id`, sealed under the passphrase. */
 async function newEnvelope(
   id: string,
   passphrase: string,
@@ -109,7 +109,7 @@ async function newEnvelope(
   return { envelope: new SealedEnvelope(id, key, random), sealed };
 }
 
-/** Throws `wrong_passphrase`. */
+/** Opens the envelope of a folder with the passphrase. Throws `wrong_passphrase`. */
 async function openEnvelope(
   id: string,
   { kdf, key: box }: SealedKey,
@@ -138,7 +138,7 @@ const TEMPORARY = /\.tmp$/;
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const ID_LENGTH = 16;
-/** `20261122T013748123Z` */
+/** Name of a backup: its time, as in `20261122T013748123Z`. */
 const BACKUP_NAME = /^\d{8}T\d{9}Z$/;
 
 const Header = Type.Object({
@@ -153,7 +153,7 @@ type Header = Static<typeof Header>;
 export interface BackupStoreOptions {
   readonly role: string;
   readonly networkName: string;
-  /** Asked for when the folder's backups are sealed, or to be sealed from now on. */
+  /** Gives the passphrase; called when the folder's backups are sealed, or are to be sealed from now on. */
   readonly passphrase: (what: { readonly isNew: boolean }) => Promise<string>;
   /** True if a new folder keeps its backups sealed. */
   readonly isSealed: boolean;
@@ -219,7 +219,7 @@ export class BackupStore {
     return new BackupStore(path, await envelopeOf(header, path, options, modules), async () => undefined);
   }
 
-  /** Keeps the content; what is kept already is not written again. Returns its name. */
+  /** Keeps the content, unless it is kept already. Returns its name. */
   async put(content: Uint8Array): Promise<{ readonly name: string; readonly isNew: boolean }> {
     const name = this.#envelope.nameOf(content);
     if (await this.has(name, content.length)) return { name, isNew: false };
@@ -245,7 +245,7 @@ export class BackupStore {
     return stats !== undefined && stats.size === bytes + this.#envelope.overhead;
   }
 
-  /** Throws `data_corrupt` or `data_lost`. */
+  /** The content of that name. Throws `data_corrupt` or `data_lost`. */
   async read(name: string): Promise<Buffer> {
     const stored = await readWhole(this.#file(name)).catch(ifMissing);
     const place = `the file ${this.#file(name)} of the backup`;
@@ -260,7 +260,7 @@ export class BackupStore {
     return names.filter((name) => BACKUP_NAME.test(name)).sort();
   }
 
-  /** Throws `backup_invalid`, `data_corrupt`, `data_lost`. */
+  /** The listing of a backup. Throws `backup_invalid`, `data_corrupt`, `data_lost`. */
   async listing(backup: string): Promise<Listing> {
     return decodeListing(await this.read(await this.#listingName(backup)), `the backup ${backup}`);
   }
@@ -331,7 +331,7 @@ export class BackupStore {
   }
 }
 
-/** Contents of a backup's file. */
+/** Contents of the file of a backup, which points to its listing. */
 function pointerTo(listing: string): string {
   return `${listing}\n`;
 }

@@ -1,4 +1,4 @@
-/** The check that a backup must pass before it counts, and again when it is restored: what a node checks when it starts. */
+/** The checks that a backup must pass before it counts, and again when it is restored: those of a node that starts. */
 
 import { checkFiles } from '../level-files/check-files.js';
 import { type DatabaseFiles, FolderFiles } from '../level-files/manifest.js';
@@ -6,7 +6,7 @@ import { type Mark, readSeal, sealIn, sealPath } from '../seal.js';
 import type { BackupStore } from './backup-store.js';
 import type { BackedUpFile } from './listing.js';
 
-/** Holds a database against its MANIFEST and seal; tables were checked before. Throws `data_corrupt`, `data_lost`. */
+/** Checks a database against its MANIFEST and seal; tables were checked before. Throws `data_corrupt`, `data_lost`. */
 export async function checkBackedUp(name: string, files: readonly BackedUpFile[], store: BackupStore): Promise<void> {
   const seal = files.find(({ path }) => path === `db/${name}.seal`);
   const sealed = seal && sealIn(await store.read(seal.content));
@@ -17,7 +17,7 @@ export async function checkBackedUp(name: string, files: readonly BackedUpFile[]
   });
 }
 
-/** Every byte of a restored database. Throws `data_corrupt` or `data_lost`. */
+/** Checks every byte of a restored database. Throws `data_corrupt` or `data_lost`. */
 export async function checkRestored(path: string, name: string): Promise<void> {
   const sealed: Mark | undefined = await readSeal(sealPath(path));
   await checkFiles(name, new FolderFiles(path), {
@@ -50,6 +50,6 @@ class BackedUpFiles implements DatabaseFiles {
     return this.#files.get(name)?.bytes;
   }
 
-  /** A write that was unfinished when its log was copied is dropped when the node opens the restored database. */
+  /** Changes nothing: the node drops a write that was unfinished when its log was copied, as it opens the restored database. */
   async cut(): Promise<void> {}
 }

@@ -1,12 +1,12 @@
 /**
- * A copy of a LevelDB database that may be open in another process, without that process taking part. What it rests on:
+ * A copy of a LevelDB database that may be open in another process, without that process taking part. It relies on this:
  * tables and logs are never changed, only appended to (the newest log), removed (what a compaction has replaced) and added;
  * MANIFEST grows by whole edits; no number is used twice. So the tables and logs that one state of MANIFEST names are, all
- * together, what kill -9 would have left at some moment of the copying. If one of them is gone, a newer state is taken,
- * until all are there.
+ * together, what kill -9 would have left at some moment of the copying. If one of these files is gone, a newer state is
+ * taken, until all are there.
  *
- * The seal is read before the logs, so that it names no batch that they lack: it is the same check that a node makes when it
- * starts, which every backup must pass.
+ * The seal is read before the logs, so that it names no batch that the copy lacks. Every backup must pass the check that a
+ * node makes when it starts.
  */
 
 import { stat } from 'node:fs/promises';
@@ -31,12 +31,12 @@ import type { BackupStore } from './backup-store.js';
 import type { BackedUpFile } from './listing.js';
 
 const DATABASES = 'db';
-/** Number of states of a database that are tried until all files of one are there. Each try copies what the one before missed. */
+/** Number of states of a database that are tried until all files of one state are there. Each try copies what earlier ones missed. */
 const MAX_PASSES = 100;
 
 export interface DatabaseCopyModules {
   readonly store: BackupStore;
-  /** Files of the backup before, by path. */
+  /** Files of the previous backup, by path. */
   readonly known: ReadonlyMap<string, BackedUpFile>;
   readonly signal: AbortSignal;
   readonly written: Set<string>;
@@ -73,7 +73,7 @@ export class DatabaseCopy {
   }
 
   /**
-   * Copies what is missing; the files of one moment. Throws `data_corrupt` or `data_lost` when the database is not whole.
+   * Copies what is missing; returns the files of one moment. Throws `data_corrupt` or `data_lost` when the database is not whole.
    */
   async finish(): Promise<readonly BackedUpFile[]> {
     for (let pass = 0; pass < MAX_PASSES; pass++) {
@@ -90,7 +90,7 @@ export class DatabaseCopy {
     try {
       return await readManifest(new FolderFiles(await folderOf(this.#folder)));
     } catch (error) {
-      // The node has begun a new MANIFEST at this moment; `finish` tells that from damage.
+      // The node may have begun a new MANIFEST at this moment; `finish` tells that from damage.
       if (error instanceof RangeError) return undefined;
       throw error;
     }
@@ -103,7 +103,7 @@ export class DatabaseCopy {
     if (seal !== undefined) small.push({ path: `${this.name}.seal`, bytes: seal });
     const captured = new Captured(await folderOf(this.#folder));
     const manifest = await readManifest(captured).catch(ifDamaged);
-    // A database that was never written to has a seal at most; the check tells it from one whose files are gone.
+    // A database that was never written to has a seal at most; the check tells it from a database whose files are gone.
     if (manifest === undefined) return captured.files.size === 0 ? this.#keepAll(small) : undefined;
     const tables: BackedUpFile[] = [];
     for (const table of manifest.tables) {
@@ -124,7 +124,7 @@ export class DatabaseCopy {
     return kept;
   }
 
-  /** Undefined when the table has gone. */
+  /** Copies a table once; undefined when it is gone. */
   async #table(table: TableFile): Promise<BackedUpFile | undefined> {
     const { signal, onFile } = this.#modules;
     if (signal.aborted) throw new TesseraError('aborted', 'the backup was interrupted: nothing has changed');
@@ -171,7 +171,7 @@ export class DatabaseCopy {
   }
 }
 
-/** Files of a folder; what was read of them stays. */
+/** Files of a folder; the contents that were read are kept. */
 class Captured implements DatabaseFiles {
   readonly files = new Map<string, Buffer>();
   readonly #folder: FolderFiles;

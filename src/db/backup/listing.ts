@@ -24,7 +24,7 @@ export type BackedUpFile = Static<typeof BackedUpFile>;
 
 const Listing = Type.Object({
   format: Type.Literal(BACKUP_FORMAT),
-  /** Milliseconds since the Unix epoch. */
+  /** Time of the backup in milliseconds since the Unix epoch. */
   created: Type.Integer(),
   program: Type.String(),
   role: Type.String(),

@@ -1,6 +1,6 @@
 /**
- * Restores a backup into an empty folder. While the note is there no node starts on the folder, and the same restore
- * goes on where it stopped. The marker comes last.
+ * Restores a backup into an empty folder. While the restore's note is there, no node starts on the folder, and the same
+ * restore goes on where it stopped. The marker is written last.
  */
 
 import { open, readdir, readFile, rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ export interface RestoreOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** Throws `data_dir_invalid` when the folder is not empty, `data_corrupt`, `data_lost`, `aborted`. */
+/** Restores the backup. Throws `data_dir_invalid` when the folder is not empty, `data_corrupt`, `data_lost`, `aborted`. */
 export async function restoreBackup(options: RestoreOptions, store: BackupStore) {
   const { backup, dataDir, signal, onProgress } = options;
   const listing = await store.listing(backup);
@@ -41,7 +41,7 @@ export async function restoreBackup(options: RestoreOptions, store: BackupStore)
   return { files: listing.files.length, bytes: total };
 }
 
-/** The folder is empty, or was begun by this same restore. */
+/** Claims the folder, which must be empty or begun by this same restore. */
 async function claim(dataDir: string, note: string): Promise<void> {
   await makeFolder(dataDir);
   const entries = (await readdir(dataDir)).filter((name) => name !== 'lost+found');

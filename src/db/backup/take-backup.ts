@@ -1,6 +1,6 @@
 /**
- * Takes a backup of a data folder, whether its node runs or not, without a change or lock in it. What was acknowledged
- * before is in it. Interrupted, it leaves earlier backups as they are, and the next one goes on.
+ * Takes a backup of a data folder, whether its node runs or not, without a change or lock in it. The backup has every
+ * write acknowledged before it began. If it is interrupted, earlier backups stay as they are, and the next one goes on.
  */
 
 import { readdir, stat } from 'node:fs/promises';
@@ -24,7 +24,7 @@ export interface TakeBackupOptions {
   readonly dataDir: string;
   readonly role: string;
   readonly networkName: string;
-  /** The database that comes last: one that is newer than the others can bring them up to itself. */
+  /** The database that is copied last: if it is newer than the others, it can bring them up to its own state. */
   readonly lastDatabase: string | undefined;
   readonly program: string;
   /** Milliseconds since the Unix epoch. */
@@ -33,7 +33,7 @@ export interface TakeBackupOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** Throws `data_dir_invalid`, `data_corrupt`, `data_lost`, `aborted`. */
+/** Takes the backup. Throws `data_dir_invalid`, `data_corrupt`, `data_lost`, `aborted`. */
 export async function takeBackup(options: TakeBackupOptions, store: BackupStore) {
   const { dataDir, role, networkName, program } = options;
   await refuseHalfRestored(dataDir);
@@ -83,7 +83,7 @@ class Taking {
   }
 
   /**
-   * First most of each, which takes time, then quickly the rest of all of them: so the moments they show are close together.
+   * Copies most of each database first, which takes time, then quickly the rest of all: the moments they show are close together.
    */
   async databases(names: readonly string[]): Promise<readonly BackedUpFile[]> {
     const { dataDir, lastDatabase, signal } = this.#options;
@@ -105,7 +105,7 @@ class Taking {
     return files;
   }
 
-  /** Files of blocks: after the databases, so that they have all that these name. What is behind that is taken in after a restore. */
+  /** Copies the files of blocks, after the databases, so that every block they name is there. Later blocks are taken in after a restore. */
   async segments(): Promise<readonly BackedUpFile[]> {
     for (;;) {
       const all = (await readdir(join(this.#options.dataDir, SEGMENTS)).catch(ifMissing)) ?? [];
@@ -113,7 +113,7 @@ class Taking {
       const files: (BackedUpFile | undefined)[] = [];
       for (const name of names) files.push(await this.#segment(`${SEGMENTS}/${name}`));
       const found = files.filter((file) => file !== undefined);
-      // One that has gone was closed meanwhile, and has another name.
+      // A file that has gone was closed meanwhile, and has another name.
       if (found.length === names.length) return found;
     }
   }
@@ -136,7 +136,7 @@ class Taking {
     return { path, bytes: bytes.length, content, changed };
   }
 
-  /** Marker, keystore, keys: small files that are replaced as a whole. */
+  /** Copies marker, keystore and keys: small files that are replaced as a whole. */
   async others(): Promise<readonly BackedUpFile[]> {
     const { dataDir } = this.#options;
     const entries = await readdir(dataDir, { withFileTypes: true });
@@ -168,7 +168,7 @@ async function newestListing(store: BackupStore): Promise<Listing | undefined> {
   return newest === undefined ? undefined : store.listing(newest);
 }
 
-/** The time as a name; later than that of every existing backup, whatever the clock says. */
+/** The name of a backup at the time `now`; later than that of every existing backup, whatever the clock says. */
 async function nextName(store: BackupStore, now: number): Promise<string> {
   const newest = (await store.names()).at(-1);
   const name = nameOf(now);
@@ -179,7 +179,7 @@ function nameOf(time: number): string {
   return new Date(time).toISOString().replaceAll(/[-:.]/g, '');
 }
 
-/** Milliseconds since the Unix epoch. */
+/** The time that a backup is named by, in milliseconds since the Unix epoch. */
 function timeOf(name: string): number {
   return Date.parse(name.replace(/^(....)(..)(..T..)(..)(..)(...Z)$/, '$1-$2-$3:$4:$5.$6'));
 }

@@ -29,7 +29,7 @@ export interface CheckOptions {
   readonly tableBytes: number;
   /** The last batch that was acknowledged as synced; undefined when nothing is known. */
   readonly sealed: Mark | undefined;
-  /** Cuts off every batch after this one: those behind a write that failed. */
+  /** Number of the last batch to keep: every later batch, behind a write that failed, is cut off. */
   readonly lastAcknowledged?: number;
   /** Called with the writes of each batch in the logs that counts, and its mark. */
   readonly onBatch?: (log: string, writes: readonly BatchWrite[], mark: Mark | undefined) => void;
@@ -76,7 +76,7 @@ class FileCheck {
     }
   }
 
-  /** Every table is there with its size; the newest are read whole. A crash may leave others, which LevelDB removes. */
+  /** Checks that every table is there with its size, and reads the newest. A crash may leave other tables, which LevelDB removes. */
   async #checkTables({ tables }: Manifest): Promise<void> {
     let bytes = 0;
     for (const table of [...tables].sort((a, b) => b.number - a.number)) {
@@ -109,7 +109,7 @@ class FileCheck {
     return bytes;
   }
 
-  /** The newest mark in a table. On each level no more than one table holds one, as its last key. */
+  /** The newest mark in a table. On each level, at most one table has a mark, as its last key. */
   async #markOfTables({ tables }: Manifest): Promise<Mark | undefined> {
     let newest: Mark | undefined;
     for (const table of tables.filter(({ largest }) => equalBytes(userKey(largest), MARK_KEY))) {
@@ -150,7 +150,7 @@ class FileCheck {
     return logs;
   }
 
-  /** Takes the batches of a log into the chain; the place where it must stop, or null. */
+  /** Takes the batches of a log into the chain; returns the place where the chain must stop, or null. */
   #followLog(name: string, bytes: Buffer, chain: BatchChain): Stop | null {
     const { records, fault } = readLog(bytes);
     const { lastAcknowledged = Number.POSITIVE_INFINITY } = this.#options;
@@ -225,22 +225,22 @@ interface Stop {
   readonly log: string;
   readonly at: number;
   readonly why: LogFault['kind'] | 'foreign' | 'gap' | 'refused';
-  /** Marks of the batches after it; undefined for one without. */
+  /** Marks of the batches after the stop; undefined for a batch without a mark. */
   readonly later: (Mark | undefined)[];
-  /** Greatest length of each log from here on. */
+  /** Length to which each log from the stop on may be cut, and its size. */
   readonly files: { readonly file: string; readonly length: number; readonly size: number }[];
 }
 
 interface Batch {
-  /** Its writes, the mark left out. */
+  /** Writes of the batch, without its mark. */
   readonly writes: readonly BatchWrite[];
   readonly mark: Mark | undefined;
-  /** Checksums of its writes, the mark left out. */
+  /** Checksums of these writes. */
   readonly checksums: Uint8Array;
 }
 
 class BatchChain {
-  /** Undefined before the first batch that has a mark. */
+  /** Mark of the last batch; undefined before the first batch that has a mark. */
   last: Mark | undefined;
   /** True if the digest at the seal's batch is the seal's; undefined while that batch was not seen. */
   digestAtSeal: boolean | undefined;
@@ -252,7 +252,7 @@ class BatchChain {
     this.#compare();
   }
 
-  /** Adds the next batch; says why it cannot be the next one. */
+  /** Adds the next batch, or returns the reason why it cannot be the next one. */
   take({ mark, checksums }: Batch): 'foreign' | 'gap' | null {
     // Databases of older versions have no marks; once there is one, all have.
     if (mark === undefined) return this.last === undefined && !this.#sealed?.number ? null : 'foreign';
@@ -278,7 +278,7 @@ class BatchChain {
   }
 }
 
-/** A record that is no batch has no mark either. */
+/** The batch in a record; without writes and mark when the record is no batch. */
 function batchOf({ data }: LogRecord): Batch {
   try {
     const writes = readBatch(data);
@@ -297,7 +297,7 @@ function batchOf({ data }: LogRecord): Batch {
   }
 }
 
-/** Undefined for a record that is no batch, or has none. */
+/** Marks of the records; undefined for a record that is no batch or has no mark. */
 function marksOf(records: readonly LogRecord[]): (Mark | undefined)[] {
   return records.map((record) => batchOf(record).mark);
 }

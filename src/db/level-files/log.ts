@@ -14,7 +14,7 @@ export function maskedCrc32c(bytes: Uint8Array): number {
   return masked(nextCrc32c(bytes, 0));
 }
 
-/** The checksum of what `before` is the checksum of, and `bytes` behind it; not masked. */
+/** The CRC-32C of the bytes with the CRC-32C `before`, followed by `bytes`; not masked. */
 export function nextCrc32c(bytes: Uint8Array, before: number): number {
   return crc32c(asBuffer(bytes), before);
 }
@@ -32,12 +32,12 @@ const FULL = 1;
 const FIRST = 2;
 const MIDDLE = 3;
 const LAST = 4;
-/** Number of zero bytes at the end of a file which mean that its end was never written: the smallest unit of a disk. */
+/** Number of zero bytes that shows that the end of a file was never written: the smallest unit of a disk. */
 const UNWRITTEN = 512;
 
 export interface LogRecord {
   readonly data: Uint8Array;
-  /** Start of its first fragment in the file, and end of its last one. */
+  /** Start of the record's first fragment in the file, and end of its last one. */
   readonly start: number;
   readonly end: number;
 }
@@ -47,7 +47,7 @@ export interface LogFault {
   readonly kind: 'cut' | 'unwritten' | 'damaged';
   /** The first byte that is not trusted. */
   readonly at: number;
-  /** Whole records that were found after it. */
+  /** Whole records that were found after the fault. */
   readonly later: readonly LogRecord[];
 }
 
@@ -56,7 +56,7 @@ export interface LogContent {
   readonly fault: LogFault | null;
 }
 
-/** All records of a log up to the first fault, and what follows it. */
+/** The records of a log up to the first fault, and the fault with the records after it. */
 export function readLog(file: Buffer): LogContent {
   const scan = new LogScan(file);
   const records: LogRecord[] = [];
@@ -75,7 +75,7 @@ export function readLog(file: Buffer): LogContent {
 class LogScan {
   readonly #file: Buffer;
   at = 0;
-  /** A fragment failed its check, or did not follow the one before it. */
+  /** True when a fragment has failed its check, or did not follow the one before it. */
   isBroken = false;
 
   constructor(file: Buffer) {

@@ -1,4 +1,4 @@
-/** The files of a database. CURRENT names the MANIFEST, a log of edits, which gives tables and the oldest log. */
+/** The files of a database. CURRENT names the MANIFEST, a log of edits, which names the tables and the oldest log. */
 
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ export class FolderFiles implements DatabaseFiles {
   }
 }
 
-/** The files in a folder that is only looked at: what a crash has left after the last write is cut off by the node. */
+/** The files in a folder that is only looked at: nothing is cut, as a node cuts off what a crash has left after the last write. */
 export class LookedAtFiles extends FolderFiles {
   override async cut(name: string): Promise<void> {
     if (!name.endsWith('.log')) throw new TesseraError('internal_error', `${name} is not to be cut`);
@@ -62,18 +62,18 @@ const MANIFEST_NAME = /^(MANIFEST-\d+)\n$/;
 export interface TableFile {
   readonly number: number;
   readonly size: number;
-  /** Internal keys: the user's key and 8 bytes of sequence and kind. */
+  /** Lowest and highest internal key: the user's key and 8 bytes of sequence and kind. */
   readonly smallest: Uint8Array;
   readonly largest: Uint8Array;
 }
 
 export interface Manifest {
   readonly tables: readonly TableFile[];
-  /** Logs from this number on hold what is in no table; 0 before the first one. */
+  /** Number of the oldest log whose writes are in no table; 0 before the first one. */
   readonly logNumber: number;
 }
 
-/** A file that the database needs is not there. */
+/** The error of a file that the database needs and that is not there. */
 export class MissingFile extends RangeError {}
 
 /** Name of a table's file; old versions of LevelDB have written `sst`. */
@@ -106,7 +106,7 @@ export async function manifestName(files: DatabaseFiles): Promise<string | undef
   return name;
 }
 
-/** Undefined when there is no database yet; a `RangeError` says that the files are missing or damaged. */
+/** The content of the MANIFEST; undefined when there is no database yet. A `RangeError` says that files are missing or damaged. */
 export async function readManifest(files: DatabaseFiles): Promise<Manifest | undefined> {
   const name = await manifestName(files);
   if (name === undefined) return undefined;

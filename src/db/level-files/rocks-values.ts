@@ -14,7 +14,7 @@ const KIND_BITS = 8n;
 /** The newest write of each key, undefined for a deletion. */
 export type RocksValues = ReadonlyMap<string, { readonly sequence: bigint; readonly value: Uint8Array | undefined }>;
 
-/** The values of tables, and of logs that no table has yet. Throws for damaged files. */
+/** The newest writes in the tables and logs of a folder. Throws for damaged files. */
 export function rocksValues(folder: string): RocksValues {
   const newest: Map<string, { readonly sequence: bigint; readonly value: Uint8Array | undefined }> = new Map();
   const add = (key: Uint8Array, sequence: bigint, value: Uint8Array | undefined): void => {
@@ -28,7 +28,7 @@ export function rocksValues(folder: string): RocksValues {
       add(userKey(key), tag >> KIND_BITS, (tag & 0xffn) === 1n ? value : undefined);
     }
     const { records, fault } = name.endsWith('.log') ? readLog(file) : { records: [], fault: null };
-    // A crash cuts the end off, which holds nothing that the node had answered for. Anything else hides keys.
+    // A crash cuts off the end, which the node had not acknowledged. Anything else hides keys.
     if (fault?.kind === 'damaged') throw new RangeError(`${name} is damaged at byte ${fault.at}`);
     for (const { data } of records) {
       const first = Buffer.from(data).readBigUInt64LE();

@@ -1,6 +1,6 @@
 /**
  * LevelDB's table format: blocks `data ‖ compression (1) ‖ crc32c(data ‖ compression), masked (4)`, and a footer of 48
- * bytes. Index and metaindex list all blocks, which fill the file. A `RangeError`: it is damaged.
+ * bytes. Index and metaindex list all blocks, which fill the file. A `RangeError` says that a table is damaged.
  */
 
 import { uncompressSync } from 'snappy';
@@ -116,7 +116,7 @@ function uncompressed(data: Uint8Array, compression: number | undefined): Uint8A
   }
 }
 
-/** `shared ‖ unshared ‖ value length (varints) ‖ end of the key ‖ value` for each entry, then the restart points. */
+/** The entries of a block: `shared ‖ unshared ‖ value length (varints) ‖ end of the key ‖ value` each, then the restart points. */
 function* entriesOf(block: Uint8Array): Generator<TableEntry, undefined> {
   const buffer = Buffer.from(block.buffer, block.byteOffset, block.byteLength);
   const restarts = buffer.readUInt32LE(buffer.length - U32_LENGTH);
@@ -155,7 +155,7 @@ export function* rocksEntries(table: Buffer): Generator<TableEntry, undefined> {
   }
   const block = ({ offset, size }: Handle): Uint8Array =>
     uncompressed(table.subarray(offset, offset + size), table[offset + size]);
-  // The kind of checksum comes first.
+  // The first byte of the footer is the kind of checksum.
   const footer = new VarintReader(table.subarray(table.length - ROCKS_FOOTER_LENGTH), 1);
   readHandle(footer);
   const index = Buffer.from(block(readHandle(footer)));

@@ -1,4 +1,4 @@
-/** Numbers, byte strings and batches of LevelDB's logs. Reading throws a `RangeError` where there are none. */
+/** Numbers, byte strings and batches of LevelDB's logs. Reading throws a `RangeError` for bytes of another form. */
 
 import type { PendingWrite } from '../record.js';
 
@@ -39,7 +39,7 @@ export class VarintReader {
     return bytes;
   }
 
-  /** A length and that many bytes. */
+  /** Reads a length and that many bytes. */
   slice(): Uint8Array {
     return this.take(this.varint());
   }
@@ -53,7 +53,7 @@ export function varint(value: number): number[] {
   return [...bytes, rest];
 }
 
-/** A length and that many bytes. */
+/** Encodes bytes behind their length. */
 export function encodeSlice(bytes: Uint8Array): number[] {
   return [...varint(bytes.length), ...bytes];
 }
@@ -62,12 +62,12 @@ const HEADER_LENGTH = 12;
 const COUNT_OFFSET = 8;
 const DELETION = 0;
 const PUT = 1;
-/** Number that RocksDB adds to the kind of a write to a named column, whose number comes next. */
+/** Number that RocksDB adds to the kind of a write to a named column; the number of the column follows. */
 const COLUMN = 4;
 
 export interface BatchWrite {
   readonly key: Uint8Array;
-  /** Undefined for a deletion. */
+  /** The value written; undefined for a deletion. */
   readonly value: Uint8Array | undefined;
 }
 

@@ -1,20 +1,20 @@
 /**
  * Keys of the journal in etcd, below its prefix:
  *
- *   log/ID          → the entries that were appended together, or a note of one that is in parts
- *   part/ID/N       → part N of that one
+ *   log/ID          → the entries that were appended together, or the number of parts of an entry that is in parts
+ *   part/ID/N       → part N of such an entry
  *   head            → how many entries the last group has; written with it
  *   passed/REPLICA  → the number of the first entry that this replica still wants, its process, and unix seconds
- *   joined          → the replica that has joined last: what marks there are was read before or after that
+ *   joined          → the replica that has joined last: when it changes, marks that were read before may not be all
  *   base            → the number below which entries are forgotten
- *   whole           → the base when all that waited for a block came behind it, how many blocks storage had, and which of them was
- *                     the last one stored by an entry below the base, -1 for none, where that is known
+ *   whole           → facts for a state without the forgotten entries: the base when every transaction that waited for a block came
+ *                     behind it, the number of blocks in storage, and the last block stored by an entry below the base, if known
  *   leader          → the replica that makes the blocks, as long as its lease lives
  *   rebuilding      → the replica that makes its state anew from storage, as long as its lease lives
  *   rules           → the rules that the state of every replica follows
  *
- * ID is that of the first entry: a name of the process that appended it, and a count. etcd gives each write a revision, and
- * a group is one write; so the number of an entry is made of the revision and its place in the group.
+ * ID is the id of the group's first entry: a name of the process that appended it, and a count. etcd gives each write a
+ * revision, and a group is one write; so the number of an entry is made of the revision and its place in the group.
  */
 
 import { sealRecord, unsealRecord } from '../../db/record.js';
@@ -24,7 +24,7 @@ import type { JournalEntry } from '../journal.js';
 
 /** Entries of one group; also the distance of the numbers of two revisions. */
 export const MAX_GROUP_ENTRIES = 1_024;
-/** Bytes of one value. etcd takes requests of 1.5 MiB unless it is told otherwise. */
+/** Most bytes of one value. etcd takes requests of 1.5 MiB unless it is configured otherwise. */
 export const MAX_VALUE_BYTES = 1024 * 1024;
 
 const LENGTH_BYTES = 4;
@@ -59,7 +59,7 @@ export function namesBelow(prefix: string): Names {
   };
 }
 
-/** The id of an entry: `count` counts those of one process. */
+/** The id of an entry; `count` numbers the entries of one process. */
 export function entryId(process: string, count: number): string {
   return `${process}-${String(count).padStart(COUNT_DIGITS, '0')}`;
 }
@@ -101,12 +101,12 @@ export function encodeGroup(key: Uint8Array, payloads: readonly Uint8Array[]): U
   return sealRecord(key, concatBytes(...parts));
 }
 
-/** The value that stands for an entry in so many parts. */
+/** The value at the key of an entry that is in so many parts. */
 export function encodeInParts(key: Uint8Array, parts: number): Uint8Array {
   return sealRecord(key, concatBytes(Uint8Array.of(IN_PARTS), u32(parts)));
 }
 
-/** Number of parts of the entry; undefined for a group. Throws `data_corrupt`. */
+/** Number of parts of an entry; undefined for a group. Throws `data_corrupt`. */
 export function partsOf(key: Uint8Array, value: Uint8Array): number | undefined {
   const content = opened(key, value);
   return content[0] === IN_PARTS ? asBuffer(content).readUInt32BE(1) : undefined;

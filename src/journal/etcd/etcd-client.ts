@@ -1,4 +1,4 @@
-/** etcd's v3 API over gRPC, as far as the journal needs it. After no answer the next call goes to the next member. */
+/** etcd's v3 API over gRPC, as far as the journal needs it. A call without an answer sends the next call to another member. */
 
 import { isIP } from 'node:net';
 import { type PeerCertificate, checkServerIdentity as tlsIdentity } from 'node:tls';
@@ -23,7 +23,7 @@ export interface EtcdOptions {
   readonly tls?:
     | { readonly ca?: Buffer | undefined; readonly key?: Buffer | undefined; readonly cert?: Buffer | undefined }
     | undefined;
-  /** Shared by all clients of a node. */
+  /** Login that all clients of a node share. */
   readonly user?: EtcdLogin | undefined;
   /** Milliseconds after which a member that does not answer is given up; more, up to four times as many, while etcd is slow. */
   readonly callTimeout: number;
@@ -31,7 +31,7 @@ export interface EtcdOptions {
 
 /** Error of a call without an answer. */
 export class EtcdError extends Error {
-  /** One of gRPC's status codes. */
+  /** Status code of gRPC. */
   readonly status: number;
 
   constructor(status: number, message: string, cause: unknown) {
@@ -45,7 +45,7 @@ export class EtcdError extends Error {
     return this.status === status.INVALID_ARGUMENT;
   }
 
-  /** True if etcd has said that it has done nothing. A full etcd may have done what filled it. */
+  /** True if etcd has said that it has done nothing. A full etcd may have carried out the request that filled it. */
   get hasDoneNothing(): boolean {
     return DONE_NOTHING.has(this.status);
   }
@@ -58,7 +58,7 @@ const DONE_NOTHING: ReadonlySet<number> = new Set([
   status.FAILED_PRECONDITION,
 ]);
 
-/** The watch was asked for what etcd's history does not have any more. */
+/** The error of a watch from a revision that etcd's history does not have any more. */
 export class Compacted extends Error {}
 
 /** Token while etcd asks for no users: it refuses every real token then. */
@@ -70,11 +70,11 @@ const TOKEN_REFUSED = /revision of auth store is old|user name is empty/;
 /** Statuses after which the next member is tried. */
 const MEMBER_FAILS: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNKNOWN]);
 
-/** The time of a call is at most so many times what is configured. */
+/** Longest time of a call, in times of the configured one. */
 const MOST_PATIENCE = 4;
-/** A call gets so many times as long as the last one took. */
+/** Time that a call gets, in times of what the last call took. */
 const SPARE = 4;
-/** Milliseconds by which members are not told apart. */
+/** Milliseconds of difference up to which members count as equally near. */
 const NEAR_MS = 5;
 const ANY_KEY = Uint8Array.of(0);
 /** Name in the handshake of a member that is dialed by its address; etcd has one certificate and does not ask. */
@@ -83,7 +83,7 @@ const NAME_OF_ADDRESS = 'etcd';
 const CHANNEL_OPTIONS = {
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
-  // A member whose machine is gone is noticed by this; etcd allows one ping in 5 seconds.
+  // Pings tell when the machine of a member is gone; etcd allows one in 5 seconds.
   'grpc.keepalive_time_ms': 6_000,
   'grpc.keepalive_timeout_ms': 3_000,
   'grpc.initial_reconnect_backoff_ms': 100,
@@ -98,7 +98,7 @@ interface OpenStream {
 export interface EtcdWatch {
   /** The first answer, which says that etcd watches. */
   readonly created: WatchResponse;
-  /** Responses, as they come. Throws `EtcdError` when the member is gone or has no leader, and `Compacted`. */
+  /** Responses in the order of their arrival. Throws `EtcdError` when the member is gone or has no leader, and `Compacted`. */
   readonly responses: AsyncIterable<WatchResponse>;
   cancel(): void;
 }
@@ -169,7 +169,7 @@ export class EtcdClient {
     for (const member of this.#members) member.close();
   }
 
-  /** Milliseconds until the member says anything, were it that it wants a token; infinite when it does not. */
+  /** Milliseconds until the member answers anything, even that it wants a token; infinite when it does not answer. */
   async #timeOf(member: number): Promise<number> {
     const asked = systemClock.monotonic();
     try {
@@ -180,7 +180,7 @@ export class EtcdClient {
     return systemClock.monotonic() - asked;
   }
 
-  /** Result of the attempt; tries once more when etcd does not take the token any more, which says that it has done nothing. */
+  /** Result of the attempt, which is repeated once when etcd refuses the token: then it has done nothing. */
   async #withToken<T>(attempt: (metadata: Metadata) => Promise<T>): Promise<T> {
     const { user } = this.#options;
     if (user === undefined) return attempt(new Metadata());
@@ -195,7 +195,7 @@ export class EtcdClient {
     return attempt(metadataWith(await user.token(ask)));
   }
 
-  /** Sends the request and waits for the first answer, for so many milliseconds. */
+  /** Sends the request and waits `patience` milliseconds for the first answer. */
   async #stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,
     request: MessageInitShape<I>,
@@ -272,19 +272,19 @@ export class EtcdClient {
     return member;
   }
 
-  /** One that is quick again gets less time. */
+  /** Lowers the time of a call when members are quick again. */
   #hasAnswered(asked: number): void {
     const took = systemClock.monotonic() - asked;
     this.#limit = Math.max(this.#options.callTimeout, Math.min(this.#limit, SPARE * took));
   }
 
-  /** One that is slow gets more, so that it gets something done. */
+  /** Raises the time of a call when a member is slow, so that calls get something done, and leaves that member. */
   #isSilent(member: number, limit: number): void {
     this.#limit = Math.max(this.#limit, Math.min(2 * limit, MOST_PATIENCE * this.#options.callTimeout));
     this.#leave(member);
   }
 
-  /** The next member is asked. One that is suspended or cut off tells nothing to who watches either: that begins anew there. */
+  /** Goes on to the next member. A suspended or cut-off member tells a watch nothing either, so watches begin anew there. */
   #leave(member: number): void {
     if (member !== this.#current || this.#members.length === 1) return;
     this.#current = (member + 1) % this.#members.length;
@@ -317,7 +317,7 @@ export class EtcdClient {
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error;
       if (error.status === status.FAILED_PRECONDITION) return NO_USERS;
-      // etcd calls a wrong password an invalid argument; who waits for the right one need not start again.
+      // etcd calls a wrong password an invalid argument; with this status, the call is repeated until it is right.
       throw error.isRefusal ? new EtcdError(status.UNAUTHENTICATED, error.message, error) : error;
     }
   }
@@ -333,7 +333,7 @@ function metadataWith(token: string): Metadata {
 function assertWatches({ canceled, compactRevision, cancelReason }: WatchResponse): void {
   if (!canceled) return;
   if (compactRevision > 0n) throw new Compacted();
-  // etcd says the same of a token that the member does not know and of a user who may not read this.
+  // etcd gives the same reason for a token that the member does not know and for a user who may not read the key.
   throw new EtcdError(status.UNAUTHENTICATED, `etcd has ended the watch: ${cancelReason}`, undefined);
 }
 
@@ -343,7 +343,7 @@ function memberClient(endpoint: string, tls: EtcdOptions['tls']): Client {
   const [ca, key, cert] = [tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null];
   const address = hostname.replace(/^\[|\]$/g, '');
   if (isIP(address) === 0) return new Client(host, credentials.createSsl(ca, key, cert), CHANNEL_OPTIONS);
-  // TLS has no server names that are addresses. The certificate must be of the address all the same.
+  // TLS has no addresses as server names. The certificate must be of the address all the same.
   const checkServerIdentity = (_name: string, certificate: PeerCertificate) => tlsIdentity(address, certificate);
   const options = { ...CHANNEL_OPTIONS, 'grpc.ssl_target_name_override': NAME_OF_ADDRESS };
   return new Client(host, credentials.createSsl(ca, key, cert, { checkServerIdentity }), options);
@@ -364,7 +364,7 @@ export class EtcdLogin {
     this.password = password;
   }
 
-  /** The token; `ask` gets one where there is none, once for all that want it meanwhile. */
+  /** The token; `ask` gets one where there is none, once for all callers that wait for it. */
   async token(ask: () => Promise<string>): Promise<string> {
     if (this.#token !== undefined) return this.#token;
     this.#asking ??= ask().finally(() => {
@@ -374,7 +374,7 @@ export class EtcdLogin {
     return this.#token;
   }
 
-  /** Forgets the token, unless there is a newer one: tokens end, and are of users and roles as they were. */
+  /** Forgets the token, unless there is a newer one: tokens expire, and change when users and roles do. */
   forget(token: string): void {
     if (this.#token === token) this.#token = undefined;
   }

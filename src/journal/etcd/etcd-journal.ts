@@ -21,7 +21,7 @@ const SYNC_CALLS = 2;
 /** Milliseconds between two marks of a node that has nothing new to say. */
 const BEAT_MS = 60_000;
 const DEFAULT_LIFETIME = 3_600;
-/** Value of `Compare`. */
+/** Target of etcd's `Compare`: the revision of a key's last change. */
 const MOD_REVISION = 2;
 
 export interface EtcdJournalOptions {
@@ -33,9 +33,9 @@ export interface EtcdJournalOptions {
   readonly process: string;
   /** Milliseconds after which an append that etcd has not confirmed is given up. */
   readonly timeout: number;
-  /** Seconds after which a node that says nothing keeps no entries from being forgotten; an hour by default. */
+  /** Seconds after which a silent node no longer keeps entries from being forgotten; an hour by default. */
   readonly lifetime?: number | undefined;
-  /** Rules that all who write to the journal must share; undefined for one that only reads. */
+  /** Rules that all who write to the journal must share; undefined for a node that only reads. */
   readonly rules?: SharedRules | undefined;
 }
 
@@ -91,14 +91,14 @@ export class EtcdJournal implements Journal {
   /** Asks etcd where the journal ends. Rejects with `invalid_config` for other rules, `data_corrupt` for a lost last entry. */
   async start(last: LastEntry = { seq: 0 }): Promise<void> {
     while (!(await this.#patience.until(() => this.#joinRules())));
-    // Before its mark: a node that stays out keeps no entry from being forgotten.
+    // The check comes before this node's mark: a node that stays out keeps no entry from being forgotten.
     await this.#patience.until(() => this.#history.goOnFrom(last));
     this.#wants = await this.join();
     if (this.#timer === undefined) this.#beat();
     this.#head = Math.max(this.#head, await this.#patience.until(() => this.#findHead()));
   }
 
-  /** The last entry that is known to be there. */
+  /** The last entry that is known to be in the journal. */
   get last(): LastEntry {
     return this.#history.last;
   }
@@ -111,7 +111,7 @@ export class EtcdJournal implements Journal {
     return this.#head;
   }
 
-  /** Why etcd cannot be used now; null when it can. */
+  /** The reason why etcd cannot be used now; null when it can. */
   get problem(): string | null {
     return this.#writer.problem ?? this.#patience.problem;
   }
@@ -121,12 +121,12 @@ export class EtcdJournal implements Journal {
     return this.#patience.until(() => this.#marks.base());
   }
 
-  /** The same; from now on nothing from there on is forgotten until this node has it in its state. */
+  /** The base as of `base`. From now on no entry from there on is forgotten until this node has it in its state. */
   join(): Promise<number> {
     return this.#patience.until(() => this.#marks.join());
   }
 
-  /** See `Marks`; after `join`. */
+  /** The facts of `Marks.below`; valid after `join`. */
   below(): Promise<Below | undefined> {
     return this.#patience.until(() => this.#marks.below());
   }
@@ -137,7 +137,7 @@ export class EtcdJournal implements Journal {
     return (await this.#patience.until(() => this.#range({ key }))).length > 0;
   }
 
-  /** Waits for etcd, which answers when it has what a majority had when it was asked. */
+  /** The last entry in etcd, which answers only when it has all that a majority had when it was asked. */
   async sync(): Promise<number> {
     for (let left = SYNC_CALLS; ; left--) {
       try {
@@ -175,7 +175,7 @@ export class EtcdJournal implements Journal {
   }
 
   before(seq: number, count: number): number {
-    // One revision has at least one entry.
+    // A revision has at least one entry.
     return Math.max(0, revisionOf(seq) - count) * MAX_GROUP_ENTRIES;
   }
 
@@ -203,7 +203,7 @@ export class EtcdJournal implements Journal {
     this.#client.close();
   }
 
-  /** Compares the rules, and adds what is new; false when another node did that just then. */
+  /** Compares the rules with the kept ones, and adds new ones; false when another node changed them meanwhile. */
   async #joinRules(): Promise<boolean> {
     if (this.#rules === undefined) return true;
     const key = utf8(this.#names.rules);
@@ -260,7 +260,7 @@ export class EtcdJournal implements Journal {
     return seqOf(createRevision, entries - 1);
   }
 
-  /** Asks once for each step: what etcd does not do now, it does the next time, and a stop need not wait for it. */
+  /** Asks etcd once for each step: the next compaction repeats what was not done, and a stop need not wait for an answer. */
   async #forgetBelow(seq: number, { waiting, blocks, storedBefore }: CompactOptions): Promise<void> {
     const wanted = [...this.#readers].map((reader) => reader.wanted);
     await this.#history.check();
@@ -272,14 +272,14 @@ export class EtcdJournal implements Journal {
     const isWhole = waiting !== undefined && blocks !== undefined && to <= oldest;
     const below = isWhole ? { blocks, stored: storedBefore?.(to) } : undefined;
     if (to > (await this.#marks.base()) && !(await moveBase(to, below))) return;
-    // Those of the base's own revision may be of a group that is wanted in part.
+    // Entries of the base's own revision may be of a group of which a part is wanted.
     const last = BigInt(revisionOf(await this.#marks.base()) - 1);
     if (last > 0n) this.#trimming.upTo(last);
   }
 
-  /** Says now and then that this node is there, finds out that another one has its name, and looks which member is near. */
+  /** Renews this node's mark now and then, which reveals another node of its name, and looks which member is nearest. */
   #beat(): void {
-    // Where none answers, the one that is asked now stays.
+    // Where no member answers, the current one stays.
     this.#client.preferNearest().catch(() => undefined);
     this.#timer = this.#modules.clock.after(BEAT_MS, () => {
       this.#compaction

@@ -1,4 +1,4 @@
-/** The key in etcd that says which node leads, there as long as its lease is kept alive. Who waits for it watches it. */
+/** The key in etcd that says which node leads; it lasts while its lease is kept alive. A node that waits for it watches it. */
 
 import { status } from '@grpc/grpc-js';
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
@@ -8,9 +8,9 @@ import { type KeyValue, KV, Lease } from './generated/etcd-pb.js';
 import type { LeaderLease } from './lease-leadership.js';
 
 const MS_PER_SECOND = 1_000;
-/** Value of `Compare`. */
+/** Target of etcd's `Compare`: the revision of a key's last change. */
 const MOD_REVISION = 2;
-/** Value of `Event`. */
+/** Type of etcd's `Event` for a deleted key. */
 const DELETION = 1;
 
 export interface EtcdLeaseOptions {
@@ -22,7 +22,7 @@ export interface EtcdLeaseOptions {
 }
 
 interface Watched {
-  /** Undefined: nobody has it. */
+  /** The key; undefined when no node has it. */
   kv: Pick<KeyValue, 'value' | 'lease' | 'modRevision'> | undefined;
   revision: bigint;
   cancel(): void;
@@ -37,7 +37,7 @@ export class EtcdLease implements LeaderLease {
   #id: bigint | undefined;
   #watched: Watched | undefined;
 
-  /** Has connections of its own: what waits in those of the journal holds up no sign of life. */
+  /** Makes a client with connections of its own, so that calls of the journal delay no renewal. */
   constructor({ etcd, key, replica, seconds }: EtcdLeaseOptions) {
     this.#key = utf8(key);
     this.#replica = replica;
@@ -66,7 +66,7 @@ export class EtcdLease implements LeaderLease {
     return Number(seconds) * MS_PER_SECOND;
   }
 
-  /** Renews the lease, and checks its key: somebody may have removed it, or etcd dropped both without a word. */
+  /** Renews the lease, and checks its key: somebody may have removed the key, or etcd both without a word. */
   async renew(): Promise<number | undefined> {
     const id = this.#id;
     if (id === undefined) return undefined;
@@ -83,7 +83,7 @@ export class EtcdLease implements LeaderLease {
     try {
       await this.#client.call(Lease.method.leaseRevoke, { ID: id });
     } catch (error) {
-      // It has ended by itself.
+      // The lease may have ended by itself.
       if (!(error instanceof EtcdError) || error.status !== status.NOT_FOUND) throw error;
     }
   }
@@ -93,7 +93,7 @@ export class EtcdLease implements LeaderLease {
     this.#client.close();
   }
 
-  /** Holder of the key now. Asks where it is not watched, and watches it from then on. */
+  /** Holder of the key now. Asks etcd unless the key is watched, and watches it from then on. */
   async #look(): Promise<Watched> {
     if (this.#watched !== undefined) return this.#watched;
     const create = { case: 'createRequest' as const, value: { key: this.#key } };
@@ -103,7 +103,7 @@ export class EtcdLease implements LeaderLease {
     const { kvs, header } = await range;
     const watched = { kv: kvs[0], revision: header?.revision ?? 0n, cancel };
     this.#watched = watched;
-    // However it ends, the next look asks again.
+    // However the watch ends, the next look asks again.
     const end = (): void => {
       if (this.#watched === watched) this.#watched = undefined;
     };

@@ -1,4 +1,4 @@
-/** The reading end: a watch that goes on where the last one ended, after a list of what etcd's compaction took from the history. */
+/** Reads the journal: a watch that goes on where the last one ended. What etcd's compaction took from the history is listed first. */
 
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
 import { createDeferred } from '../../lib/deferred.js';
@@ -9,10 +9,10 @@ import { type KeyValue, KV, type RangeResponse } from './generated/etcd-pb.js';
 import { type History, logKeys } from './history.js';
 import type { Patience } from './patience.js';
 
-/** Bytes of entries that are read ahead of who takes them. */
+/** Bytes of entries that are read ahead of delivery. */
 const MAX_AHEAD_BYTES = 8 * MAX_VALUE_BYTES;
 const VALUES_AT_ONCE = 8;
-/** Value of `WatchCreateRequest`. */
+/** Filter of etcd's `WatchCreateRequest`: no deletions. */
 const NO_DELETIONS = 1;
 
 export interface EtcdReaderModules {
@@ -21,7 +21,7 @@ export interface EtcdReaderModules {
   readonly patience: Patience;
   readonly base: () => Promise<number>;
   readonly history: Pick<History, 'check'>;
-  /** Called with an entry behind all that were seen before. */
+  /** Called with the last entry of each group that is new to this reader. */
   readonly seen: (entry: JournalEntry) => void;
 }
 
@@ -29,7 +29,7 @@ type Deliver = (entries: readonly JournalEntry[]) => Promise<void>;
 
 export class EtcdReader {
   readonly #modules: EtcdReaderModules;
-  /** Number of the next entry that is read, and of the next that is delivered. */
+  /** Number of the next entry that is read, and of the next one that is delivered. */
   #next: number;
   #wanted: number;
   #stopped = false;
@@ -60,7 +60,7 @@ export class EtcdReader {
     this.#wake();
   }
 
-  /** Delivers until it is stopped; throws what `deliver` does, and `data_corrupt`. */
+  /** Delivers entries until the reader is stopped; throws what `deliver` throws, and `data_corrupt`. */
   async run(deliver: Deliver): Promise<void> {
     const reading = this.#read().catch((error: unknown) => {
       if (!this.#stopped) throw error;
@@ -112,7 +112,7 @@ export class EtcdReader {
     });
   }
 
-  /** Watch of a member that lets this node in, and has the journal that it knows. */
+  /** A watch on a member that accepts this node and has the journal that this node knows. */
   async #watch(): Promise<EtcdWatch> {
     const { client, names, history } = this.#modules;
     const { log } = names;
@@ -122,7 +122,7 @@ export class EtcdReader {
         value: {
           key: utf8(log),
           rangeEnd: endOf(log),
-          // 0 would be: from now on.
+          // A start revision of 0 would mean from now on.
           startRevision: BigInt(Math.max(1, revisionOf(this.#next))),
           filters: [NO_DELETIONS],
           fragment: true,
@@ -141,7 +141,7 @@ export class EtcdReader {
   async #follow({ responses, cancel }: EtcdWatch): Promise<void> {
     this.#cancel = cancel;
     try {
-      // Stopped while the watch began, when there was nothing to cancel.
+      // The reader may have been stopped while the watch began, when there was nothing to cancel.
       if (this.#stopped) return;
       for await (const response of responses) {
         if (this.#stopped) return;
@@ -152,12 +152,12 @@ export class EtcdReader {
     }
   }
 
-  /** All that is there beyond what was read. */
+  /** Reads all entries behind the last one read, by a list of the keys. */
   async #list(): Promise<void> {
     const { client, names, base, history } = this.#modules;
     const from = this.#next;
     const found: KeyValue[] = [];
-    // Keys that came after the first page may be missing in it; the watch has them.
+    // Pages after the first may show keys that came later; the watch delivers those.
     let end: bigint | undefined;
     for await (const { kvs, header } of logKeys(client, names)) {
       const last = end ?? header?.revision ?? 0n;

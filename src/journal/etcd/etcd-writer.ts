@@ -1,4 +1,4 @@
-/** The writing end: what is appended during one write shares the next. One without an answer is sent again under the same key. */
+/** Writes to the journal: appends during one write share the next. A write without an answer is repeated under the same key. */
 
 import { utf8 } from '../../lib/bytes.js';
 import type { Timer } from '../../lib/clock.js';
@@ -24,7 +24,7 @@ import { Patience, type PatienceModules } from './patience.js';
 
 /** Bytes of appends that may wait; more are refused with `overloaded`. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Value of `Compare`. */
+/** Target of etcd's `Compare`: the revision that created a key. */
 const CREATE_REVISION = 1;
 
 interface Put {
@@ -38,7 +38,7 @@ interface Waiting {
   readonly durable: Deferred<number>;
   readonly timer: Timer;
   readonly stopTimer: () => void;
-  /** Time of appending, by the monotonic clock. */
+  /** Time of the append, by the monotonic clock. */
   readonly since: number;
 }
 
@@ -106,7 +106,7 @@ export class EtcdWriter {
     return { id: entryId(this.#options.process, count), durable: durable.promise };
   }
 
-  /** Takes nothing more; resolves when the group under way is written or not answered. Rejects the rest. */
+  /** Takes no more entries; resolves when the group under way is written or not answered. Rejects the other entries. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#patience.close();
@@ -124,7 +124,7 @@ export class EtcdWriter {
     do await this.#commit(this.#takeGroup());
     while (this.#waiting.length > 0 && !this.#closed);
     this.#committing = undefined;
-    // Each might wait for an etcd that does not answer, and a stop for all of them.
+    // Each of these entries might wait for an etcd that does not answer, and a stop for all of them.
     for (const { durable, timer } of this.#waiting.splice(0)) {
       timer.cancel();
       durable.reject(new TesseraError('shutting_down', 'the journal is closed: nothing was taken'));
@@ -151,7 +151,7 @@ export class EtcdWriter {
     this.#oldest = first;
     const id = entryId(this.#options.process, first.count);
     const key = utf8(`${this.#modules.names.log}${id}`);
-    /** True if etcd's answer to an attempt does not tell whether it was done. */
+    /** True if an answer of etcd leaves open whether the write was done. */
     let isUnknown = false;
     const note = (error: unknown): never => {
       isUnknown ||= error instanceof EtcdError && !error.hasDoneNothing;
@@ -180,7 +180,7 @@ export class EtcdWriter {
     }
   }
 
-  /** An entry that is larger than one value: its parts first, and the value that makes it an entry of the journal. */
+  /** Writes the parts of an entry that is larger than one value; returns the value that makes it an entry of the journal. */
   async #putParts(id: string, key: Uint8Array, payload: Uint8Array): Promise<Uint8Array> {
     let parts = 0;
     for (let at = 0; at < payload.length; at += MAX_VALUE_BYTES) {
@@ -191,12 +191,12 @@ export class EtcdWriter {
     return encodeInParts(key, parts);
   }
 
-  /** The key that tells where the journal ends: its revision is that of the group. */
+  /** The key that tells where the journal ends, whose revision is that of the last group. */
   #headOf(entries: number): readonly Put[] {
     return [{ key: utf8(this.#modules.names.head), value: utf8(String(entries)) }];
   }
 
-  /** Writes the key unless it is there, the others with it, and gives the revision of that. Throws as `History.check` does. */
+  /** Writes the key unless it is there, and the others with it; returns the revision of that write. Throws as `History.check`. */
   async #create(key: Uint8Array, value: Uint8Array, others: readonly Put[]): Promise<bigint> {
     const { client, history } = this.#modules;
     const puts = [{ key, value }, ...others];

@@ -1,4 +1,4 @@
-/** The keys of the journal in etcd: whether this node's last entry is still there, and deleting what no node wants. */
+/** The keys of the journal in etcd: checks that this node's last entry is still there, and deletes entries that no node wants. */
 
 import { concatBytes, fromUtf8, utf8 } from '../../lib/bytes.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
@@ -8,7 +8,7 @@ import { endOf, entryId, groupKey, MAX_GROUP_ENTRIES, type Names, partsOfId, rev
 import type { EtcdClient } from './etcd-client.js';
 import { KV, type RangeResponse } from './generated/etcd-pb.js';
 
-/** Value of `Compare`. */
+/** Target of etcd's `Compare`: the revision that created a key. */
 const CREATE_REVISION = 1;
 const HEX = 16;
 
@@ -26,12 +26,12 @@ export class History {
     this.#modules = modules;
   }
 
-  /** The last entry that is known to be there; its id is left out once it is forgotten. */
+  /** The last entry that is known to be in the journal; its id is left out once it is forgotten. */
   get last(): LastEntry {
     return this.#last;
   }
 
-  /** The node goes on from that entry. Throws as `check` does. */
+  /** Takes `last` as the last entry that the node knows. Throws as `check` does. */
   async goOnFrom(last: LastEntry): Promise<void> {
     this.#last = { ...last, id: last.id ?? (await this.#idAt(last.seq)) };
     await this.check();
@@ -41,7 +41,7 @@ export class History {
     if (seq > this.#last.seq) this.#last = { ...this.#last, seq, id };
   }
 
-  /** Condition of a write, so that nothing is written to another journal than the one that this node knows. */
+  /** Condition of a write: nothing is written to a journal other than the one that this node knows. */
   condition() {
     const { seq, id } = this.#last;
     if (id === undefined) return [];
@@ -62,7 +62,7 @@ export class History {
       const isForgotten = seq < (await base()) && revision >= revisionOf(seq);
       if (!isForgotten || (before ?? cluster) !== cluster) throw lost({ seq, id, cluster: before }, cluster, revision);
     }
-    // It may have moved on meanwhile.
+    // The last entry may be a later one by now.
     this.#last = this.#last.seq === seq ? { seq, cluster, ...(isThere && { id }) } : { ...this.#last, cluster };
   }
 
@@ -70,7 +70,7 @@ export class History {
     return utf8(groupKey(this.#modules.names, seq, id));
   }
 
-  /** Id of the entry with that number, for a state that does not know it; undefined when there is none. */
+  /** Id of the entry with the number `seq`, for a state that does not know it; undefined when there is none. */
   async #idAt(seq: number): Promise<string | undefined> {
     const { client, names } = this.#modules;
     const revision = BigInt(revisionOf(seq));
@@ -95,7 +95,7 @@ function lost({ seq, id, cluster: before }: LastEntry, cluster: string, revision
 
 const KEYS_AT_ONCE = 1_000;
 
-/** The keys in their own order, by pages. Sorted by revision, etcd would read the whole range for each answer. */
+/** The keys of the groups in their own order, by pages. Sorted by revision, etcd would read the whole range for each answer. */
 export async function* logKeys(client: Pick<EtcdClient, 'call'>, { log }: Names): AsyncGenerator<RangeResponse> {
   let key = utf8(log);
   for (;;) {
@@ -108,7 +108,7 @@ export async function* logKeys(client: Pick<EtcdClient, 'call'>, { log }: Names)
   }
 }
 
-/** Entries deleted in one transaction, in two operations each; etcd takes 128. */
+/** Entries deleted in one transaction, with two operations each; etcd takes 128 operations. */
 const DELETED_AT_ONCE = 50;
 
 export interface TrimmingModules {
@@ -119,7 +119,7 @@ export interface TrimmingModules {
 
 export class Trimming {
   readonly #modules: TrimmingModules;
-  /** The last revision whose entries are not wanted. */
+  /** The last revision whose entries no node wants. */
   #wanted = 0n;
   #running: Promise<void> | undefined;
   #closed = false;
@@ -128,7 +128,7 @@ export class Trimming {
     this.#modules = modules;
   }
 
-  /** Begins to delete what came up to that revision. What etcd does not do now, it does the next time. */
+  /** Begins to delete the entries up to that revision. The next call repeats what etcd has not done. */
   upTo(revision: bigint): void {
     if (this.#closed) return;
     if (revision > this.#wanted) this.#wanted = revision;
@@ -142,7 +142,7 @@ export class Trimming {
       });
   }
 
-  /** Resolves when the call under way has ended; the rest is left to the next time. */
+  /** Resolves when the call under way has ended; later trimming deletes the rest. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;

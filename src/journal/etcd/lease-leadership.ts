@@ -1,4 +1,4 @@
-/** Holds the lease of the leader, or waits for it. A leader counts its time from before it asked. */
+/** Holds the lease of the leader, or waits for it. A leader's time counts from before its request. */
 
 import type { Clock, Timer } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';
@@ -11,22 +11,22 @@ import { EtcdError } from './etcd-client.js';
 
 /** Milliseconds between two looks at whether the lease is free, which cost nothing while its key is watched. */
 const LOOK_MS = 500;
-/** A lease is renewed so many times in its time: three answers in a row may be lost. */
+/** Renewals of a lease in its time: three answers in a row may be lost. */
 const RENEWALS = 5;
 /** Milliseconds until etcd is asked again when it has not answered. */
 const PAUSE_MS = 250;
 /** Milliseconds for which a node that has resigned leaves the lease to others. */
 const REST_MS = 2_000;
-/** The part of the lease that the leader does not use: its clock and etcd's need not go alike. */
+/** The share of the lease that the leader leaves unused: its clock and etcd's may run at different speeds. */
 const UNUSED = 0.1;
 
-/** Lease that the leader has, and nobody else. All methods throw `EtcdError` when etcd does not answer. */
+/** A lease that one node at most has, the leader. All methods throw `EtcdError` when etcd does not answer. */
 export interface LeaderLease {
-  /** Milliseconds for which this node has it now, from before it asked; undefined when another has it. */
+  /** Takes the lease. Milliseconds for which this node has it, from before the request; undefined when another node has it. */
   take(): Promise<number | undefined>;
-  /** The same for one that was taken; undefined when it is lost. */
+  /** Renews the lease taken. Milliseconds as of `take`; undefined when the lease is lost. */
   renew(): Promise<number | undefined>;
-  /** Lets others have it at once. */
+  /** Gives the lease up, so that others can have it at once. */
   giveBack(): Promise<void>;
   readonly changed: Signal<void>;
   close(): void;
@@ -43,12 +43,12 @@ export class LeaseLeadership implements Leadership, Service {
   readonly #modules: LeaseLeadershipModules;
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
-  /** The lease was taken, and etcd has not said that it is lost. */
+  /** True once the lease was taken, until etcd says that it is lost. */
   #isTaken = false;
-  /** Milliseconds of the lease that was taken, and how many were let go: late answers are of an earlier one. */
+  /** Milliseconds of the lease taken, and the count of leases let go, which tells a late answer about an earlier lease. */
   #ms = 0;
   #term = 0;
-  /** Time of the request that etcd has answered last, and of its answer. */
+  /** Time of the latest request that etcd has answered, and of the latest answer. */
   #heard = Number.NEGATIVE_INFINITY;
   #answered = Number.NEGATIVE_INFINITY;
   /** End of the time in which this node leads, by the monotonic clock. */
@@ -75,12 +75,12 @@ export class LeaseLeadership implements Leadership, Service {
     return this.#problem;
   }
 
-  /** Resolves at once: whether this node leads is told by `leads`. */
+  /** Resolves at once; `leads` tells whether this node leads. */
   async start(): Promise<void> {
     this.#running = this.#run().catch(this.#failure.report);
   }
 
-  /** Leads no more; resolves when etcd knows that, or has not answered. */
+  /** Ends the leading; resolves when etcd knows that, or has not answered. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -101,11 +101,11 @@ export class LeaseLeadership implements Leadership, Service {
     while (!this.#stopped) await this.#pause(await this.#step());
   }
 
-  /** Takes or renews the lease; gives the milliseconds until the next step. */
+  /** Takes or renews the lease; returns the milliseconds until the next step. */
   async #step(): Promise<number> {
     const asked = this.#modules.clock.monotonic();
     try {
-      // Kept for longer, it would stay with a node that is heard, hears nothing, and leads nobody.
+      // Otherwise the lease would stay with a node whose requests arrive, which gets no answers, and which leads nobody.
       const isDeaf = asked >= this.#until && asked >= this.#answered + this.#ms;
       if (this.#isTaken && (isDeaf || asked < this.#restsUntil)) await this.#letGo();
       if (asked < this.#restsUntil) return Math.min(LOOK_MS, this.#restsUntil - asked);
@@ -114,28 +114,28 @@ export class LeaseLeadership implements Leadership, Service {
         return this.#ms / RENEWALS;
       }
       this.#take(await this.#modules.lease.take(), asked);
-      // Little time of the lease may be left.
+      // An answer may come so late that little time of the lease is left.
       return this.#isTaken ? 0 : LOOK_MS;
     } catch (error) {
       this.#note(error);
-      // The time that is left goes on; without an answer it ends by itself.
+      // The lease keeps the time that is left, and ends by itself without an answer.
       return PAUSE_MS;
     }
   }
 
-  /** The next one does not wait for the answer: in a slow etcd the lease is renewed as often. */
+  /** Renews the lease. The next renewal does not wait for this answer: in a slow etcd, renewals are as frequent. */
   async #renew(asked: number): Promise<void> {
     const term = this.#term;
     try {
       const ms = await this.#modules.lease.renew();
       if (term === this.#term) this.#take(ms, asked);
     } catch (error) {
-      // Later ones may have been answered.
+      // Later renewals may have been answered.
       if (asked > this.#heard || !(error instanceof EtcdError)) this.#note(error);
     }
   }
 
-  /** The lease is this node's for so long from when it asked; undefined: it is not. */
+  /** Notes an answer: the lease is this node's for `ms` from the request on, or is lost when `ms` is undefined. */
   #take(ms: number | undefined, asked: number): void {
     this.#problem = null;
     this.#heard = Math.max(this.#heard, asked);
@@ -166,7 +166,7 @@ export class LeaseLeadership implements Leadership, Service {
     this.changed.emit();
   }
 
-  /** Throws what is no answer of etcd. */
+  /** Notes that etcd does not answer. Throws any other error. */
   #note(error: unknown): void {
     if (!(error instanceof EtcdError)) throw error;
     const problem = errorMessage(error);

@@ -1,6 +1,6 @@
 /**
- * Marks of the nodes that share a journal in etcd: the entry from which each wants it. What none wants is forgotten. A
- * mark that stays for long is removed, and its node takes another's state.
+ * Marks of the nodes that share a journal in etcd: the entry from which on each node wants it. Entries that no node
+ * wants are forgotten. A mark that stays unchanged for long is removed, and its node takes over another node's state.
  */
 
 import { fromUtf8, utf8 } from '../../lib/bytes.js';
@@ -10,7 +10,7 @@ import { endOf, type Names } from './entries.js';
 import type { EtcdClient } from './etcd-client.js';
 import { type KeyValue, KV } from './generated/etcd-pb.js';
 
-/** Value of `Compare`. */
+/** Target of etcd's `Compare`: the revision of a key's last change. */
 const MOD_REVISION = 2;
 const MS_PER_SECOND = 1_000;
 
@@ -18,7 +18,7 @@ export interface MarksOptions {
   readonly replica: string;
   /** A name that no other process has or had. */
   readonly process: string;
-  /** Seconds after which a node is not counted whose mark was not written meanwhile. */
+  /** Seconds without a new mark after which a node is not counted. */
   readonly lifetime: number;
 }
 
@@ -35,30 +35,30 @@ interface Mark {
 
 interface Seen {
   readonly revision: bigint;
-  /** Time when it was first found so, in milliseconds of the monotonic clock. */
+  /** Time when the mark was first found at this revision, in milliseconds of the monotonic clock. */
   readonly at: number;
 }
 
 interface Change {
   readonly key: Uint8Array;
-  /** Undefined: the key is deleted. */
+  /** New value of the key; undefined deletes it. */
   readonly value?: string;
 }
 
 /** Entries that the nodes want. */
 export interface Wanted {
-  /** No node wants anything below it; 0 where this node cannot tell. */
+  /** The first entry that any node wants; 0 where this node cannot tell. */
   readonly from: number;
   readonly nodes: number;
-  /** Moves the base there, unless a node has joined meanwhile; false then. `below`: where that is known. */
+  /** Moves the base to `to`; false when a node has joined meanwhile. `below`: facts about the entries below it, where known. */
   moveBase(to: number, below: Below | undefined): Promise<boolean>;
 }
 
-/** Entries below the base of the journal. */
+/** Facts about the entries below the base of the journal. */
 export interface Below {
-  /** Number of blocks that, with the entries that are left, are all that was ever taken. */
+  /** Number of blocks that, together with the remaining entries, hold every transaction ever taken. */
   readonly blocks: number;
-  /** The last block that was stored by an entry below the base, -1 before the first; undefined when that is not known. */
+  /** The last block that an entry below the base has stored, -1 for none; undefined when that is not known. */
   readonly stored?: number | undefined;
 }
 
@@ -74,36 +74,36 @@ export class Marks {
     this.#key = utf8(`${modules.names.passed}${options.replica}`);
   }
 
-  /** Base: entries below it are forgotten. */
+  /** The base of the journal: entries below it are forgotten. */
   async base(): Promise<number> {
     return baseOf(await this.#get(utf8(this.#modules.names.base)));
   }
 
-  /** The base, from which on nothing is forgotten until this node wants less. */
+  /** The base, after this node has set its mark there: nothing from there on is forgotten until this node wants less. */
   async join(): Promise<number> {
     const { names } = this.#modules;
     const [base, joined] = [utf8(names.base), utf8(names.joined)];
     for (;;) {
       const found = await this.#get(base);
       const mark = { key: this.#key, value: this.#text(baseOf(found)) };
-      // Whoever has read the marks without this one does not move the base any more.
+      // A node that has read the marks without this one can no longer move the base.
       const note = { key: joined, value: this.#options.replica };
       if (await this.#change([[base, found]], [mark, note])) return baseOf(found);
     }
   }
 
-  /** Undefined when blocks and entries may not be all that was ever taken. True as long as the base stays (`join`). */
+  /** Facts as long as the base stays (`join`); undefined when blocks and entries may not hold every transaction ever taken. */
   async below(): Promise<Below | undefined> {
     const base = await this.base();
     if (base === 1) return { blocks: 0, stored: -1 };
     const whole = await this.#get(utf8(this.#modules.names.whole));
     const [of, blocks, stored] = whole === undefined ? [] : fromUtf8(whole.value).split(' ');
     if (Number(of) !== base) return undefined;
-    // An older version does not write it.
+    // An older version does not write the stored block.
     return { blocks: Number(blocks), ...(stored !== undefined && { stored: Number(stored) }) };
   }
 
-  /** Says what this node wants. Throws `data_dir_invalid` when another process has its name. */
+  /** Writes the mark of this node. Throws `data_dir_invalid` when another process has its name. */
   async want(from: number): Promise<void> {
     for (;;) {
       const found = await this.#get(this.#key);
@@ -113,7 +113,7 @@ export class Marks {
     }
   }
 
-  /** Entries that the counted nodes want. Marks of others are removed. */
+  /** Entries that the counted nodes want. Removes the marks of nodes that are not counted. */
   async wanted(): Promise<Wanted> {
     const { names, clock, client } = this.#modules;
     const [base, joined] = [utf8(names.base), utf8(names.joined)];
@@ -137,7 +137,7 @@ export class Marks {
       if (isHeard || mark.process === this.#options.process) marks.push(mark);
       else await this.#change([[kv.key, kv]], [{ key: kv.key }]);
     }
-    // Another node that has not heard of this one for too long has removed its mark: this one decides nothing, as it does not count.
+    // Another node may have removed this one's mark after long silence: a node that is not counted decides nothing.
     const isCounted = marks.some(({ process }) => process === this.#options.process);
     return {
       from: isCounted ? Math.min(...marks.map(({ wants }) => wants)) : 0,
@@ -160,7 +160,7 @@ export class Marks {
     return (await this.#modules.client.call(KV.method.range, { key })).kvs[0];
   }
 
-  /** Makes the changes if the keys are as they were found; false when they are not. */
+  /** Makes the changes in one transaction; false when a key is not as it was found. */
   async #change(
     found: readonly (readonly [key: Uint8Array, kv: KeyValue | undefined])[],
     changes: readonly Change[],
@@ -197,7 +197,7 @@ function copied(): TesseraError {
 /** Name → value, both printable and in one line. */
 export type SharedRules = Readonly<Record<string, string>>;
 
-/** Rules to keep after a node with these has joined; undefined for no change. Throws `invalid_config` naming one that differs. */
+/** Rules to keep after a node with the rules `own` has joined; undefined for no change. Throws `invalid_config` naming one that differs. */
 export function joinRules(kept: string | undefined, own: SharedRules): string | undefined {
   const rules = new Map(kept === undefined ? [] : readRules(kept));
   for (const [name, value] of Object.entries(own).sort(byName)) {

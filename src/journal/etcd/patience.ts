@@ -1,4 +1,4 @@
-/** Repeats what etcd does not answer, with growing pauses, and remembers why it waits. */
+/** Repeats calls that etcd does not answer, with growing pauses, and remembers the reason. */
 
 import type { Clock } from '../../lib/clock.js';
 import { createDeferred } from '../../lib/deferred.js';

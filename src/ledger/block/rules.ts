@@ -1,4 +1,4 @@
-/** The rules of a block by name, what they are checked against, and those that need nothing but its header and lists. */
+/** The rules of a block by name, the facts they are checked against, and the rules that need only the header and lists of a block. */
 
 import type { Producers } from '../../chain/certificate.js';
 import { MAX_HEADER_VERSION } from '../../chain/codec.js';
@@ -72,7 +72,7 @@ export function assertRule(broken: BlockFault | null): void {
   throw new TesseraError(broken.code, broken.message, { details: { rule: broken.rule } });
 }
 
-/** The block is the next one and follows the last one. */
+/** Fault of a block that is not the next one, or does not follow the last one. */
 export function placeFault(header: BlockHeader, tip: ChainTip): BlockFault | null {
   if (header.bNum !== BigInt(tip.next)) {
     return blockFault('number', `block ${header.bNum} is not the next one, which is ${tip.next}`);
@@ -84,7 +84,7 @@ export function placeFault(header: BlockHeader, tip: ChainTip): BlockFault | nul
   return null;
 }
 
-/** The header has the layout of its era, and says who made the block. */
+/** Fault of a header that has not the layout of its era, or says that others made the block. */
 export function layoutFault(header: BlockHeader, era: Era): BlockFault | null {
   const { version } = header;
   const layout = header.layout ?? 'current';
@@ -97,7 +97,7 @@ export function layoutFault(header: BlockHeader, era: Era): BlockFault | null {
   return blockFault('header', `the header has the layout "${layout}", and that of its era is "${era.header}"`);
 }
 
-/** The header binds the list, and the list names what is there. */
+/** Fault of a header that does not bind the list of names, or of a list that has not a name for each transaction. */
 export function* listsFault({ block, transactions }: FullBlock): Pieces<BlockFault | null> {
   const { header, transactions: names } = block;
   if ((yield* txsHashPieces(names)) !== header.txsHash) {
@@ -111,7 +111,7 @@ export function* listsFault({ block, transactions }: FullBlock): Pieces<BlockFau
   return blockFault('transactions', message);
 }
 
-/** Fault of a block that is not in the order of original nodes (`block_rules.original_order`), its issuances left out. */
+/** Fault of transactions, without issuances, that are not in the order of original nodes (`block_rules.original_order`). */
 export function orderFault(listed: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[]): BlockFault | null {
   const druids = new Map(listed.map(({ hash, transaction }) => [hash, transaction.druidInfo?.druid]));
   let last = '';
@@ -127,7 +127,7 @@ export function orderFault(listed: readonly Pick<VerifiedTransaction, 'hash' | '
   return null;
 }
 
-/** The target has its form and the proof of work meets it. */
+/** Fault of a target without its form, or of a proof of work that does not meet it. */
 export function workFault(header: BlockHeader, { activationHeight }: ChainRules): BlockFault | null {
   const malformed = difficultyFault(header, activationHeight);
   if (malformed !== null) return blockFault('difficulty', malformed.message);
@@ -139,7 +139,7 @@ const ISSUES = fault('transaction_rejected', 'Only a miner can make a coinbase t
 
 const TOO_LONG = fault('transaction_rejected', `Transaction has more than ${MAX_TRANSACTION_BYTES} bytes`);
 
-/** Fault of a submitted transaction of `bytes` bytes, or of one in a block of the era, apart from its scripts (decision B6). */
+/** Fault of a submitted transaction of `bytes` bytes, or of one in a block of the era, its scripts not included (decision B6). */
 export function submittedFormFault(tx: Transaction, bytes: number, era: Era = OUR_ERA): Verdict {
   if (bytes > MAX_TRANSACTION_BYTES && !era.isOriginal) return TOO_LONG;
   if (isCoinbase(tx)) return ISSUES;

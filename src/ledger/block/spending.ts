@@ -1,7 +1,7 @@
 /**
  * Checks what the transactions of a block spend: every input exists, before the block or by an earlier transaction, and
  * is spent once; locktimes, sums, scripts and signatures (docs/chain.md#validation). The cheap part runs on the main
- * thread in slices, the scripts beside it.
+ * thread in slices, scripts run on other threads.
  */
 
 import type { Era } from '../../chain/eras.js';
@@ -23,12 +23,12 @@ import type { TimeSlices } from '../../lib/time-slices.js';
 import { type BlockFault, type BlockRule, blockFault } from './rules.js';
 import type { VerifiedTransaction } from './verified-block.js';
 
-/** Outputs, or hashes, that are asked for at a time. */
+/** Number of outputs, or hashes, that one look-up asks for. */
 export const LOOKUP_CHUNK = 500;
 
 /** State of the chain after the last block. */
 export interface LedgerView {
-  /** Hashes among these that are names of transactions in the chain. */
+  /** The given hashes that are names of transactions in the chain. */
   knownHashes(hashes: readonly string[]): Promise<readonly string[]>;
   /** Outputs in the order asked; undefined for those that are spent or unknown. */
   unspent(outPoints: readonly OutPoint[]): Promise<readonly (TxOut | undefined)[]>;
@@ -39,7 +39,7 @@ export interface ScriptVerifier {
   verify(checks: readonly ScriptCheck[], sender?: string): Promise<boolean>;
 }
 
-/** Tells whether scripts and signatures of a transaction are known to hold; they depend on its bytes alone. */
+/** True for a transaction whose scripts and signatures are known to hold; they depend on its bytes alone. */
 export type IsVerified = (transaction: VerifiedTransaction) => boolean;
 
 export interface SpendingModules {
@@ -49,7 +49,7 @@ export interface SpendingModules {
   readonly slices: TimeSlices;
 }
 
-/** No output is spent twice. */
+/** Fault of a block that spends an output twice. */
 export async function doubleSpendFault(
   transactions: readonly VerifiedTransaction[],
   slices: TimeSlices,
@@ -95,16 +95,16 @@ export async function spendingFault(
   return found.find((verdict) => verdict !== null) ?? null;
 }
 
-/** Outputs that the next transaction of a block may spend: those before the block, and of earlier transactions. */
+/** Outputs that the next transaction of a block may spend: outputs before the block, and those of earlier transactions. */
 class SpendableOutputs {
   readonly #found = new Map<string, TxOut>();
-  /** Transactions of the block whose outputs its inputs name. */
+  /** Names of transactions in the block whose outputs are spent in it. */
   readonly #parents = new Set<string>();
   readonly lookup: UtxoLookup = (outPoint) => this.#found.get(outPointKey(outPoint));
 
   private constructor() {}
 
-  /** Reads the outputs before the block, with nothing yet of the block itself. Nothing spends that in a block of original nodes. */
+  /** Reads the outputs before the block, without outputs of the block itself. In a block of original nodes, nothing spends those. */
   static async read(
     transactions: readonly VerifiedTransaction[],
     ledger: LedgerView,
@@ -130,7 +130,7 @@ class SpendableOutputs {
     return outputs;
   }
 
-  /** The transaction is valid: those after it may spend its outputs. */
+  /** Adds the outputs of a valid transaction: later transactions may spend them. */
   add({ hash, transaction }: Pick<VerifiedTransaction, 'hash' | 'transaction'>): void {
     if (!this.#parents.has(hash)) return;
     for (const { outPoint, txOut } of createdOutPoints(transaction, hash)) {

@@ -6,14 +6,14 @@ import { createUnicorn, encodeSocketAddresses, seedValueOf, unicornSeed } from '
 import { fromUtf8 } from '../../lib/bytes.js';
 import { type BlockFault, blockFault, type ChainTip } from './rules.js';
 
-/** Iterations of sloth that every block is checked with; a thousand take a good part of a second. */
+/** Most iterations of sloth that are checked in every block; a thousand take a good part of a second. */
 const CHEAP_ITERATIONS = 8;
-/** Number of blocks above which one in so many is checked. */
+/** With more iterations, one block in so many is checked. */
 const SAMPLED = 1_000;
 const OTHER_SEED = blockFault('unicorn', 'the seed is not that of its round; has a miner joined, run tessera import');
 const SEED_VALUE = /^(\d{1,78})-(\d{1,400})$/;
 
-/** Fault of the seed, where the network has one miner, and of the witness. */
+/** Fault of the witness, and of the seed where the network has one miner. */
 export function unicornFault({ header, transactions }: Block, tip: ChainTip, era: Era): BlockFault | null {
   const { unicorn } = era;
   if (unicorn === null) return null;

@@ -1,4 +1,4 @@
-/** A block that has passed every rule, with what it changes. */
+/** A block that has passed every rule, with the changes it makes. */
 
 import {
   createdOutPoints,
@@ -16,11 +16,11 @@ export interface VerifiedTransaction {
   readonly transaction: Transaction;
 }
 
-/** Changes of a block. An output that one of its transactions creates and a later one spends is in neither list. */
+/** Changes of a block. An output that one transaction creates and a later one of the block spends is in neither list. */
 export interface OutputChanges {
-  /** Outputs that it removes from the unspent ones. */
+  /** Outputs that the block removes from the unspent ones. */
   readonly spent: readonly OutPoint[];
-  /** Outputs that it adds to them. */
+  /** Outputs that the block adds to the unspent ones. */
   readonly created: readonly PlacedTxOut[];
 }
 
@@ -35,8 +35,8 @@ export interface VerifiedBlock extends OutputChanges {
 }
 
 /**
- * Changes by the transactions of a block together. An input that no earlier one has created was there before the block. In a block of
- * original nodes all were: it spends first, then it creates, and an output that is created again is there at its end.
+ * Changes by all transactions of a block together. An input that no earlier transaction has created was there before the block. In a block of
+ * original nodes every input was: the block spends first and then creates, so an output that it spends and creates again is there at its end.
  */
 export function* changesBy(
   transactions: readonly Pick<VerifiedTransaction, 'hash' | 'transaction'>[],

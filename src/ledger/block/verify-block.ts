@@ -1,11 +1,11 @@
 /**
  * The rules that a block must meet before it is stored or adopted (docs/chain.md#blocks), whoever brings it: it is the next
- * one, it follows the last one, its header binds its list of transactions, the proof of work is there, every transaction is
- * present, hashes to its name and is valid, what they spend is unspent, and tokens and items come into being only as the
- * chain provides. What the chain holds so far is asked of a `LedgerView`.
+ * block and follows the last one; its header binds its list of transactions; the proof of work is there; every transaction
+ * is present, hashes to its name and is valid; every output it spends is unspent; and tokens and items come into being only
+ * as the chain provides. A `LedgerView` gives the chain so far.
  *
- * Not checked here: the exact difficulty target. It follows from the number of all winning proofs (chain/pow.ts), losers
- * included, which no block carries; so the target is held to its form and to the maximum only.
+ * The exact difficulty target is not checked here. It follows from the number of all winning proofs (chain/pow.ts), losers
+ * included, which no block carries; so only its form and the maximum are checked.
  */
 
 import type { BlockLimits } from '../../chain/block-rules.js';
@@ -51,7 +51,7 @@ import { changesBy, type VerifiedBlock, type VerifiedTransaction } from './verif
 export interface BlockVerifierModules extends HasClock {
   readonly ledger: LedgerView;
   readonly scripts: ScriptVerifier;
-  /** Tells what need not be verified again; nothing by default. */
+  /** True for a transaction that need not be verified again; for none by default. */
   readonly isVerified?: IsVerified;
 }
 
@@ -70,7 +70,7 @@ export class BlockVerifier {
     this.#slices = new TimeSlices(clock);
   }
 
-  /** Throws `block_refused` with the rule and what is wrong. The view must be at the tip, and stay there. */
+  /** Verifies a block. Throws `block_refused` with the broken rule and the reason. The view must be at the tip, and stay there. */
   async verify(full: FullBlock, tip: ChainTip): Promise<VerifiedBlock> {
     const { header } = full.block;
     const hash = blockHash(header);
@@ -102,7 +102,7 @@ export class BlockVerifier {
     }));
   }
 
-  /** Every transaction is there, hashes to its name, and has a form that can be valid. */
+  /** The transactions, after checks that each is there, hashes to its name, and has a form that can be valid. */
   async #formed({ block, transactions }: FullBlock, era: Era): Promise<VerifiedTransaction[]> {
     const formed: VerifiedTransaction[] = [];
     const budget = new BlockBudget(this.#rules.genesis.blockRules);
@@ -117,8 +117,8 @@ export class BlockVerifier {
   }
 
   /**
-   * A hash has one meaning: none twice in the block, none that is in the chain (decision B6). Original nodes let an item be created
-   * again by the same bytes, and then what has spent it: each output is the one that it was.
+   * Fault of a hash that is twice in the block, or is in the chain already (decision B6). Original nodes let the same
+   * bytes create an item again, and spend it again: the outputs are identical.
    */
   async #repeatedFault(transactions: readonly VerifiedTransaction[]): Promise<BlockFault | null> {
     const hashes = new Set<string>();
@@ -136,7 +136,7 @@ export class BlockVerifier {
     return null;
   }
 
-  /** Issuances are those that the genesis file sets for this block, and spend nothing. */
+  /** Fault of the order, the trades and the inputs; issuances are left out: the genesis file sets them, and they spend nothing. */
   async #spendingFault(listed: readonly VerifiedTransaction[], height: number, era: Era): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
     const { originalOrder } = this.#rules.genesis.blockRules;
@@ -162,7 +162,7 @@ function nameFault(index: number, name: string | undefined, { hash }: VerifiedTr
   return blockFault('transactions', `transaction ${index} hashes to ${hash}, not to its name ${name}`);
 }
 
-/** Fault that shows without knowing what is spent, by the mempool's own rules (decision B6); not of issuances. */
+/** Fault that shows without the spent outputs, by the mempool's own rules (decision B6); issuances are not checked. */
 function formFault({ hash, bytes, transaction }: VerifiedTransaction, era: Era): BlockFault | null {
   if (isCoinbase(transaction)) return null;
   const wrong = submittedFormFault(transaction, bytes.length, era);
@@ -185,7 +185,7 @@ class BlockBudget {
     this.#limits = limits;
   }
 
-  /** Counts a transaction in; what is wrong with the block then. Issuances are the genesis file's, and cost nothing. */
+  /** Counts a transaction; returns the fault of a block that is too large then. Issuances are the genesis file's, and not counted. */
   take({ transaction, bytes }: Pick<VerifiedTransaction, 'transaction' | 'bytes'>): BlockFault | null {
     if (isCoinbase(transaction)) return null;
     if (transaction.druidInfo === null) this.#singles += 1;
@@ -225,7 +225,7 @@ function* tradesFault(transactions: readonly VerifiedTransaction[]): Pieces<Bloc
   return null;
 }
 
-/** The transactions of block 0 have the names and contents of the genesis file. */
+/** Fault of a block 0 whose transactions have not the names and contents of the genesis file. */
 function genesisFault({ block, transactions }: FullBlock, { genesis }: ChainRules): BlockFault | null {
   const expected = [...genesis.transactions];
   const isListed = expected.length === block.transactions.length;
@@ -242,14 +242,14 @@ function genesisFault({ block, transactions }: FullBlock, { genesis }: ChainRule
   return null;
 }
 
-/** Raw units issued up to this block and with it, if it meets the rules. */
+/** Raw units issued up to and with this block, if it meets the rules. */
 function issuedAfter(full: FullBlock, tip: ChainTip, { genesis }: ChainRules): bigint {
   const before = issuedBefore(full, tip);
   const due = tip.next === 0 ? [] : issuanceTransactions(genesis, full.block.header.bNum);
   return before + blockReward(before, eraAt(genesis.eras, tip.next)) + issuedBy(due);
 }
 
-/** The coinbase pays exactly the reward, and nothing is issued but what the genesis file provides. */
+/** Fault of a coinbase that does not pay exactly the reward, or of tokens issued beyond what the genesis file provides. */
 function supplyFault(full: FullBlock, tip: ChainTip, rules: ChainRules): BlockFault | null {
   const era = eraAt(rules.genesis.eras, tip.next);
   const wrong = coinbaseFault(full.miningTransaction, BigInt(tip.next), blockReward(issuedBefore(full, tip), era), era);
@@ -260,7 +260,7 @@ function supplyFault(full: FullBlock, tip: ChainTip, rules: ChainRules): BlockFa
   return isTooMuch ? blockFault('issuance', 'more is issued than amounts can hold') : null;
 }
 
-/** The issuances that fall due at this block, and no others, end the list. */
+/** Fault of a list that does not end with the issuances that fall due at this block, or that has others. */
 function issuancesFault({ block, transactions }: FullBlock, { genesis }: ChainRules): BlockFault | null {
   const due = issuanceTransactions(genesis, block.header.bNum);
   const ordinary = transactions.length - due.length;

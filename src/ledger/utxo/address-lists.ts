@@ -1,4 +1,4 @@
-/** The list of outputs of each address, latest first, in the words of the outputs; long addresses are texts. */
+/** The list of outputs of each address, latest first, linked in the words of the outputs; unusual addresses are kept as texts. */
 
 import { mix, mixText } from '../../lib/set-digest.js';
 import type { KeyedHash } from './keyed-hash.js';
@@ -27,10 +27,10 @@ export class AddressLists {
   readonly #hash: KeyedHash;
   readonly #index: SlotIndex;
   readonly #oddTexts: TextPool;
-  // The address that is looked for, so that a look-up allocates nothing.
+  // The address of the current look-up, kept here so that a look-up allocates nothing.
   readonly #key = new Uint32Array(ADDRESS_WORDS);
   #kind = 0;
-  // Hashes and first places of the group that is being added.
+  // Hashes and first places of the group of outputs that is being added.
   readonly #hashes = new Int32Array(GROUP);
   readonly #firsts = new Uint32Array(GROUP);
   readonly #isKey = (slot: number): boolean => {
@@ -52,7 +52,7 @@ export class AddressLists {
     return this.#index.bytes;
   }
 
-  /** The most entries that a look-up passes; counted on demand. */
+  /** Most entries that a look-up passes; counted on demand. */
   get longestRun(): number {
     return this.#index.longestRun;
   }
@@ -69,7 +69,7 @@ export class AddressLists {
     return (this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number) & SLOT_MASK;
   }
 
-  /** Writes the address of a new output, whose other words stand already, and puts it in front of its list. */
+  /** Writes the address of a new output, whose other words are written, and puts the output in front of its list. */
   add(slot: number, address: string | null): void {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
@@ -82,7 +82,7 @@ export class AddressLists {
     if (address !== null) this.#link(slot, this.#keyHash());
   }
 
-  /** Puts outputs, `GROUP` at most, whose words stand already in front of the lists of their addresses. */
+  /** Puts outputs, `GROUP` at most, whose words are written in front of the lists of their addresses. */
   addAll(slots: Uint32Array, count: number): void {
     for (let i = 0; i < count; i++) this.#hashes[i] = this.#hashOf(slots[i] as number);
     this.#index.approach(this.#hashes, count, this.#firsts);
@@ -97,7 +97,7 @@ export class AddressLists {
     }
   }
 
-  /** Takes an output out of its list, and its address with it when it was the last. */
+  /** Takes an output out of its list; the address goes with its last output. */
   remove(slot: number): void {
     if (!this.has(slot)) return;
     const c = this.#outs.chunk(slot);
@@ -139,7 +139,7 @@ export class AddressLists {
     }
   }
 
-  /** Mixes the address of an output into a digest: the same for the same text. */
+  /** Mixes the address of an output into a digest: equal texts give equal digests. */
   mixInto(x: number, slot: number): number {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
@@ -153,7 +153,7 @@ export class AddressLists {
     return mixed;
   }
 
-  /** The address in the key is that of the output. */
+  /** Puts an output in front of the list of the address in the key, which is its own. */
   #link(slot: number, hash: number): void {
     const first = this.#index.find(hash, this.#isKey);
     this.#setNext(slot, first);
@@ -172,7 +172,7 @@ export class AddressLists {
     c[at] = ((c[at] as number) & ~SLOT_MASK) | next;
   }
 
-  /** Puts an address into the key; with `add` an odd text has one use more, without it false means that nobody knows it. */
+  /** Puts an address into the key. With `add`, an odd text gets one more use; without it, false means an unknown address. */
   #readKey(address: string, add: boolean): boolean {
     const key = this.#key;
     key.fill(0);

@@ -1,6 +1,6 @@
 /**
  * HalfSipHash-1-3 over 32-bit words, for the indexes. Strangers choose addresses and, with work, hashes; without a key
- * they could put thousands of them into one run of the index.
+ * they could put thousands of entries into one run of an index.
  */
 
 /** Bytes of a key. */
@@ -31,13 +31,13 @@ export class KeyedHash {
     return this.of(words, 0, words.length, text.length);
   }
 
-  /** The hash, as a signed 32-bit number, of `count` words from `from` on and then of one more. */
+  /** The hash, as a signed 32-bit number, of `count` words from `from` on, followed by the word `last`. */
   of(words: Uint32Array, from: number, count: number, last: number): number {
     let v0 = this.#k0;
     let v1 = this.#k1;
     let v2 = C2 ^ v0;
     let v3 = C3 ^ v1;
-    // One round for each word and one for their number, then three to finish.
+    // Each word takes one round, and so does their number; three rounds finish.
     for (let i = 0; i <= count + 4; i++) {
       let m = 0;
       if (i < count) m = (words[from + i] as number) | 0;

@@ -1,9 +1,9 @@
-/** The words of an output in memory: outpoint, value and address side by side, one access to memory. Slot 0 means "none". */
+/** The words of an output in memory: outpoint, value and address side by side, for one access to memory. Slot 0 means none. */
 
-/** 31 hex digits of the transaction's hash behind its `g`; `KINDS` are in the last four bits. */
+/** First word of the hash: 31 hex digits behind the `g` of the transaction's hash; `KINDS` are the last four bits. */
 export const HASH = 0;
 export const HASH_WORDS = 4;
-/** The last word of the hash. */
+/** Last word of the hash, with the kinds of hash and address. */
 export const KINDS = 3;
 /** Index of the output in its transaction, as a signed number. */
 export const N = 4;
@@ -12,23 +12,23 @@ export const AMOUNT_HIGH = 6;
 export const LOCKTIME = 7;
 export const ADDRESS = 8;
 export const ADDRESS_WORDS = 8;
-/** The next output of the same address, or the next free slot; with the two flags. */
+/** Slot of the next output of the same address, or the next free slot; with the flags of an item and of a claim. */
 export const NEXT = 16;
-/** The one before it in the list of its address. */
+/** Slot of the previous output in the list of the address. */
 export const PREVIOUS = 17;
 export const OUT_WORDS = 18;
 
-/** Words of an output that mean the same in every table: those before `NEXT`. */
+/** Words of an output that mean the same in every table: the words before `NEXT`. */
 export const ROW_WORDS = ADDRESS + ADDRESS_WORDS;
 
-/** Bits of KINDS that say how the address is packed: 64 hex digits, 32 of them, `H` and 63 of them, or another way. */
+/** Bits of KINDS that say how the address is packed: as 64 hex digits, 32 hex digits, `H` and 63 hex digits, or a text. */
 export const ADDRESS_KIND = 0x3;
 export const KIND_HEX64 = 0;
 export const KIND_HEX32 = 1;
 export const KIND_P2SH = 2;
-/** The first word of the address is the number of a text; 0 where there is no address. */
+/** Kind of an address that is a text: the first word is the number of the text, or 0 where there is no address. */
 export const KIND_ODD = 3;
-/** Bits of KINDS, instead of 0: the first word of the hash is the number of a text, or the slot is free. */
+/** Bits of KINDS that say how the hash is kept: 0 for hex digits, ODD_HASH for the number of a text in the first word, FREE for a free slot. */
 export const HASH_KIND = 0xc;
 export const ODD_HASH = 0x8;
 export const FREE = 0x4;
@@ -37,10 +37,10 @@ export const ITEM_FLAG = 0x8000_0000;
 export const CLAIMED_FLAG = 0x4000_0000;
 export const SLOT_MASK = 0x3fff_ffff;
 
-/** Value of LOCKTIME: the locktime does not fit it, and is kept elsewhere. */
+/** Value of LOCKTIME for a locktime that does not fit the word and is kept elsewhere. */
 export const LARGE_LOCKTIME = 0xffff_ffff;
 
-/** Outputs handled together, step by step: the processor waits for several at a time, and the cache keeps what a step fetched. */
+/** Outputs that are handled together, step by step: the processor waits for several at a time, and the cache keeps fetched words. */
 export const GROUP = 64;
 
 const NIBBLE = new Int8Array(128).fill(-1);
@@ -49,7 +49,7 @@ for (let i = 0; i < 6; i++) NIBBLE[97 + i] = 10 + i;
 
 const scratch = Buffer.allocUnsafe(32);
 
-/** Packs `digits` characters from `start` on; false when one of them is not a lower-case hex digit. */
+/** Packs `digits` characters from `start` on; false when any of them is not a lower-case hex digit. */
 export function readHexWords(text: string, start: number, digits: number, into: Uint32Array): boolean {
   let word = 0;
   let at = 0;

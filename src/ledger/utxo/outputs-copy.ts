@@ -5,18 +5,18 @@ import type { Asset, OutPoint } from '../../chain/types.js';
 import { compareUtf8 } from '../../lib/bytes.js';
 import { AMOUNT_HIGH, AMOUNT_LOW, HASH_WORDS, hexOf, N } from './output-words.js';
 
-/** An unspent output as balances show it: a null genesis hash is already the creating transaction's hash (decision V6). */
+/** An unspent output as balances show it: the creating transaction's hash replaces a null genesis hash (decision V6). */
 export interface Holding {
   readonly outPoint: OutPoint;
   readonly value: Asset;
   readonly locktime: bigint;
 }
 
-/** The unspent outputs of an address at one moment, by hash and index. Each is decoded when the iteration comes to it. */
+/** The unspent outputs of an address at one moment, by hash and index. The iteration decodes them one by one. */
 export interface Holdings extends Iterable<Holding> {
   readonly count: number;
   readonly tokens: bigint;
-  /** Genesis hash → amount. */
+  /** Amounts by genesis hash. */
   readonly items: ReadonlyMap<string, bigint>;
 }
 
@@ -34,7 +34,7 @@ interface Rest {
   readonly locktime: bigint;
 }
 
-/** Words of an output that are copied: the first of its slot in the table, up to the amount. */
+/** Words that are copied of an output: those of its slot in the table up to the amount. */
 const WORDS = AMOUNT_HIGH + 1;
 
 export class OutputsCopy implements Holdings {
@@ -58,7 +58,7 @@ export class OutputsCopy implements Holdings {
     return (BigInt(this.#high) << 32n) + BigInt(this.#low);
   }
 
-  /** Sets the output at an index to the words from `base` on; called once for each by the table. */
+  /** Sets the output at an index to the words from `base` on; the table calls this once for each output. */
   set(index: number, words: Uint32Array, base: number, rest?: Rest): void {
     for (let i = 0; i < WORDS; i++) this.#words[index * WORDS + i] = words[base + i] as number;
     this.#rests[index] = rest;
@@ -72,7 +72,7 @@ export class OutputsCopy implements Holdings {
     this.#high += words[base + AMOUNT_HIGH] as number;
   }
 
-  /** Outputs in the order of hash and index. A heap gives the next one when it is asked for, so no step of the loop is long. */
+  /** The outputs by hash and index. A heap gives the next one when it is asked for, so that no step of the loop is long. */
   *[Symbol.iterator](): Generator<Holding> {
     const heap = Uint32Array.from({ length: this.count }, (_, index) => index);
     for (let i = (this.count >>> 1) - 1; i >= 0; i--) this.#sink(heap, i, this.count);

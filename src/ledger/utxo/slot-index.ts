@@ -1,34 +1,34 @@
 /** Slot numbers by the hash of their key (extendible hashing): a full bucket is split in two, a millisecond at a time. */
 
-/** Entries may be at most this share of the places of a bucket. */
+/** Largest share of a bucket's places that may have entries. */
 const MAX_LOAD = 0.8;
-/** The same on average in an index that is made for a known number of entries. */
+/** Average share of places with entries in an index that is made for a known number of entries. */
 const RESERVED_LOAD = 0.75;
-/** Places of the first bucket, which doubles before it is ever split. */
+/** Places of the first bucket, which doubles before it is split. */
 const MIN_PLACES = 1 << 10;
 /** Places of a bucket that is split when it is full. */
 const SPLIT_PLACES = 1 << 12;
-/** Bits of a hash that may choose the bucket; the others are needed for its places. */
+/** Bits of a hash that may choose the bucket; the other bits choose the place in it. */
 const MAX_DEPTH = 19;
 
-/** An entry is a slot number below 2^27 with 5 bits of its hash as a tag, which spares looks at other records. */
+/** Bits of an entry for a slot number below 2^27; the other 5 hold bits of its hash as a tag, which spares looks at other records. */
 const TAGGED_SLOT = 0x07ff_ffff;
-/** Moves the bits 12 to 16 of a hash there, which choose neither bucket nor place in a table of up to 100 million entries. */
+/** Shift that makes the tag of the bits 12 to 16 of a hash, which choose neither bucket nor place in a table of up to 100 million entries. */
 const TAG_SHIFT = 15;
 
-/** Entries at the place of their hash, or behind it; 0 where there is none. */
+/** Part of the index. An entry stands at the place of its hash, or behind it; 0 marks a free place. */
 interface Bucket {
   places: Uint32Array;
   size: number;
-  /** The bits of an entry that are its slot number; the others are its tag. */
+  /** The bits of an entry that are its slot number; the other bits are its tag. */
   slotMask: number;
   readonly depth: number;
 }
 
-/** The owner compares keys and computes hashes. */
+/** Index of slots by the hash of a key. Its owner compares keys and computes hashes. */
 export class SlotIndex {
   readonly #hashOf: (slot: number) => number;
-  /** The bucket for each value of the upper `#depth` bits; one of less depth stands here several times, in a row. */
+  /** The bucket for each value of the upper `#depth` bits; a bucket of less depth stands in it several times, in a row. */
   #directory: Bucket[] = [emptyBucket(MIN_PLACES, 0)];
   #depth = 0;
   #size = 0;
@@ -46,7 +46,7 @@ export class SlotIndex {
     return this.#bytes;
   }
 
-  /** Entries that stand in a row: the most that a look-up passes. Counted on demand. */
+  /** Longest row of entries: the most that a look-up passes. Counted on demand. */
   get longestRun(): number {
     let longest = 0;
     for (const { places } of new Set(this.#directory)) {
@@ -84,7 +84,7 @@ export class SlotIndex {
     this.#size++;
   }
 
-  /** Fetches the place of many hashes at once into `entries`, without branches: the processor waits for all of them together. */
+  /** Fetches the first entries of many hashes into `entries`, without branches: the processor waits for all of them together. */
   approach(hashes: Int32Array, count: number, entries: Uint32Array): void {
     for (let k = 0; k < count; k++) {
       const hash = hashes[k] as number;
@@ -93,7 +93,7 @@ export class SlotIndex {
     }
   }
 
-  /** Finds for each hash the first slot that may be the one looked for, 0 where there is none; `find` decides. */
+  /** Finds for each hash the first slot that may be the right one, 0 where there is none; `find` decides. */
   candidates(hashes: Int32Array, count: number, slots: Uint32Array): void {
     this.approach(hashes, count, slots);
     for (let k = 0; k < count; k++) {
@@ -107,14 +107,14 @@ export class SlotIndex {
     }
   }
 
-  /** Puts another slot with a key of the same hash in the place of one. */
+  /** Replaces the slot of a key by the slot `by`, whose key has the same hash. */
   replace(hash: number, slot: number, by: number): void {
     const bucket = this.#bucket(hash);
     if ((by & bucket.slotMask) >>> 0 !== by) dropTags(bucket);
     bucket.places[placeOf(bucket, hash, slot)] = entryOf(bucket, hash, by);
   }
 
-  /** Makes an empty index as large as it becomes with so many entries, which spares moving them when buckets are split. */
+  /** Makes an empty index as large as `count` entries need, which spares moving them when buckets are split. */
   reserve(count: number): void {
     let depth = 0;
     while (depth < MAX_DEPTH && count >>> depth > SPLIT_PLACES * RESERVED_LOAD) depth++;
@@ -129,7 +129,7 @@ export class SlotIndex {
     const { places, slotMask } = bucket;
     const mask = places.length - 1;
     let hole = placeOf(bucket, hash, slot);
-    // Backward shift: move every later entry of the run that may stand in the hole.
+    // Backward shift: every later entry of the run that may stand in the hole moves there.
     for (let i = (hole + 1) & mask; places[i] !== 0; i = (i + 1) & mask) {
       const home = this.#hashOf(((places[i] as number) & slotMask) >>> 0) & mask;
       if (((i - home) & mask) >= ((i - hole) & mask)) {
@@ -146,7 +146,7 @@ export class SlotIndex {
     return this.#directory[upperBits(hash, this.#depth)] as Bucket;
   }
 
-  /** Makes room where `hash` belongs. Entries that share all upper bits, which nobody can bring about, cannot be parted. */
+  /** Makes room in the bucket of `hash`. Entries with the same upper bits cannot be parted; nobody can bring many of them about. */
   #grow(bucket: Bucket, hash: number): void {
     if (bucket.places.length < SPLIT_PLACES || bucket.depth === MAX_DEPTH) this.#double(bucket);
     else this.#split(bucket, hash);
@@ -163,7 +163,7 @@ export class SlotIndex {
     }
   }
 
-  /** Parts the entries by the next of the upper bits. */
+  /** Splits a bucket by the next of the upper bits. */
   #split({ places, depth, slotMask }: Bucket, hash: number): void {
     const half = (): Bucket => emptyBucket(places.length, depth + 1, slotMask);
     const halves = [half(), half()] as const;
@@ -180,7 +180,7 @@ export class SlotIndex {
     this.#directory.fill(halves[0], first, first + each).fill(halves[1], first + each, first + 2 * each);
   }
 
-  /** Each bucket then stands there twice as often. */
+  /** Doubles the directory, in which each bucket then stands twice as often. */
   #doubleDirectory(): void {
     this.#directory = this.#directory.flatMap((bucket) => [bucket, bucket]);
     this.#depth++;
@@ -191,7 +191,7 @@ function emptyBucket(places: number, depth: number, slotMask = TAGGED_SLOT): Buc
   return { places: new Uint32Array(places), size: 0, slotMask, depth };
 }
 
-/** A slot number is too large for a tag beside it. */
+/** Removes the tags of a bucket, because a slot number leaves no room for one. */
 function dropTags(bucket: Bucket): void {
   const { places, slotMask } = bucket;
   for (let i = 0; i < places.length; i++) places[i] = (places[i] as number) & slotMask;
@@ -215,7 +215,7 @@ function placeOf(bucket: Bucket, hash: number, slot: number): number {
 
 /** The first `count` bits of a hash, at most 31. */
 function upperBits(hash: number, count: number): number {
-  // A shift by 32 would shift by nothing.
+  // Two shifts, because a shift by 32 is a shift by 0.
   return (hash >>> 1) >>> (31 - count);
 }
 

@@ -1,6 +1,6 @@
-/** The memory under the table of unspent outputs: fixed-size records in typed arrays, and values that few of them have. */
+/** The memory under the table of unspent outputs: fixed-size records in typed arrays, and values that few records have. */
 
-/** Slots of one chunk: a good megabyte. A chunk is found faster among few. */
+/** Bits of a slot's number inside its chunk, which has over a megabyte. A chunk is found faster among few. */
 const CHUNK_BITS = 14;
 const CHUNK_SIZE = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_SIZE - 1;
@@ -26,14 +26,14 @@ export class SlotStore {
     return (slot & CHUNK_MASK) * this.#words;
   }
 
-  /** Fetches the first and the last word of slots, for many at a time, and leaves something of them in the array. */
+  /** Fetches the first and last words of many slots into the cache; the array is overwritten. */
   approach(slots: Uint32Array, count: number): void {
     for (let i = 0; i < count; i++) {
       const slot = slots[i] as number;
       if (slot === 0) continue;
       const chunk = this.chunk(slot);
       const base = this.base(slot);
-      // Written, or the compiler would leave out what nobody uses.
+      // The words are stored, or the compiler would leave out loads that nobody uses.
       slots[i] = (chunk[base] as number) ^ (chunk[base + this.#words - 1] as number);
     }
   }
@@ -54,18 +54,18 @@ export class SlotStore {
     this.#free = slot;
   }
 
-  /** Every slot that was ever taken is below it. */
+  /** One more than the highest slot that was ever taken. */
   get end(): number {
     return this.#used;
   }
 
-  /** Bytes that were ever written to. */
+  /** Bytes of all slots that were ever taken. */
   get bytes(): number {
     return this.#used * this.#words * 4;
   }
 }
 
-/** Slots that share a Map: a Map doubles in one go, and holds 16.7 million entries at most. */
+/** Bits of a slot's number inside its Map: a Map doubles in one go, and holds 16.7 million entries at most. */
 const SHARED_BITS = 13;
 
 /** Values that few slots have. */

@@ -9,7 +9,7 @@ export class TextPool {
   readonly #texts: (string | undefined)[] = [undefined];
   readonly #uses: number[] = [0];
   readonly #free: number[] = [];
-  // The text that is looked for, so that a look-up allocates nothing.
+  // The text of the current look-up, kept here so that a look-up allocates nothing.
   #wanted = '';
   readonly #isWanted = (number: number): boolean => this.#texts[number] === this.#wanted;
 
@@ -22,7 +22,7 @@ export class TextPool {
     return this.#find(this.#hash.ofText(text), text);
   }
 
-  /** The number of the text, which has one use more then. */
+  /** The number of the text, which gets one more use. */
   add(text: string): number {
     const hash = this.#hash.ofText(text);
     const known = this.#find(hash, text);

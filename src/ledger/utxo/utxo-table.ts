@@ -46,17 +46,17 @@ export class UtxoTable {
   readonly #outIndex: SlotIndex;
   readonly #addresses: AddressLists;
   readonly #oddHashes: TextPool;
-  /** The class of an output's item, by the output's slot; its number in `#classes`. */
+  /** Class of an output's item, as its number in `#classes`, by the output's slot. */
   readonly #items = new SlotMap<number>();
-  /** Data of items besides their amounts, as JSON: one text for all outputs of a class. */
+  /** Data of items besides the amounts, as JSON: one text for all outputs of a class. */
   readonly #classes: TextPool;
   readonly #locktimes = new SlotMap<bigint>();
   readonly #hash: KeyedHash;
   readonly #secret: Uint8Array;
-  // The key that is looked for; filled by #readHash, so that a look-up allocates nothing.
+  // The key of the current look-up, which #readHash fills, so that a look-up allocates nothing.
   readonly #hashKey = new Uint32Array(HASH_WORDS);
   #nKey = 0;
-  // The same of an output that is moved in the index.
+  // Hash words of an output in the table, copied here to compute its place in the index.
   readonly #moved = new Uint32Array(HASH_WORDS);
   // Hashes and slots of the group that is being looked up or added.
   readonly #hashes = new Int32Array(GROUP);
@@ -93,7 +93,7 @@ export class UtxoTable {
     return this.#outs.bytes + this.#outIndex.bytes + this.#addresses.bytes;
   }
 
-  /** The most entries that a look-up passes; counted on demand. */
+  /** Most entries that a look-up passes; counted on demand. */
   get longestRun(): number {
     return Math.max(this.#outIndex.longestRun, this.#addresses.longestRun);
   }
@@ -102,16 +102,16 @@ export class UtxoTable {
     return this.#sum.digest;
   }
 
-  /** The slot of an output, 0 when there is none. A slot is valid until its output is removed. */
+  /** The slot of an output, 0 for none. The slot is valid until the output is removed. */
   find(outPoint: OutPoint): number {
     if (!this.#readHash(outPoint.tHash, false)) return 0;
     this.#nKey = outPoint.n >>> 0;
     return this.#outIndex.find(this.#hashKeyHash(), this.#sameOut);
   }
 
-  /** Fetches what `find` and `output` of these outputs will read, for many at a time. No other effect. */
+  /** Fetches what `find` and `output` will read of many outputs into the cache. No other effect. */
   approach(outPoints: readonly OutPoint[]): void {
-    // The processor finds one alone as fast without this.
+    // The processor finds a single output as fast without this.
     if (outPoints.length < 2) return;
     for (let from = 0; from < outPoints.length; from += GROUP) {
       const end = Math.min(outPoints.length, from + GROUP);
@@ -127,7 +127,7 @@ export class UtxoTable {
     }
   }
 
-  /** Adds an output that is not there yet; throws when it is (a broken invariant of the caller). */
+  /** Adds an output that must not be there yet; throws when it is (a broken invariant of the caller). */
   insert(outPoint: OutPoint, out: TxOut): void {
     this.#readHash(outPoint.tHash, true);
     this.#nKey = outPoint.n >>> 0;
@@ -180,7 +180,7 @@ export class UtxoTable {
     };
   }
 
-  /** The outputs of a list, undefined for what is not unspent. */
+  /** The outputs of a list, undefined for outputs that are not unspent. */
   outputs(outPoints: readonly OutPoint[]): (TxOut | undefined)[] {
     const outputs: (TxOut | undefined)[] = [];
     for (let from = 0; from < outPoints.length; from += GROUP) {
@@ -232,7 +232,7 @@ export class UtxoTable {
     return this.#addresses.next(slot);
   }
 
-  /** A copy of at most `limit` outputs that pay an address, a fraction of the cost of reading them. `isWhole`: those are all. */
+  /** A copy of at most `limit` outputs of an address, at a fraction of the cost of reading them. `isWhole`: there are no others. */
   copyOf(address: string, limit: number): OutputsCopy {
     const slots: number[] = [];
     let isWhole = true;
@@ -250,7 +250,7 @@ export class UtxoTable {
     for (let slot = 1; slot < this.#outs.end; slot++) if (this.isInUse(slot)) yield slot;
   }
 
-  /** Every slot in use is below it. */
+  /** One more than the highest slot that may be in use. */
   get slotEnd(): number {
     return this.#outs.end;
   }
@@ -260,7 +260,7 @@ export class UtxoTable {
     return ((this.#outs.chunk(slot)[this.#outs.base(slot) + KINDS] as number) & HASH_KIND) !== FREE;
   }
 
-  /** Copies the output of a slot as `ROW_WORDS` words; false when it has something that does not fit them. */
+  /** Copies the output of a slot as `ROW_WORDS` words; false for an output that does not fit them. */
   copyRow(slot: number, into: Uint32Array, at: number): boolean {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
@@ -270,7 +270,7 @@ export class UtxoTable {
     return true;
   }
 
-  /** Adds the outputs of rows, but those that are there. */
+  /** Adds the outputs of rows, except those that are in the table already. */
   insertRows(rows: Uint32Array, count: number): void {
     for (let from = 0; from < count; from += GROUP) this.#insertGroup(rows, from, Math.min(GROUP, count - from));
   }
@@ -302,7 +302,7 @@ export class UtxoTable {
     for (let i = 0; i < added; i++) this.#addDigest(this.#slots[i] as number, 1);
   }
 
-  /** Makes room in an empty table, which grows faster then. */
+  /** Makes room for `count` outputs in an empty table, which then grows faster. */
   reserve(count: number): void {
     this.#outIndex.reserve(count);
     this.#addresses.reserve(count);
@@ -344,9 +344,9 @@ export class UtxoTable {
     return word === LARGE_LOCKTIME ? (this.#locktimes.get(slot) ?? 0n) : BigInt(word);
   }
 
-  // Keys
+  // Keys of look-ups
 
-  /** Puts a hash text into the key; with `add` an odd text gets a number, without it false means that nobody knows it. */
+  /** Puts a hash text into the key. With `add`, an odd text gets a number; without it, false means an unknown text. */
   #readHash(tHash: string, add: boolean): boolean {
     const key = this.#hashKey;
     if (tHash.length === 32 && tHash.charCodeAt(0) === 103 && readHexWords(tHash, 1, 31, key)) return true;
@@ -379,7 +379,7 @@ export class UtxoTable {
     return this.#hash.of(this.#hashKey, 0, HASH_WORDS, this.#nKey);
   }
 
-  /** Adds (+1) or takes away (-1) the output of a slot in the set digest. */
+  /** Adds (+1) the output of a slot to the set digest, or takes it away (-1). */
   #addDigest(slot: number, sign: 1 | -1): void {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);

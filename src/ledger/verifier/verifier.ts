@@ -1,7 +1,7 @@
 /**
  * Verifies signatures and runs scripts beside the event loop. Checks of one turn of the loop travel together: batches
- * are four times as fast. The main thread takes its share of the signatures; scripts and unusual keys are left to the
- * workers. The outcome depends on the check alone, so each runs once, also where many transactions carry it.
+ * are four times as fast. The main thread takes its share of the signatures; workers get scripts and unusual keys. The
+ * outcome depends on the check alone, so a check that many transactions carry runs once.
  */
 
 import { p2shAddress } from '../../chain/address.js';
@@ -15,23 +15,23 @@ import { RecentMap } from '../../lib/recent-map.js';
 import { encodeChecks } from './verify-batch.js';
 import { type VerifyThread, VerifyThreads, type VerifyThreadsModules } from './verify-threads.js';
 
-/** Signatures of one batch. Larger ones gain nothing and delay the first answer. */
+/** Signatures of one batch. Larger batches gain nothing and delay the first answer. */
 const MAX_SIGNATURES = 64;
 const MAX_SCRIPTS = 4;
-/** Signatures that make it worthwhile to send an idle worker a message. */
+/** Number of signatures that makes a message to an idle worker worthwhile. */
 const WORTH_A_MESSAGE = 4;
-/** Signatures that are sent after a batch which a worker is still busy with, so that it never waits for the main thread. */
+/** Number of signatures that makes a message to a busy worker worthwhile, so that it never waits for the main thread. */
 const WORTH_QUEUEING = 16;
-/** Batches at one worker: the one it runs and the one that it finds next. */
+/** Batches at one worker: the one that runs and the next. */
 const MAX_BATCHES = 2;
 /** Signatures that the main thread verifies in one turn of the loop: under a millisecond. */
 const MAIN_THREAD_SHARE = 16;
 
-/** Signatures of the main thread's share that are looked at, those with a known verdict included. */
+/** Signatures that the main thread looks at for its share, those with a known verdict included. */
 const MAIN_THREAD_LOOKS = 64;
-/** Who has checks verified before anybody waits for them: left to the threads, where there are some. */
+/** Sender of checks that are verified before anybody waits for them: they are left to the threads, where there are some. */
 export const AHEAD = 'ahead';
-/** Verdicts that are remembered for certain, of scripts and of signatures: up to 10 MiB each. */
+/** Verdicts that are surely remembered, of scripts and of signatures each: up to 10 MiB per kind. */
 const REMEMBERED = 20_000;
 
 interface Job {
@@ -43,16 +43,16 @@ interface Job {
 interface Task {
   readonly check: ScriptCheck;
   readonly job: Job;
-  /** Name under which its verdict is remembered: all that it depends on. */
+  /** Name under which the verdict is remembered: all that the verdict depends on. */
   readonly name: string;
-  /** Nobody waits for it. */
+  /** True when nobody waits for the verdict. */
   readonly isAhead: boolean;
 }
 
 export interface VerifierOptions {
   /**
-   * Worker threads. They start with the first script, or when more signatures wait than the main thread takes in a turn: each has
-   * 13 MiB. With 0 the main thread verifies all signatures, and one worker runs scripts.
+   * Number of worker threads, of 13 MiB each. They start with the first script, or when more signatures wait than the
+   * main thread takes in a turn. With 0 the main thread verifies all signatures, and one worker runs scripts.
    */
   readonly threads: number;
 }
@@ -61,10 +61,10 @@ export class Verifier {
   readonly #count: number;
   readonly #threads: VerifyThreads;
   readonly #batches = new Map<number, readonly Task[]>();
-  /** Threads whose last batch was one of scripts: signatures are next. */
+  /** Threads whose last batch was of scripts: the next one is of signatures. */
   readonly #ranScripts = new WeakSet<VerifyThread>();
   readonly #ran = { worker: 0, main: 0 };
-  /** Verdicts by kind, so that signatures, which are many and cheap, keep no script from being remembered; then by name. */
+  /** Verdicts by kind and name. A kind of its own keeps the many cheap signatures from displacing scripts. */
   readonly #verdicts = {
     signature: new RecentMap<boolean>(REMEMBERED),
     script: new RecentMap<boolean>(REMEMBERED),
@@ -87,23 +87,23 @@ export class Verifier {
     );
   }
 
-  /** Why nothing that needs a script can be decided now; null when it can. Signatures go on. */
+  /** The reason why no script can be checked now; null when it can. Signatures go on. */
   get problem(): string | null {
     return this.#threads.problem;
   }
 
-  /** Checks run so far, by where. */
+  /** Number of checks run so far, by place. */
   get ran(): { readonly worker: number; readonly main: number } {
     return this.#ran;
   }
 
-  /** True when every check holds; after one fails, the rest is not run. Senders take turns. Throws `shutting_down` once closed. */
+  /** True when every check holds; after a failure the others are not run. Senders take turns. Throws `shutting_down` once closed. */
   verify(checks: readonly ScriptCheck[], sender = ''): Promise<boolean> {
     if (this.#closed) return Promise.reject(closedError());
     if (checks.length === 0) return Promise.resolve(true);
     const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
     const isAhead = sender === AHEAD;
-    // Where the threads are slow, the main thread has verified the first of them in their turn.
+    // Where the threads are slow, the main thread has verified some of the checks ahead, which are dropped here.
     while (isAhead && this.#signatures.shift((task) => task.isAhead && this.#isKnown(task)));
     for (const check of checks) {
       const queue = isDear(check) ? this.#scripts : this.#signatures;
@@ -176,7 +176,7 @@ export class Verifier {
     while (this.#threads.size < count) this.#threads.add();
   }
 
-  /** Scripts and signatures in turn, so that neither waits for the whole queue of the other. */
+  /** Takes a batch of scripts and of signatures in turn, so that neither waits for the whole queue of the other. */
   #takeBatch(thread: VerifyThread, enough: number): readonly Task[] {
     const hasSignatures = this.#signatures.length >= enough;
     if (this.#scripts.length > 0 && !(this.#ranScripts.has(thread) && hasSignatures)) {
@@ -185,7 +185,7 @@ export class Verifier {
     }
     if (!hasSignatures) return [];
     this.#ranScripts.delete(thread);
-    // Half goes to the worker, half stays for the main thread, which would wait for the answers anyway.
+    // Half of the signatures goes to the worker; the main thread takes the rest, as it would wait for the answers anyway.
     const half = Math.ceil(this.#signatures.length / 2);
     return this.#unknown(open(this.#signatures.take(Math.min(MAX_SIGNATURES, half))));
   }
@@ -206,13 +206,13 @@ export class Verifier {
     thread.post(id, bytes);
   }
 
-  /** A few signatures on the main thread; the rest waits for the next turn, so that requests are read in between. */
+  /** Verifies a few signatures on the main thread; others wait for the next turn, so that requests are read in between. */
   #takeShare(): void {
     const end = this.#ran.main + MAIN_THREAD_SHARE;
     const isMine = this.#threads.ready.size === 0 ? undefined : ({ isAhead }: Task) => !isAhead;
     for (let looks = 0; looks < MAIN_THREAD_LOOKS && this.#ran.main < end; looks++) {
       const task = this.#signatures.shift(isMine);
-      // Those who have work for a thread, scripts too, wait for its answer, which schedules the next turn.
+      // Checks left to a thread wait for its answer, which schedules the next turn.
       if (task === undefined) return;
       if (task.job.settled || this.#isKnown(task)) continue;
       this.#ran.main++;
@@ -222,13 +222,13 @@ export class Verifier {
   }
 }
 
-/** A script by its address; a signature by its bytes, key and text, in one string, which takes half the memory of three. */
+/** Name of a check: a script's address; a signature's bytes, key and text as one string, which takes half the memory of three. */
 function nameOf(check: ScriptCheck): string {
   if (check.kind === 'script') return p2shAddress(check.script);
   return toLatin1(check.signature) + toLatin1(check.publicKey) + check.message;
 }
 
-/** True for checks that may take milliseconds: a script, or a signature that is not verified as all others are. */
+/** True for checks that may take milliseconds: a script, or a signature that needs unusual verification. */
 function isDear(check: ScriptCheck): boolean {
   return check.kind === 'script' || signatureCost(check.signature) > 1 || verificationCost(check.publicKey) > 1;
 }

@@ -16,7 +16,7 @@ const SCRIPT = 1;
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
-/** A buffer of its own memory, which can be transferred. */
+/** Encodes checks into a buffer of its own memory, which can be transferred. */
 export function encodeChecks(checks: readonly ScriptCheck[]): Uint8Array<ArrayBuffer> {
   const payloads = checks.map((check) => (check.kind === 'signature' ? check.message : encodeScript(check.script)));
   let size = 0;
@@ -42,7 +42,7 @@ export function encodeChecks(checks: readonly ScriptCheck[]): Uint8Array<ArrayBu
   return bytes;
 }
 
-/** Runs every check of a buffer: one byte each, 1 when it holds. */
+/** Runs every check of a buffer; one byte for each, 1 when it holds. */
 export function runEncodedChecks(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const outcomes: number[] = [];

@@ -1,4 +1,4 @@
-/** The worker threads of the verifier. One that ends is replaced; failed starts are repeated at growing intervals. */
+/** The worker threads of the verifier. A thread that ends is replaced; failed starts are repeated at growing intervals. */
 
 import { Worker } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../lib/clock.js';
@@ -8,7 +8,7 @@ import { programFile } from '../../lib/program-files.js';
 import type { HasClock, HasLogger } from '../../observability/modules.js';
 import type { VerifyReport } from './verify-worker.js';
 
-/** Milliseconds until the place of a thread is filled again; twice as many after each start that fails, up to the last. */
+/** Milliseconds until a thread that ended is replaced; twice as many after each failed start, up to the maximum. */
 const REPLACE_AFTER_MS = 1_000;
 const MAX_REPLACE_AFTER_MS = 60_000;
 
@@ -17,11 +17,11 @@ export interface VerifyThreadsModules extends Partial<HasClock & HasLogger> {
   readonly program?: URL;
 }
 
-/** Hears of what the threads do. */
+/** Callbacks for the events of the threads. */
 export interface VerifyThreadsEvents {
   readonly ready: () => void;
   readonly outcomes: (batch: number, outcomes: Uint8Array) => void;
-  /** The thread that had these batches is gone. */
+  /** Called when the thread that had these batches is gone. */
   readonly lost: (batches: readonly number[], error: TesseraError) => void;
 }
 
@@ -35,7 +35,7 @@ export class VerifyThread {
   }
 
   post(id: number, bytes: Uint8Array<ArrayBuffer>): void {
-    // Somebody waits for the answer.
+    // A referenced worker keeps the process alive for its answer.
     this.#worker.ref();
     this.batches.add(id);
     this.#worker.postMessage({ id, bytes }, [bytes.buffer]);
@@ -53,7 +53,7 @@ export class VerifyThreads {
   readonly #ready = new Set<VerifyThread>();
   readonly #workers = new Set<Worker>();
   readonly #replacements = new Set<Timer>();
-  /** Starts that have failed since the last that did not. */
+  /** Failed starts since the last successful one. */
   #failedStarts = 0;
   #reason = '';
   #isClosed = false;
@@ -68,18 +68,18 @@ export class VerifyThreads {
     return this.#ready;
   }
 
-  /** Threads that there are, or will be. */
+  /** Number of threads, those that will be started again included. */
   get size(): number {
     return this.#workers.size + this.#replacements.size;
   }
 
-  /** Why no thread takes work, once one was needed; null when one does. */
+  /** The reason why no thread takes work, once one was needed; null when a thread does. */
   get problem(): string | null {
     if (this.#ready.size > 0 || this.#reason === '') return null;
     return `no thread that runs scripts can be started, which is tried again: ${this.#reason}`;
   }
 
-  /** Starts one more; if it cannot be started, it is tried again. */
+  /** Starts one more thread; a failed start is repeated. */
   add(): void {
     try {
       this.#spawn();

@@ -49,7 +49,7 @@ export interface AdmissionOptions extends PoolBoundsOptions, AncestorLimitsOptio
 
 export interface AdmissionModules
   extends Pick<MempoolParts, 'applier' | 'clock' | 'metrics' | 'room' | 'state' | 'statuses' | 'verifier'> {
-  /** Catches up, where other nodes write to the journal as well. */
+  /** Brings this node up to the journal's end; present where other nodes write to the journal as well. */
   readonly catchUp?: CatchUp | undefined;
   /** True while original nodes make the blocks: a list that passes every check is then handed to `passOn`, which may refuse it. */
   readonly isFollowed?: () => boolean;
@@ -63,7 +63,7 @@ export interface AdmissionModules
 interface Submission {
   readonly sender: string;
   readonly list: SubmittedList;
-  /** Members that spend what an earlier one of the list spends. */
+  /** Transactions of the list that spend what an earlier one of the list spends. */
   readonly rivals: ReadonlySet<string>;
 }
 
@@ -131,7 +131,7 @@ export class Admission {
 
   /** Checks a list, writes those of it that are not admitted yet, and returns them. The first check that fails refuses the list. */
   async #admit(candidates: readonly CandidateTx[], sender: string): Promise<readonly CandidateTx[]> {
-    // The transactions that it spends from may still be under way.
+    // Parents of these transactions may still be under way.
     const entered = this.#underWay.enter(candidates, sender);
     const leave = typeof entered === 'function' ? entered : await entered;
     try {
@@ -200,7 +200,7 @@ export class Admission {
     if (this.#modules.statuses.isAdmittedInMemory(hash)) return 'known';
     if (isCreate(tx) && (await this.#modules.statuses.isAdmitted(hash))) return 'known';
     if (tx.druidInfo === null && this.#spendsClaimed(tx)) return SPENT;
-    // Told before signatures are verified, for one signature may stand in all forms of a payment.
+    // A double spend is refused before signatures are verified: one signature may stand in every version of a payment.
     const visible = (outPoint: OutPoint): boolean => this.#visibleOutput(outPoint, list) !== undefined;
     if (rivals.has(hash) && spentOutPoints(tx).every(visible)) return SPENT;
     const tooMany = this.#ancestors.fault(tx, list);
@@ -212,7 +212,7 @@ export class Admission {
     return (await this.#modules.verifier.verify(plan.checks, sender)) ? plan.fault : INVALID_SCRIPT;
   }
 
-  /** Output that is unspent, waits, or is created by the same list; in which order is decided when the command is applied. */
+  /** Output that is unspent, waits, or is created by the same list. Whether the order is right shows when the command is applied. */
   #visibleOutput(outPoint: OutPoint, list: SubmittedList): TxOut | undefined {
     const out = this.#modules.state.coins.find(outPoint) ?? outputOf(list.get(outPoint.tHash), outPoint);
     return out === undefined || this.#isLocked(out) ? undefined : out;
@@ -247,7 +247,7 @@ export class Admission {
       const { adoptions } = this.#modules.state;
       const refusal = await this.#journal.append(rest, sender);
       if (refusal === null) return;
-      // The refused one may have been admitted, and mined, between the checks and the command; then the others are tried again.
+      // The refused transaction may have been admitted, and mined, between the checks and the command; then the others are tried again.
       if (!(await this.#modules.statuses.isAdmitted(refusal.hash))) {
         this.#assertSettled(adoptions);
         for (const other of refusal.others) this.#note(other);
@@ -293,7 +293,7 @@ function outputOf(candidate: CandidateTx | undefined, { n }: OutPoint): TxOut | 
   return txOut === undefined || isUnspendable(txOut) ? undefined : txOut;
 }
 
-/** Halves of trades are left out: they claim nothing while they wait for others. */
+/** Hashes of transactions that spend what an earlier one of the list spends. Halves of trades are left out: they claim nothing yet. */
 function rivalsIn(list: SubmittedList): ReadonlySet<string> {
   // A transaction that is its own rival was refused by its form.
   if (list.size <= 1) return NONE;

@@ -1,4 +1,4 @@
-/** Checks of a submission, in their order: waiting for what it spends; form; what its signatures cost (rule P6); ancestors. */
+/** Checks of a submission, in this order: its parents are awaited; then form, cost of the signatures (rule P6), ancestors. */
 
 import { MAX_BLOCK_SIGNATURE_OPERATIONS, MAX_TRANSACTION_BYTES } from '../../chain/constants.js';
 import { scriptSignatureOperations, signatureBudgetFault } from '../../chain/signature-operations.js';
@@ -15,13 +15,13 @@ import type { Coins } from '../state/coins.js';
 import type { Kin } from '../state/pool.js';
 import type { MempoolState } from '../state/state.js';
 
-/** Submissions that one waits for, one behind the other: more than may be behind each other in the pool. */
+/** The longest chain of submissions that wait for one another; no chain in the pool is as long. */
 const MAX_DEPTH = 128;
 
 /** Submissions that wait for others. Each is looked at again whenever one that it waits for is decided. */
 const MAX_WAITING = 1_000;
 
-/** Places for submissions that wait for others to be decided, before any work is done for them. Each takes one. */
+/** Places for submissions that wait for others to be decided. Each takes one before any work is done for it. */
 export function waitingPlaces(): Budget {
   return new Budget({
     total: [MAX_WAITING],
@@ -33,7 +33,7 @@ export function waitingPlaces(): Budget {
 
 interface Submission {
   readonly hashes: readonly string[];
-  /** Number of submissions that it waits for, one behind the other. */
+  /** Length of the longest chain of submissions that this one waits for. */
   readonly depth: number;
 }
 
@@ -51,7 +51,7 @@ export interface SubmissionsUnderWayModules {
 export class SubmissionsUnderWay {
   readonly #coins: Pick<Coins, 'has'>;
   readonly #places: Budget;
-  /** Submissions by the hashes of their transactions. Nearly always one for each. */
+  /** Submissions by the hashes of their transactions. Nearly every hash has one. */
   readonly #submissions = new Map<string, readonly Submission[]>();
   readonly #waiters = new Map<string, Set<Waiter>>();
 
@@ -61,8 +61,8 @@ export class SubmissionsUnderWay {
   }
 
   /**
-   * Waits until what they spend is there, or every earlier submission that brings it is decided: nearly always at once.
-   * The result says that these are decided. Throws `overloaded` when too many wait.
+   * Waits until the outputs that the candidates spend are there, or every earlier submission that may bring them is decided:
+   * nearly always at once. The result ends the wait of those behind. Throws `overloaded` when too many wait.
    */
   enter(candidates: readonly CandidateTx[], sender: string): (() => void) | Promise<() => void> {
     const missing = this.#missing(candidates);
@@ -117,7 +117,7 @@ export class SubmissionsUnderWay {
     const concerned = new Set(submission.hashes.flatMap((hash) => [...(this.#waiters.get(hash) ?? [])]));
     for (const { missing, open, ready } of concerned) {
       open.delete(submission);
-      // Another submission may have brought it too, and sooner.
+      // Another submission may have brought the output too, and sooner.
       if (open.size === 0 || missing.every((outPoint) => this.#coins.has(outPoint))) ready.resolve();
     }
   }
@@ -140,12 +140,12 @@ function removeFrom<T>(map: Map<string, Set<T>>, key: string, value: T): void {
   if (set?.size === 0) map.delete(key);
 }
 
-/** Members of one DRUID set, so that a set always fits into one block. */
+/** The most members of a DRUID set: a set then always fits into one block. */
 const MAX_DRUID_PARTICIPANTS = 64n;
 
-/** Bytes of all members of a DRUID set together; each member may have its share. */
+/** The most bytes of all members of a DRUID set together; each member may have its share. */
 const MAX_DRUID_SET_BYTES = 2 * MAX_TRANSACTION_BYTES;
-/** Expectations of one transaction: one on every participant. */
+/** The most expectations of one transaction: one on every participant. */
 const MAX_DRUID_EXPECTATIONS = 64;
 
 const COINBASE = fault('transaction_rejected', 'Only a miner can make a coinbase transaction');
@@ -155,7 +155,7 @@ const EXPECTATIONS = fault(
   `A DRUID transaction has at most ${MAX_DRUID_EXPECTATIONS} expectations`,
 );
 
-/** The rules of form, in their order. */
+/** The first rule of form that a transaction breaks; null when it keeps them all. */
 export function candidateFault({ bytes, tx }: CandidateTx, minOutputAmount: bigint): Verdict {
   const maxBytes = tx.druidInfo === null ? MAX_TRANSACTION_BYTES : druidShare(tx.druidInfo);
   if (bytes.length > maxBytes) {
@@ -171,13 +171,13 @@ export function candidateFault({ bytes, tx }: CandidateTx, minOutputAmount: bigi
   return signatureBudgetFault(tx);
 }
 
-/** A set is examined as a whole when it is complete, so its members share what one examination may cost. */
+/** Bytes that a member may have: a set is examined as a whole when it is complete, so its members share one limit. */
 function druidShare({ participants }: DruidInfo): number {
   if (participants < 1n || participants > MAX_DRUID_PARTICIPANTS) return MAX_TRANSACTION_BYTES;
   return Math.min(MAX_TRANSACTION_BYTES, Math.floor(MAX_DRUID_SET_BYTES / Number(participants)));
 }
 
-/** Signature operations of one submission: a few seconds of one processor. */
+/** The most signature operations of one submission: a few seconds of one processor. */
 export const MAX_SUBMITTED_OPERATIONS = 2 * MAX_BLOCK_SIGNATURE_OPERATIONS;
 const MAX_SUBMITTED_BYTES = 32 * 1024 * 1024;
 /** Submissions of the largest size that are checked at once. */
@@ -225,9 +225,9 @@ function entryCost(entry: Script[number]): number {
 }
 
 export interface AncestorLimitsOptions {
-  /** Transactions that wait and that one more may be behind; 100 by default. */
+  /** The most transactions in the pool that a new one may depend on; 100 by default. */
   readonly maxAncestors?: number;
-  /** Bytes of them; 100,000 by default. */
+  /** The most bytes of those transactions; 100,000 by default. */
   readonly maxAncestorBytes?: number;
 }
 
@@ -238,8 +238,8 @@ const DEFAULT_BYTES = 100_000;
 export type SubmittedList = ReadonlyMap<string, CandidateTx>;
 
 /**
- * Limits of the waiting transactions that one may be behind, through outputs and DRUID sets. Counted on arrival: what
- * is behind one that waits never grows. A limit of this node, no rule of the chain (docs/adr/0018-chained-payments.md).
+ * Limits of the ancestors: the transactions in the pool that one depends on, through outputs and DRUID sets. They are counted
+ * on arrival, since a waiting transaction never gets new ones. A limit of this node, no rule of the chain (docs/adr/0018-chained-payments.md).
  */
 export class AncestorLimits {
   readonly #maxCount: number;
@@ -287,7 +287,7 @@ export class AncestorLimits {
     );
   }
 
-  /** No block changes this. */
+  /** Refusal of a list whose own transactions exceed the limits: no block changes that. */
   get #tooManyInList(): Verdict {
     return fault(
       'invalid_request',

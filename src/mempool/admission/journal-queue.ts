@@ -25,7 +25,7 @@ const MAX_TRANSACTIONS = 256;
 export interface JournalQueueModules extends HasClock {
   readonly state: Pick<MempoolState, 'outlook' | 'druidSet'>;
   readonly applier: Pick<Applier, 'submit'>;
-  /** Catches up, where other nodes write to the journal as well. */
+  /** Brings this node up to the journal's end; present where other nodes write to the journal as well. */
   readonly catchUp?: Pick<CatchUp, 'isNewer'> | undefined;
   readonly trades: OpenTrades;
   /** See `waitingPlaces`. */
@@ -45,7 +45,7 @@ export class JournalQueue {
   #queue: Group[] = [];
   #isScheduled = false;
   #sent = 0;
-  /** Groups under way, by what two groups may have in common: settled when the group is decided. */
+  /** Groups under way, by the names that two groups may share. A promise settles when its group is decided. */
   readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(modules: JournalQueueModules) {
@@ -66,7 +66,7 @@ export class JournalQueue {
     let names = namesOf(candidates, state);
     let rival = this.#rivalOf(names);
     const giveBack = rival === undefined ? undefined : this.#modules.places.take(sender, [1]);
-    // The first of those that waited goes ahead, and the others wait for it.
+    // The first of the waiting groups goes ahead, and the others wait for it.
     for (; rival !== undefined; rival = this.#rivalOf(names)) {
       await rival;
       names = namesOf(candidates, state);
@@ -74,7 +74,7 @@ export class JournalQueue {
     giveBack?.();
     const { refusal, others, isKnown, openDruids } = state.outlook(candidates);
     if (refusal !== null) {
-      // Commands of other nodes in the journal may allow it. Those that came after it was sent need not be awaited.
+      // A command of another node, in the journal but not applied here, may allow the group. Later commands need not be awaited.
       const isNewer = await catchUp?.isNewer();
       return isNewer ? this.#append(candidates, sender, undefined) : { ...refusal, others };
     }
@@ -199,7 +199,7 @@ type GiveBack = () => void;
 type Fate = 'admitted' | 'refused' | 'not written' | 'unknown';
 
 export interface OpenTradesOptions {
-  /** Limit for all of them together. */
+  /** The most bytes of all open trades together. */
   readonly maxBytes: number;
 }
 
@@ -230,8 +230,8 @@ export class OpenTrades {
   }
 
   /**
-   * Counts a group that goes into the journal; `druids` are those of its sets that it does not bring whole. The result
-   * must be called with the fate of the group. Throws `overloaded`, for groups with such sets only.
+   * Counts a group that goes into the journal; `druids` are the DRUIDs of its incomplete sets. The result must be called
+   * with the fate of the group. Throws `overloaded`, for groups with such sets only.
    */
   take(group: readonly CandidateTx[], druids: ReadonlySet<string>, sender: string): (fate: Fate) => void {
     this.#turnOver();
@@ -241,7 +241,7 @@ export class OpenTrades {
       };
     }
     const weight = weightOf(group);
-    // A sender leaves as much to others as it has with these.
+    // A sender leaves as much free for others as its trades and refused transactions take.
     const counted = [this.#current, this.#last].flatMap(({ trades, refused }) => [
       trades.taken,
       trades.of(sender),
@@ -288,7 +288,7 @@ export class OpenTrades {
     this.#last = periods === 1 ? this.#current : newPeriod();
     this.#current = newPeriod();
     this.#since += periods * PERIOD_MS;
-    // Sets that have expired meanwhile.
+    // Charges of sets that have expired meanwhile are dropped.
     for (const druid of this.#charges.keys())
       if (this.#state.druidSet(druid) === undefined) this.#charges.delete(druid);
   }

@@ -3,12 +3,12 @@
  * of transactions and bytes:
  *
  * - The whole pool. No fee decides who is served (decision B17), so whoever has any tokens could fill it with payments to itself, chains of
- *   dust, and keep everybody else out for as long as it goes on. Who has something in it therefore leaves as much of it free as it takes.
- *   Requests over loopback, where a proxy may stand, and what the node submits by itself have no share.
- * - A quarter for those that wait for the others of their DRUID. They claim no inputs, so that one output backs any number of them.
- * - A quarter, and never more than fits into one block, for those without tokens, so that a payment waits behind at most one block of them.
+ *   dust, and keep everybody else out for as long as it goes on. Each sender therefore leaves as much of it free as its transactions take.
+ *   Requests over loopback, where a proxy may stand, and transactions that the node submits by itself have no share.
+ * - A quarter for transactions that wait for the others of their DRUID. They claim no inputs, so that one output backs any number of them.
+ * - A quarter, and never more than fits into one block, for transactions without tokens: a payment waits behind at most one block of them.
  *   An item creation spends nothing, and what it makes can be passed on to any number of outputs, so that a stranger without funds makes any
- *   number of them. Who sends them leaves as much to others as it takes, from the first on.
+ *   number of them. Their sender leaves as much to others as it takes, from the first on.
  */
 
 import { movesTokens } from '../../chain/transaction.js';
@@ -20,9 +20,9 @@ import type { MempoolState } from '../state/state.js';
 
 /** The part of the pool that transactions may take while they wait for the others of their DRUID. */
 export const DRUID_SHARE = 4;
-/** The part of the pool of those without tokens. */
+/** The part of the pool that transactions without tokens may take. */
 const TOKENLESS_SHARE = 4;
-/** Places for those without tokens, however small the pool is: one, and that which its sender leaves to others. */
+/** Places for transactions without tokens, however small the pool is: one, and the one that its sender leaves to others. */
 const LEAST_TOKENLESS = 2;
 const LOOPBACK_GROUP = addressGroup('::1');
 
@@ -39,7 +39,7 @@ type PooledState = Pick<
 
 export class PoolBounds {
   readonly #state: PooledState;
-  /** Budgets of those on their way through the journal: all, those that will wait for others of their DRUID, and those without tokens. */
+  /** Budgets of transactions on their way through the journal: of all, of those that will wait for their DRUID, of those without tokens. */
   readonly #all: Budget;
   readonly #druids: Budget;
   readonly #tokenless: Budget;
@@ -62,7 +62,7 @@ export class PoolBounds {
     this.#druids = new Budget({ total: total.map((max) => max / DRUID_SHARE), refuse: druidsFull });
     this.#tokenless = new Budget(tokenless);
     this.#senders = new SentTransactions({ total, share: 'free', refuse: ([own = 0]) => shareFull(own) }, { state });
-    // Halves of trades are in the pool when their set is whole, and count for who made it so.
+    // Halves of trades enter the pool when their set is whole, and count for the sender who completed it.
     const arrived = { isReady: (hash: string) => state.isReady(hash), waits: () => false };
     this.#tokenlessSenders = new SentTransactions(tokenless, { state: arrived });
   }
@@ -98,7 +98,7 @@ export class PoolBounds {
     this.#tokenlessSenders.check(tokenless, sender, sum(this.#tokenless.taken, [count, bytes]));
   }
 
-  /** Candidates that will wait for others; a set that they complete does not wait. */
+  /** Candidates that will wait for others of their DRUID set; a set that the candidates complete does not wait. */
   #incomplete(candidates: readonly CandidateTx[]): readonly CandidateTx[] {
     const brought = druidsOf(candidates);
     return candidates.filter(({ tx }) => {
@@ -109,7 +109,7 @@ export class PoolBounds {
     });
   }
 
-  /** Members without tokens of DRUID sets that have waited for the candidates: they come into the pool together. */
+  /** Members without tokens of DRUID sets that the candidates complete: they come into the pool together. */
   #broughtAlong(candidates: readonly CandidateTx[]): readonly SizedTx[] {
     return [...druidsOf(candidates)].flatMap(([druid, count]) => {
       const set = this.#state.druidSet(druid);
@@ -140,7 +140,7 @@ function druidsFull(): TesseraError {
   );
 }
 
-/** Error of the whole pool: it fills up, and the sender has so many transactions in it. */
+/** Error of the whole pool when it fills up: tells the sender how many transactions in it are his. */
 function shareFull(own: number): TesseraError {
   return new TesseraError(
     'mempool_full',
@@ -165,14 +165,14 @@ export interface SentTransactionsModules {
   readonly state: { isReady(hash: string): boolean; waits(hash: string): boolean };
 }
 
-/** Number of those waiting for the others of their DRUID that are passed over at once. */
+/** The most transactions waiting for their DRUID that one look passes over. */
 const MAX_PASSED_OVER = 1_024;
 
 /** Transactions of each sender in the pool or on their way there, oldest first; given back when they leave the pool. */
 export class SentTransactions {
   readonly #budget: Budget;
   readonly #state: SentTransactionsModules['state'];
-  /** Transactions by hash, in the order of coming and leaving; those whose set is not whole move to the end. */
+  /** Transactions by hash, in the order of coming and leaving; members of incomplete sets move to the end. */
   readonly #sent = new Map<string, Sent>();
 
   constructor(limits: BudgetLimits, { state }: SentTransactionsModules) {
@@ -180,7 +180,7 @@ export class SentTransactions {
     this.#state = state;
   }
 
-  /** Throws the error of the budget, of which `taken` is not free, when there is no room for transactions of a sender. */
+  /** Throws the error of the budget when it has no room for transactions of a sender. `taken`: what else is not free. */
   check(transactions: readonly SizedTx[], sender: string | undefined, taken: Amount): void {
     this.#forgetTheFirst();
     this.#budget.check(sender, amountOf(transactions), taken);
@@ -204,7 +204,7 @@ export class SentTransactions {
     if (!this.#state.isReady(hash) && !this.#state.waits(hash)) this.#forget(hash);
   }
 
-  /** Forgets those that went into a block. */
+  /** Forgets the first transactions, as far as they went into a block. */
   #forgetTheFirst(): void {
     const passedOver = new Set<string>();
     for (const [hash, sent] of this.#sent) {
@@ -213,7 +213,7 @@ export class SentTransactions {
         this.#forget(hash);
         continue;
       }
-      // A transaction may wait for long, and holds up nobody behind it.
+      // A transaction that waits for its DRUID may do so for long, and holds up nobody behind it.
       if (passedOver.size === MAX_PASSED_OVER) return;
       passedOver.add(hash);
       this.#sent.delete(hash);

@@ -30,7 +30,7 @@ export class AdoptionCheck {
     this.#rules = new BlockVerifier(rules, {
       ledger: viewOf(state, store),
       scripts: verifier,
-      // Every waiting transaction was verified when it was admitted.
+      // Every waiting transaction was verified at its admission.
       isVerified: ({ hash, bytes }) => {
         const pending = state.pending(hash);
         return pending !== undefined && equalBytes(pending.bytes, bytes);
@@ -46,7 +46,7 @@ export class AdoptionCheck {
   }
 }
 
-/** What spends can be in the chain only once anyway, so only the hashes of creations are looked up. */
+/** The state as rules of the ledger see it. Only hashes of creations are looked up: a spend cannot be in the chain twice anyway. */
 function viewOf(state: MempoolState, store: StateStore): LedgerView {
   return {
     async knownHashes(hashes) {

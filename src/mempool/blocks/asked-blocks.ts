@@ -5,13 +5,13 @@ import { TesseraError } from '../../lib/errors.js';
 
 interface Order {
   readonly count: number;
-  /** Heights of the blocks cut for it so far. */
+  /** Heights of the blocks cut for this order so far. */
   readonly heights: number[];
   readonly done: Deferred<readonly number[]>;
 }
 
 export class AskedBlocks {
-  /** The oldest first. */
+  /** Orders that are not complete, the oldest first. */
   #orders: Order[] = [];
 
   /** True while the next block is to be cut whatever is in it. */
@@ -19,7 +19,7 @@ export class AskedBlocks {
     return this.#orders.length > 0;
   }
 
-  /** Resolves with the heights when `count` blocks have been cut for this order. */
+  /** Places an order; its promise resolves with the heights when `count` blocks have been cut for it. */
   order(count: number): { readonly heights: Promise<readonly number[]>; readonly cancel: () => void } {
     const order: Order = { count, heights: [], done: createDeferred() };
     order.done.promise.catch(() => undefined);
@@ -27,7 +27,7 @@ export class AskedBlocks {
     return { heights: order.done.promise, cancel: () => this.#drop(order) };
   }
 
-  /** A block was cut: it is one of those that the oldest order asks for. */
+  /** Counts a new block for the oldest order. */
   cut(height: number): void {
     const [first] = this.#orders;
     if (first === undefined) return;
@@ -37,7 +37,7 @@ export class AskedBlocks {
     first.done.resolve(first.heights);
   }
 
-  /** No more blocks are made. */
+  /** Rejects all orders: no more blocks are made. */
   end(): void {
     const orders = this.#orders;
     this.#orders = [];

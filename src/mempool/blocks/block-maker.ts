@@ -19,9 +19,9 @@ import type { ChainSync } from './chain-sync.js';
 import type { Signer } from './signer.js';
 
 export interface BlockMakerOptions {
-  /** Cut as soon as there is something to put into a block, and never an empty one. */
+  /** True when a block is cut as soon as there is something to put into it, and never an empty one. */
   readonly instant: boolean;
-  /** Milliseconds between two cuts at most, when not instant. */
+  /** Milliseconds that must pass between two cuts, when not instant. */
   readonly blockInterval: number;
   /** Milliseconds after the first proof during which further proofs still count. */
   readonly proofWindow: number;
@@ -33,27 +33,27 @@ export interface BlockMakerOptions {
 export interface BlockMakerModules
   extends Pick<MempoolParts, 'applier' | 'clock' | 'leadership' | 'logger' | 'metrics' | 'network' | 'room' | 'state'> {
   readonly sync: Pick<ChainSync, 'mayCut' | 'changed'>;
-  /** Undefined in a network that names no producers. */
+  /** Signer of blocks; undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
   /** True while original nodes make the blocks of the chain. */
   readonly isFollowed: () => boolean;
-  /** True while blocks are made only for who asks for them (dev networks). */
+  /** True while blocks are made only when somebody asks for them (dev networks). */
   readonly isMiningHeld?: (() => boolean) | undefined;
 }
 
 const MS_PER_SECOND = 1_000;
-/** Milliseconds before a failure is retried: of a command, or of a template that a full send queue did not take. */
+/** Milliseconds before a failed command, or a template that a full send queue did not take, is retried. */
 const RETRY_MS = 2_000;
 /** Milliseconds the drawn miners have for a first proof; after each such time everybody gets the template. */
 const PATIENCE_MS = 60_000;
 
 interface RoundWork {
   readonly height: number;
-  /** Time when its template was first sent, in milliseconds of the monotonic clock. */
+  /** Time when the template of the round was first sent, in milliseconds of the monotonic clock. */
   readonly startedAt: number;
   readonly sentTo: Set<string>;
   proven: boolean;
-  /** The drawn miners prove nothing: whoever has joined may. */
+  /** True when the drawn miners have proven nothing in time: any miner that has joined may. */
   openToAll: boolean;
   windowOver: boolean;
   window: Timer | undefined;
@@ -77,7 +77,7 @@ export class BlockMaker {
   #cutElsewhere = -1;
   #intervalTimer: Timer | undefined;
   #retryTimer: Timer | undefined;
-  /** A command of the maker is in progress: the next decision needs its outcome. */
+  /** True while a command of the maker is in progress: the next decision needs its outcome. */
   #busy = false;
   #running = false;
 
@@ -145,7 +145,7 @@ export class BlockMaker {
     this.#proceed();
   }
 
-  /** Does the next thing that can be done; called after everything that may have changed something. */
+  /** Takes the next step that is possible; called after every change that may allow one. */
   #proceed(): void {
     if (!this.#running || this.#busy || this.#modules.applier.problem !== null) return;
     if (!this.#modules.leadership.leads) {
@@ -162,7 +162,7 @@ export class BlockMaker {
     if (round.proofs.length > 0 && this.#mayClose(round)) this.#run('close-block', () => this.#close(round));
   }
 
-  /** The round goes on with another node, or with this one: whose templates the miners get then. */
+  /** Follows a change of the leader: miners get the templates of the node that leads now. */
   #onLeadership(): void {
     if (!this.#modules.leadership.leads) this.#endWork();
     this.#intervalTimer?.cancel();
@@ -182,7 +182,7 @@ export class BlockMaker {
     return isCutElsewhere && this.#modules.clock.monotonic() - this.#lastCut >= PATIENCE_MS;
   }
 
-  /** One command at a time: the next decision needs the outcome of the last. */
+  /** Runs one command at a time: the next decision needs the outcome of the last. */
   #run(name: string, command: () => Promise<unknown>): void {
     const next = (): void => {
       this.#busy = false;
@@ -198,7 +198,7 @@ export class BlockMaker {
   }
 
   #mayCut(): boolean {
-    // A round that has begun is carried to its end: only storage needs room for its block.
+    // A round that has begun is carried to its end, so a low disk only stops new ones.
     if (this.#modules.isFollowed() || this.#joined.size === 0 || !this.#modules.sync.mayCut || this.#modules.room.isLow)
       return false;
     // No transaction can be admitted before block 0 is stored.
@@ -235,7 +235,7 @@ export class BlockMaker {
     );
   }
 
-  /** The miners that work on a round: those drawn for it, a new draw when none of them is left, or all. */
+  /** The miners that work on a round: those drawn for it, a new draw when none of them is linked, or all. */
   #selected(round: Round): readonly string[] {
     if (this.#work?.openToAll && this.#work.height === round.height) return this.miners;
     const present = round.participants.filter((miner) => this.#joined.has(miner));
@@ -278,7 +278,7 @@ export class BlockMaker {
     return this.#work;
   }
 
-  /** Storage has another block at the height of the one being made. */
+  /** Ends the work on a block because storage has another one at its height. */
   #giveUp(): void {
     if (this.#work === undefined) return;
     const { height, sentTo } = this.#work;
@@ -301,7 +301,7 @@ export class BlockMaker {
     this.#retryTimer = this.#modules.clock.after(RETRY_MS, () => this.#proceed());
   }
 
-  /** A miner that is silent, or whose template or proof was lost, must not stop the chain. */
+  /** Opens the round to all miners after a while: silent miners, lost templates and lost proofs must not stop the chain. */
   #waitForProofs(work: RoundWork): void {
     work.patience = this.#modules.clock.after(PATIENCE_MS, () => {
       const { round } = this.#modules.state;

@@ -28,7 +28,7 @@ const ANSWER_MS = 60_000;
 
 export interface BlockSenderModules
   extends Pick<MempoolParts, 'applier' | 'clock' | 'leadership' | 'logger' | 'metrics' | 'state' | 'store' | 'tips'> {
-  /** Undefined in a network that names no producers. */
+  /** Signer of blocks; undefined in a network that names no producers. */
   readonly signer?: Signer | undefined;
 }
 
@@ -67,7 +67,7 @@ export class BlockSender {
     return this.#problem !== undefined && this.#isCurrent(this.#problem.height) ? this.#problem.text : null;
   }
 
-  /** A storage node has been sent a block and has not answered. */
+  /** True while a storage node has been sent a block and has not answered. */
   get isWaiting(): boolean {
     return this.#asked.size > 0;
   }
@@ -92,7 +92,7 @@ export class BlockSender {
 
   #onLeadership(): void {
     if (!this.#modules.leadership.leads) return;
-    // This node does not know what another one has sent meanwhile.
+    // Another node may have led and sent blocks meanwhile.
     this.#modules.tips.askAnew();
     void this.#noteHead();
   }
@@ -126,7 +126,7 @@ export class BlockSender {
     }
   }
 
-  /** Storage says by itself that it has the closed block: an answer was lost. */
+  /** Confirms the closed block when storage reports it without being asked: an answer was lost. */
   async #confirmTold(from: Link): Promise<void> {
     const { closing } = this.#modules.state;
     if (closing === null || this.#confirming) return;
@@ -135,10 +135,10 @@ export class BlockSender {
       const hash = closedHash(closing);
       await this.#confirm(height, hash);
       for (const link of this.#modules.tips.all.keys()) link.send('chain.tip', { next: height + 1, hash });
-      // The next block may have been closed meanwhile.
+      // The following block may have been closed meanwhile.
       this.#proceed();
     } catch (error) {
-      // A disk that refuses the command, or the end of the node.
+      // The disk refuses the command, or the node is ending.
       this.#sendLater(from, height, errorMessage(error));
     }
   }
@@ -218,7 +218,7 @@ export class BlockSender {
     if (!this.#modules.leadership.leads) this.#modules.tips.askAll();
   }
 
-  /** Sending it again does not help: the operator must be told. A storage node that links again is asked at once. */
+  /** Reports a refused block to the operator: sending it again does not help. A storage node that links again is asked at once. */
   #standStill(link: Link, height: number, rule: string, reason: string): void {
     if (!this.#running) return;
     this.#modules.logger.error({ height, storage: link.address, rule, reason }, `storage refuses block ${height}`);

@@ -57,9 +57,9 @@ export class ChainSync {
   readonly failed = this.#failure.promise;
   readonly #stopping = new AbortController();
   readonly #listeners: (() => void)[] = [];
-  /** Storage nodes whose blocks are not to be asked for, for a while. */
+  /** Storage nodes that are not asked for blocks for a while. */
   readonly #resting = new Map<Link, Timer>();
-  /** Storage nodes whose blocks do not follow the last one of this node; the number of blocks that they had. */
+  /** Storage nodes whose blocks do not follow the last one of this node, with the number of blocks that each had. */
   readonly #strange = new Map<Link, number>();
   #running: Promise<void> | undefined;
   #gathering: Timer | undefined;
@@ -168,12 +168,12 @@ export class ChainSync {
     });
   }
 
-  /** The one to adopt blocks from: they are missing in the journal too, or the leader would have them. */
+  /** The storage node to adopt blocks from; only the leader adopts, for its journal lacks these blocks too. */
   #source(): Link | undefined {
     return this.#modules.leadership.leads ? this.#ahead() : undefined;
   }
 
-  /** The storage node that has most of the blocks that are missing here. */
+  /** The storage node that has the most of the blocks that are missing here. */
   #ahead(): Link | undefined {
     const { tips } = this.#modules;
     const next = (link: Link): number => tips.all.get(link)?.next ?? 0;
@@ -197,7 +197,7 @@ export class ChainSync {
     const { state, logger, network, progress, tips } = this.#modules;
     const from = state.head.height;
     let last: AdoptedBlock | undefined;
-    // While original nodes make the blocks, every one of them comes from storage.
+    // While original nodes make the blocks, each block comes from storage: that is no cause for a warning.
     const { isOriginal } = eraAt(this.#options.rules.genesis.eras, from + 1);
     logger[isOriginal && from >= 0 ? 'debug' : 'warn']({ height: from, missing: this.#missing }, `${this.problem}`);
     for (let link = this.#source(); link && !this.#stopping.signal.aborted; link = this.#source()) {
@@ -266,7 +266,7 @@ export class ChainSync {
     this.#resting.set(link, timer);
   }
 
-  /** Another chain is no reason to stop while a storage node is on this one, or may still be heard from. */
+  /** Ends the node when all storage nodes are on another chain; not while one is on this chain, or may still be heard from. */
   #suspect(): void {
     const { clock, tips } = this.#modules;
     const relations = this.#relations();

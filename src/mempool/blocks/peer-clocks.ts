@@ -15,7 +15,7 @@ export interface PeerClocksModules extends HasClock, HasLogger, HasMetrics {
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
 }
 
-/** The clock of another node, in Unix milliseconds less those of the monotonic clock here, as exactly as its answer was quick. */
+/** Bounds of the clock of another node, in Unix milliseconds less those of the monotonic clock here; a quick answer narrows them. */
 interface Heard {
   readonly least: number;
   readonly most: number;
@@ -25,7 +25,7 @@ export class PeerClocks {
   readonly changed = new SignalSource<void>();
   readonly #maxSkew: number;
   readonly #modules: PeerClocksModules;
-  /** Undefined: the node does not say its time, as those of earlier versions. */
+  /** Clock of each node by its link; undefined for a node of an earlier version, which does not say its time. */
   readonly #heard = new Map<Link, Heard | undefined>();
   readonly #asking = new Set<Link>();
   readonly #stopping = new AbortController();
@@ -94,7 +94,7 @@ export class PeerClocks {
     return Math.max(lower, Math.min(upper, 0));
   }
 
-  /** All that are linked have been heard, and the clock is not off. */
+  /** Logs when the clock goes wrong or is right again. True when all linked nodes have been heard, and the clock is not off. */
   #look(): boolean {
     const { problem } = this;
     const isOff = problem !== null;

@@ -62,10 +62,10 @@ export class Resignation {
   #look(): void {
     const { leadership, clock, sync, state, sender } = this.#modules;
     const { height } = state.head;
-    // A node that fetches many blocks from storage goes on with it.
+    // A node that is still fetching blocks from storage goes on leading.
     const isGrowing = height !== this.#height;
     this.#height = height;
-    // The node leaves the lease to others at each look: it would have it again before the clock is set.
+    // The node gives up the lease at each look: otherwise it would have it again before the clock is set.
     const { problem } = sync.clocks;
     if (problem !== null) {
       this.#resign(problem);
@@ -83,7 +83,7 @@ export class Resignation {
     this.#resign(reason);
   }
 
-  /** Storage may take its time with a block; then it answers a question. */
+  /** Asks storage for a sign of life: a block may take it long, but a question is answered at once. */
   #askStorage(height: number): void {
     const { tips, leadership, state } = this.#modules;
     this.#isAsking = true;

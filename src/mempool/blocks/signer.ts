@@ -1,4 +1,4 @@
-/** Signs what this mempool node produces, so that those who get it from others can check it (docs/chain.md#certificates). */
+/** Signs the blocks and the key of this mempool node, so that others can check them wherever they come from (docs/chain.md#certificates). */
 
 import { LRUCache } from 'lru-cache';
 import { type BlockPlace, type Certificate, certifyBlock, certifyNode } from '../../chain/certificate.js';
@@ -19,7 +19,7 @@ export class Signer {
     this.#chain = chain;
   }
 
-  /** The certificate of a block. It is the same at every call, so none needs to be stored. */
+  /** The certificate of a block; signing it again gives the same bytes, so none needs to be stored. */
   block(place: BlockPlace): Certificate {
     const known = this.#blocks.get(place.hash);
     if (known !== undefined) return known;
@@ -28,7 +28,7 @@ export class Signer {
     return certificate;
   }
 
-  /** Says that the node with this key (hex) speaks for the producer. */
+  /** The certificate that the node with this key (hex) speaks for the producer. */
   node(nodeKey: string): Certificate {
     if (this.#node?.key !== nodeKey) {
       this.#node = { key: nodeKey, certificate: certifyNode(this.#keyPair, this.#chain, nodeKey) };

@@ -15,9 +15,9 @@ const RETRY_MS = 2_000;
 /** The last block that a storage node has. */
 export interface StorageTip {
   readonly next: number;
-  /** Hash of the last one; null when it has none. */
+  /** Hash of the last block; null when the node has none. */
   readonly hash: string | null;
-  /** Why it can take no block; undefined when it can. */
+  /** Why the node can take no block; undefined when it can. */
   readonly problem?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export class StorageTips {
 
   constructor(modules: StorageTipsModules) {
     this.#modules = modules;
-    // Every request under way listens to it.
+    // Every request under way listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
   }
 
@@ -102,14 +102,14 @@ export class StorageTips {
     for (const link of this.#modules.network.links) this.ask(link);
   }
 
-  /** Forgets what is known, which may be old, and asks again. */
+  /** Forgets all tips, which may be old, and asks for them again. */
   askAnew(): void {
     this.#tips.clear();
     this.askAll();
     this.changed.emit();
   }
 
-  /** Tells whether a storage node answers within so many milliseconds. */
+  /** Tells whether any storage node answers within `timeoutMs`. */
   answers(timeoutMs: number, tell: (isHeard: boolean) => void): void {
     const asked = [...this.#modules.network.links].filter(isTrustedStorage).map(async (link) => {
       const answer = await link.request('chain.tip.get', {}, { timeoutMs, signal: this.#stopping.signal });

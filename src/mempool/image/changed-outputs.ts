@@ -18,12 +18,12 @@ const HEAD_BYTES = 3;
 const REMOVED = 0;
 const ADDED = 1;
 const PIECE_WRITES = 2_048;
-/** Outputs that one read of the database takes, in about a millisecond of the main thread. */
+/** Outputs that are read from the database at once, which takes about a millisecond of the main thread. */
 const READ_CHUNK = 500;
-/** Outputs whose records are read before there is a table that takes them: some 20 MB. */
+/** Outputs whose records are read before there is a table to add them to: some 20 MB. */
 const READ_AHEAD = 100_000;
 
-/** Puts the record of the outputs that a batch changes into it, in pieces; returns how many they are. */
+/** Adds to a batch the record of the outputs that it changes, in pieces; returns their number. */
 export function* noteChanged(batch: KvBatch, seq: number): Pieces<number> {
   const changed: PendingWrite[] = [];
   let bytes = 0;
@@ -48,12 +48,12 @@ export function* noteChanged(batch: KvBatch, seq: number): Pieces<number> {
   return changed.length;
 }
 
-/** Changes between a command and the last one, and a part of the records that hold them. */
+/** Outputs that were changed between a command and the last one, with the first of their records. */
 export class ChangedOutputs {
   readonly #kv: Pick<Kv, 'getMany'>;
   readonly #removed: readonly Uint8Array[];
   readonly #added: readonly Uint8Array[];
-  /** Records of the first ones of `#added`. */
+  /** Records of the first outputs in `#added`. */
   readonly #records: (Uint8Array | undefined)[] = [];
 
   private constructor(kv: Pick<Kv, 'getMany'>, removed: readonly Uint8Array[], added: readonly Uint8Array[]) {
@@ -62,7 +62,7 @@ export class ChangedOutputs {
     this.#added = added;
   }
 
-  /** Reads what has changed since command `seq`. It waits for the database most of the time: something else can be done beside it. */
+  /** Reads what has changed since command `seq`. Most of its time is spent waiting for the database, so other work can go on. */
   static async read(kv: Pick<Kv, 'entries' | 'getMany'>, seq: number): Promise<ChangedOutputs> {
     const isAdded = new Map<string, boolean>();
     for await (const [, record] of kv.entries(ranges.changedSince(seq))) {
@@ -80,7 +80,7 @@ export class ChangedOutputs {
     return this.#removed.length + this.#added.length;
   }
 
-  /** Brings a table from where it was after the command, or any time later, to what the records say. */
+  /** Applies the changes to a table that is in the state after the command or any later one. */
   async take(table: UtxoTable): Promise<void> {
     for (let from = 0; from < this.#removed.length; from += READ_CHUNK) {
       const chunk = this.#removed.slice(from, from + READ_CHUNK);

@@ -39,7 +39,7 @@ const END = 0xffff_ffff;
 const FILE_MODE = 0o600;
 const isLittleEndian = endianness() === 'LE';
 
-/** Copies a table that may change meanwhile: each output that is in it all the time is in the image. */
+/** Copies a table that may change meanwhile: an output that is there from beginning to end is in the image. */
 export class ImageWriter {
   readonly #file: FileHandle;
   readonly #table: UtxoTable;
@@ -152,7 +152,7 @@ class ImageReader {
     for (;;) {
       const piece = await next;
       if (piece.rows === END) break;
-      // The disk reads on while this one is taken in.
+      // The disk reads the next piece while this one is added to the table.
       next = this.#piece(piece.nextHead);
       next.catch(() => undefined);
       outputs += this.#take(piece);
@@ -162,7 +162,7 @@ class ImageReader {
     if (!isWhole) throw new RangeError('it has another end');
   }
 
-  /** The piece of a head, or the end; what comes next is known with it, so that the disk is asked once for each. */
+  /** Reads the piece of a head, or the end, with the head of the next piece: one read of the disk for each. */
   async #piece(head: Buffer): Promise<Piece> {
     const rows = head.readUInt32LE(0);
     const other = head.readUInt32LE(4);
@@ -180,7 +180,7 @@ class ImageReader {
     const other = bytes.subarray(rows * ROW_BYTES);
     const others = other.length === 0 ? [] : decodeCoins(other);
     for (const [outPoint, txOut] of others) {
-      // The table has changed while it was copied, and an output has moved.
+      // The table may have changed while it was copied, and an output may be in the image twice.
       if (this.#table.find(outPoint) === 0) this.#table.insert(outPoint, txOut);
     }
     return rows + others.length;
@@ -213,7 +213,7 @@ function headOf({ id, seq }: Pick<ImageName, 'id' | 'seq'>): Buffer {
   return Buffer.concat([MAGIC, fromHex(id), command]);
 }
 
-/** The bytes of so many rows. */
+/** The first `rows` rows as little-endian bytes. */
 function toLittleEndian(words: Uint32Array, rows: number): Uint8Array {
   const bytes = Buffer.from(words.buffer, 0, rows * ROW_BYTES);
   return isLittleEndian ? bytes : Buffer.from(bytes).swap32();
@@ -236,13 +236,13 @@ const ImageJson = Type.Object({
   checksum: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
 });
 
-/** The first format had no number. */
+/** Images of the first format had no format number. */
 const OtherFormat = Type.Object({ format: Type.Optional(Type.Integer()) });
 
 export interface ImageName {
-  /** 16 random bytes in hex: of the file, and in it. */
+  /** 16 random bytes in hex, in the name of the file and in the file. */
   readonly id: string;
-  /** The command after which it was begun: what changed since then is in the records `U`. */
+  /** The command after which the image was begun: later changes are in the records `U`. */
   readonly seq: number;
   readonly outputs: number;
   readonly checksum: number;
@@ -252,7 +252,7 @@ export function encodeImageName(name: ImageName): Uint8Array {
   return utf8(JSON.stringify({ format: FORMAT, ...name }));
 }
 
-/** Undefined for an image of another format. */
+/** The image that a record names; undefined for an image of another format. */
 export function decodeImageName(bytes: Uint8Array): ImageName | undefined {
   return decodeRecord('name of an image', bytes, (reader) => {
     const name: unknown = JSON.parse(fromUtf8(reader.rest()));

@@ -30,10 +30,10 @@ import { decodeImageName, encodeImageName, type ImageName, ImageWriter, readImag
 /** A new image is due when more outputs have changed than this share of all, and than this share of `minOutputs`. */
 const DUE_SHARE = 1 / 16;
 const DUE_SHARE_OF_MIN = 1 / 5;
-/** An image that has not become whole after so many times the changes that are due is given up, with what was noted for it. */
+/** A new image is given up after so many times the changes that make one due. */
 const GIVE_UP = 8;
 const DELETED_AT_ONCE = 2_000;
-/** Bytes of an output in an image, roughly, and how many times its room must be free for one. */
+/** Bytes of an output in an image, roughly, and how many times the size of an image must be free on the disk. */
 const IMAGE_BYTES = 68;
 const ROOM = 4;
 const ID_BYTES = 16;
@@ -41,11 +41,11 @@ const FOLDER_MODE = 0o700;
 const FILE = /^([0-9a-f]{32})\.utxos$/;
 
 export interface OutputImageOptions {
-  /** Folder of the image alone; made when it is missing. */
+  /** Folder that holds nothing but the image; made when it is missing. */
   readonly folder: string;
-  /** Outputs from which on an image is worth its file. */
+  /** Number of outputs from which an image is worth its file. */
   readonly minOutputs: number;
-  /** Another number for tests. */
+  /** Number of changes that make an image due, set by tests. */
   readonly dueChanges?: number;
 }
 
@@ -66,7 +66,7 @@ export class OutputImage {
   readonly #slices: TimeSlices;
   readonly #stopping = new AbortController();
   readonly #failure = new Failure();
-  /** Rejects with `data_corrupt` when the records are not those of the state that was read without them. */
+  /** Rejects with `data_corrupt` when the records do not match the state that was read from the image. */
   readonly failed = this.#failure.promise;
   #stopListening: (() => void) | undefined;
   #checking: Promise<void> | undefined;
@@ -75,7 +75,7 @@ export class OutputImage {
   #isNoting = false;
   /** Outputs that were noted since the image in force, or since the first one was begun. */
   #changes = 0;
-  /** Changes at which the next attempt is made. */
+  /** Number of changes at which the next attempt is made. */
   #due = 0;
   #writing: Promise<void> | undefined;
 
@@ -122,19 +122,19 @@ export class OutputImage {
     return table;
   }
 
-  /** The image is not of this state: from now on there is none. */
+  /** Gives up the image, which is not of this state. */
   async refuse(why: string): Promise<void> {
     const { kv, logger } = this.#modules;
     logger.warn({ why }, `the image of the unspent outputs cannot be used (${why}): their records are read`);
     await kv.write(kv.batch().del(keys.image), { sync: true }).catch((error: unknown) => {
-      // The next start tries the image again, and finds it as wrong.
+      // The next start finds the same wrong image and reads the records again.
       logger.warn({ err: error }, 'the image could not be given up now');
     });
     this.#forget();
     await this.#removeOthers().catch(() => undefined);
   }
 
-  /** The state is loaded and stands at the head of the journal: from now on images are made. */
+  /** Makes images from now on: the state is loaded and stands at the head of the journal. */
   start(loaded: ImagedState): void {
     if (this.#name !== undefined) this.#checking = this.#check(loaded);
     this.#stopListening = loaded.applier.applied.on(() => this.#beginIfDue(loaded));
@@ -148,7 +148,7 @@ export class OutputImage {
     await this.#checking;
   }
 
-  /** A batch is about to be written: it has the changes of the commands up to `seq`, and none of others. */
+  /** Adds the outputs that a batch changes to it, before it is written. It has the changes of the commands up to `seq` only. */
   *note(batch: KvBatch, seq: number): Pieces<void> {
     if (!this.#isNoting) return;
     const changes = yield* noteChanged(batch, seq);
@@ -177,14 +177,14 @@ export class OutputImage {
     });
   }
 
-  /** Nothing but the image has said so far what is unspent. */
+  /** Checks the records against the state: so far only the image has said what is unspent. */
   async #check({ state, store, applier }: ImagedState): Promise<void> {
     const { kv, logger } = this.#modules;
     const modules = { kv, store, utxos: state.utxos, logger, betweenCommands: applier.betweenCommands };
     try {
       await checkRecords(modules, this.#stopping.signal);
     } catch (error) {
-      // The next start reads the records, and says so too.
+      // The next start reads the records, and reports the damage too.
       this.#stopping.abort();
       await this.#writing;
       await this.refuse(errorMessage(error)).catch(() => undefined);
@@ -203,7 +203,7 @@ export class OutputImage {
     const begun = { id: toHex(random.bytes(ID_BYTES)), seq };
     try {
       const name = { ...begun, ...(await this.#write(begun, utxos)) };
-      // A command that is applied in part may be in the image so far as it is, and in no record.
+      // A command that is applied in part may be in the image only in part, and in no record yet.
       const isOnDisk = await applier.betweenCommands(() => this.#put(store, name));
       if (!isOnDisk) await store.drained();
       failpoint('image.named', 'utxos');
@@ -247,18 +247,18 @@ export class OutputImage {
     }
   }
 
-  /** An image must not be what fills the disk. */
+  /** Throws when the disk has too little room: an image must not fill it. */
   async #checkRoom(bytes: number): Promise<void> {
     const { bavail, bsize } = await statfs(this.#options.folder);
     if (bavail * bsize < ROOM * bytes) throw new Error('the disk has too little room for it');
   }
 
-  /** Writes the name after all that came before it. False: the disk refuses it for now, and the last image is in force. */
+  /** Writes the name after everything before it. False when the disk refuses it for now: the last image stays in force. */
   #put(store: StateStore, name: ImageName): Promise<boolean> {
     return store.write(store.batch().put(keys.image, encodeImageName(name)), { sync: true });
   }
 
-  /** Changes that an image has are of no use any more. */
+  /** Deletes the records of changes up to `seq`, which the image contains. */
   async #deleteChanged(store: StateStore, seq: number): Promise<void> {
     for (;;) {
       // Deletions that the disk has not made yet would be found again.
@@ -271,7 +271,7 @@ export class OutputImage {
     }
   }
 
-  /** The last image stays in force, if there is one; but what is noted has a bound. */
+  /** Keeps the last image in force, if there is one, but gives it up when too many changes were noted. */
   async #onFailure(store: StateStore, outputs: number): Promise<void> {
     this.#due = this.#changes + this.#dueChanges(outputs);
     if (this.#changes < GIVE_UP * this.#dueChanges(outputs)) return;
@@ -286,7 +286,7 @@ export class OutputImage {
     this.#changes = 0;
   }
 
-  /** Files of images that are not in force, also of one that was being written when the process ended. */
+  /** Removes files of images that are not in force, also of one that was being written when the process ended. */
   async #removeOthers(): Promise<void> {
     const files = await readdir(this.#options.folder).catch(() => []);
     for (const file of files) {

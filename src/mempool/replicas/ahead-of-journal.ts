@@ -1,7 +1,7 @@
 /**
  * A state that was made from blocks is ahead of the journal that goes on from it
- * (docs/adr/0048-a-state-from-storage.md). Until the journal has come to the last of these blocks, what it brings may
- * be in one of them or spend what they spend: that is left out, and the others of its group are taken.
+ * (docs/adr/0048-a-state-from-storage.md). Until the journal has come to the last of these blocks, its transactions may
+ * be in one of them or spend what they spend: these are left out, and the others of their group are taken.
  */
 
 import { Type } from '@sinclair/typebox';
@@ -20,7 +20,7 @@ import type { Standing } from '../state/retention.js';
 import type { MempoolState } from '../state/state.js';
 import type { StateStore } from '../state/state-store.js';
 
-/** Outputs that are remembered as spent by what was left out: more than two pools' worth. */
+/** The most outputs remembered as spent by transactions that were left out: more than two pools have. */
 const MAX_SPENT = 500_000;
 
 const Height = Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER });
@@ -41,9 +41,9 @@ export class AheadOfJournal {
   readonly #state: AheadState;
   readonly #turn: Turn;
   #place: JournalPlace | undefined;
-  /** The last block to whose cut the journal has come since the start. */
+  /** The last block, of those that are here, whose cut the journal has come to since the start. */
   #cut = -1;
-  /** Outputs spent by what was left out since the start: whatever spends them too was refused. */
+  /** Outputs spent by transactions that were left out since the start: other transactions that spend them were refused. */
   readonly #spent = new Set<string>();
 
   private constructor(store: Pick<StateStore, 'getMany'>, state: AheadState, turn: Turn, place: JournalPlace) {
@@ -53,7 +53,7 @@ export class AheadOfJournal {
     this.#place = place;
   }
 
-  /** Undefined when the state is not ahead. */
+  /** Reads how far the state is ahead; undefined when it is not. */
   static async read(
     store: Pick<StateStore, 'get' | 'getMany'>,
     state: AheadState,
@@ -63,13 +63,13 @@ export class AheadOfJournal {
     return record && new AheadOfJournal(store, state, turn, decodePlace(record));
   }
 
-  /** Position of the state, with the journal taken for what counts. */
+  /** Position of the state as far as the journal has come. */
   get standing(): Standing {
     const { waitingSince } = this.#state;
     return this.#place === undefined ? waitingSince : { ...waitingSince, height: undefined };
   }
 
-  /** The groups without what is in a later block. `isOwn`: they come from this node, which judged each as a whole by this state. */
+  /** The groups without transactions of later blocks. `isOwn`: this node has judged each group as a whole by this state. */
   async dropIncluded(groups: readonly Group[], { isOwn }: { readonly isOwn: boolean }): Promise<readonly Group[]> {
     if (this.#place === undefined) return groups;
     const { at } = this.#place;
@@ -80,7 +80,7 @@ export class AheadOfJournal {
     const made = new Map<string, Transaction>();
     return groups.flatMap((group) => {
       const rest = group.filter((candidate) => heightOf(candidate) <= at);
-      // A group with something of a block that the journal has come to was refused.
+      // A group with a transaction of a block that the journal has come to was refused as a whole.
       const isWhole = isOwn || rest.length < 2 || rest.some((candidate) => heightOf(candidate) >= 0);
       const parts = isWhole ? [rest] : this.#parts(rest, made);
       for (const { hash, tx } of parts[0] ?? []) made.set(hash, tx);
@@ -89,7 +89,7 @@ export class AheadOfJournal {
     });
   }
 
-  /** A group, and apart from it what a later block has made impossible, singly or by trade. `made`: by the command so far. */
+  /** A group without what a later block has made impossible; that follows singly or by trade. `made`: earlier in the command. */
   #parts(group: Group, made: ReadonlyMap<string, Transaction>): readonly Group[] {
     const gone = this.#goneOf(group, made);
     const isContrary = ({ tx }: CandidateTx): boolean =>
@@ -103,7 +103,7 @@ export class AheadOfJournal {
     return [group.filter((one) => !gone.has(one)), ...parts.values()];
   }
 
-  /** Members that spend what is not there, or what one of them makes, and the others of their trades. */
+  /** Members that spend outputs which are not there, those that depend on such members, and the others of their trades. */
   #goneOf(group: Group, made: ReadonlyMap<string, Transaction>): ReadonlySet<CandidateTx> {
     const gone = new Set<CandidateTx>();
     const there = new Map([...made, ...group.map(({ hash, tx }) => [hash, tx] as const)]);
@@ -127,7 +127,7 @@ export class AheadOfJournal {
     for (const at of spentOutPoints(tx)) if (this.#spent.size < MAX_SPENT) this.#spent.add(outPointKey(at));
   }
 
-  /** The journal comes to the cut of a block that may be here already. One behind that block, or of a later cut, is late. */
+  /** Notes that the journal has come to the cut of a block, which may be here already. Repeated and late cuts change nothing. */
   async reachCut(height = Number.MAX_SAFE_INTEGER, time: number, batch: KvBatch): Promise<void> {
     if (this.#place === undefined || height <= this.#place.at) return;
     if (height < this.#cut || this.#state.rounds.length > 0) return;
@@ -135,9 +135,9 @@ export class AheadOfJournal {
     await this.#passBlock(height, time, batch);
   }
 
-  /** The same where that block is stored. `time`: of one in place of the node's own, so what was cut on top was given up. */
+  /** Notes that the journal has come to a stored block. `time`: set for a block that replaces this node's own, with what was cut on top. */
   async reachBlock(height: number, time: number | null, batch: KvBatch): Promise<void> {
-    // Told once more.
+    // The journal may tell of a block twice.
     if (this.#place === undefined || height <= this.#place.at) return;
     const { until } = this.#place;
     await this.#passBlock(height, time, batch);
@@ -168,12 +168,12 @@ function decodePlace(bytes: Uint8Array): JournalPlace {
   });
 }
 
-/** Name of what is judged together: a transaction, or the members of a trade. */
+/** Name of a unit that is judged together: of a transaction, or of the members of a trade. */
 function nameOf({ hash, tx }: CandidateTx): string {
   return tx.druidInfo === null ? `t${hash}` : `d${tx.druidInfo.druid}`;
 }
 
-/** The block that a status names; -1 when it names none. */
+/** The height of the block that a status names; -1 when it names none. */
 function heightIn(record: Uint8Array | undefined): number {
   if (record === undefined) return -1;
   const { status, additionalInfo } = decodeStatus(record);

@@ -1,4 +1,4 @@
-/** Tells the others at a journal the state after each block: the leader does, and every node where they differ. */
+/** Tells the other nodes at a journal the digest after each block: the leader always does, and every node where digests differ. */
 
 import type { Leadership } from '../../journal/journal.js';
 import { isTesseraError } from '../../lib/errors.js';
@@ -16,7 +16,7 @@ export interface DigestTellerModules extends HasLogger {
 export class DigestTeller {
   readonly #modules: DigestTellerModules;
   readonly #listeners: (() => void)[] = [];
-  /** The last command that this node has spoken of. */
+  /** The last command whose digest this node has told. */
   #last = 0;
 
   constructor(modules: DigestTellerModules) {

@@ -26,7 +26,7 @@ const NAME_LENGTH = 12;
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Height = Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER });
 const StateDigest = Type.Object({ seq: Count, height: Height, digest: Type.String() });
-/** The first is that of the node that spoke first. */
+/** Digests of one state by node, in the order in which they were told. */
 const Told = Type.Object({
   seq: Count,
   height: Height,
@@ -50,10 +50,10 @@ export class SharedDigests {
   #trail: TrailMark[] = [];
   /** Trails of others at contested states, by command and node; not kept over a restart. */
   readonly #trails = new Map<string, readonly TrailMark[]>();
-  /** Contested states of which this node has told its trail. */
+  /** Contested states whose trail this node has told. */
   readonly #answered = new Set<number>();
 
-  /** `record` is what `D` holds. */
+  /** `record`: value of the key `D`. */
   constructor(replica: string, record?: Uint8Array) {
     const { own, told } = record === undefined ? { own: [], told: [] } : decodeContents(record);
     this.#replica = replica;
@@ -66,7 +66,7 @@ export class SharedDigests {
     if (this.#trail.length >= 2 * MAX_TRAIL) this.#trail = this.#trail.slice(-MAX_TRAIL);
   }
 
-  /** The command was that of a stored block, whether it changed the state or not. */
+  /** Keeps the digest after the command of a stored block, whether it changed the state or not. */
   afterBlock(seq: number, state: Pick<MempoolState, 'head' | 'sharedDigest'>, batch: KvBatch): void {
     this.#own = [...this.#own, { seq, height: state.head.height, digest: state.sharedDigest() }].slice(-KEPT_STATES);
     this.#write(batch);
@@ -87,7 +87,7 @@ export class SharedDigests {
     return { kind: 'digest', replica: this.#replica, ...own, trail: this.#trailTo(seq).slice(-MAX_TRAIL) };
   }
 
-  /** The journal has the word of a node. Throws `state_diverged` when this node is the one that differs. */
+  /** Compares what another node says of a state. Throws `state_diverged` when this node is the one that differs. */
   compare(command: DigestCommand, batch: KvBatch): void {
     this.#note(command);
     for (const told of this.#told) this.#judge(told, command.seq > told.seq && this.#hasSpoken(told));
@@ -97,7 +97,7 @@ export class SharedDigests {
   #note({ replica, seq, height, digest, trail }: DigestCommand): void {
     const known = this.#told.find((one) => one.seq === seq);
     const told = known ?? { seq, height, votes: [] };
-    // The latest states are kept: an older one, of which a node speaks that comes late, takes the place of none.
+    // The latest states are kept: a node that tells an older one late does not displace any.
     if (known === undefined) this.#told = [...this.#told, told].sort((a, b) => a.seq - b.seq).slice(-KEPT_STATES);
     if (!this.#told.includes(told)) return;
     if (told.votes.length < MAX_REPLICAS && !told.votes.some((vote) => vote.replica === replica))
@@ -108,12 +108,12 @@ export class SharedDigests {
     for (const old of this.#answered) if (old < first) this.#answered.delete(old);
   }
 
-  /** The others have heard this node, and what they had to say to that came before the digest of a later block. */
+  /** True if the others have heard this node's digest of a state. Their answers come before the digest of a later block. */
   #hasSpoken({ votes }: Told): boolean {
     return votes.some(({ replica }) => replica === this.#replica);
   }
 
-  /** `isOver`: who had something to say of this state has said it. */
+  /** `isOver`: all nodes that have something to say of this state have said it. */
   #judge(told: Told, isOver: boolean): void {
     const own = this.#own.find(({ seq }) => seq === told.seq);
     // A state that was made from blocks may be ahead of the journal; it is compared once that has reached it.
@@ -154,7 +154,7 @@ export class SharedDigests {
     );
   }
 
-  /** The last state before that command which others have confirmed and nobody has denied. */
+  /** The last state before a command which others have confirmed and nobody has denied. */
   #lastEqual(before: number): StateDigest | undefined {
     return this.#own.findLast(({ seq, digest }) => {
       const votes = this.#told.find((told) => told.seq === seq)?.votes ?? [];
@@ -162,7 +162,7 @@ export class SharedDigests {
     });
   }
 
-  /** The first command after which the marks differ, where they were equal after the one before. */
+  /** The first command after which the marks of the nodes differ, where those after the command before it are equal. */
   #firstDifferent(seq: number, replicas: readonly string[]): number | undefined {
     const trails = replicas.map((replica) => this.#trails.get(trailName(seq, replica)));
     const theirs = trails.find((trail) => trail !== undefined);
@@ -173,13 +173,13 @@ export class SharedDigests {
     return isKnown ? both[first]?.seq : undefined;
   }
 
-  /** True if the trail to that command begins right behind a state in which the nodes were equal. */
+  /** True if the trail to a command begins right behind a state in which the nodes were equal. */
   #beginsEqual(seq: number): boolean {
     const equal = this.#lastEqual(seq)?.seq;
     return equal !== undefined && this.#trail.some((one) => one.seq === equal);
   }
 
-  /** The marks behind the last state that all had, up to that command. */
+  /** The marks from the last state that all nodes had in common to a command. */
   #trailTo(seq: number): readonly TrailMark[] {
     const after = this.#lastEqual(seq)?.seq ?? 0;
     return this.#trail.filter((one) => one.seq > after && one.seq <= seq);

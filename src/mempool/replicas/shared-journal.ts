@@ -1,4 +1,4 @@
-/** Seam between one mempool node and the others at its journal. A journal that nobody else writes to passes through unchanged. */
+/** Connects a mempool node with the others at its journal. A journal that nobody else writes to passes through unchanged. */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';
 import type { KvBatch } from '../../db/kv.js';
@@ -44,22 +44,22 @@ export class SharedJournal {
     return this.#ahead?.standing ?? this.#modules.state.waitingSince;
   }
 
-  /** Groups of a command, without what the state has from a later block. `isOwn`: this node has judged them by its state. */
+  /** Groups of a command without transactions that the state has from a later block. `isOwn`: this node has judged them by its state. */
   async withoutIncluded(groups: Groups, options: { readonly isOwn: boolean }): Promise<Groups> {
     return (await this.#ahead?.dropIncluded(groups, options)) ?? groups;
   }
 
-  /** The journal has cut a block that the state does not cut. */
+  /** Notes that the journal has cut a block that the state does not cut. */
   async passCut({ height, time }: Extract<Command, { kind: 'cut-block' }>, batch: KvBatch): Promise<void> {
     await this.#ahead?.reachCut(height, time, batch);
   }
 
-  /** The journal has come to a stored block. `time`: of one that storage had in place of this node's own. */
+  /** Notes that the journal has come to a stored block. `time`: set for a block that storage had in place of this node's own. */
   async passBlock(height: number, time: number | null, batch: KvBatch): Promise<void> {
     await this.#ahead?.reachBlock(height, time, batch);
   }
 
-  /** A command has been applied: its mark is kept, and the digest of the state after a block. */
+  /** Keeps the mark of an applied command, and the digest of the state after a block. */
   applied({ kind }: Command, seq: number, batch: KvBatch): void {
     const { digests, state } = this.#modules;
     digests?.noteApplied(seq, state);
@@ -80,7 +80,7 @@ export class SharedJournal {
 
 /** Milliseconds between two looks at whether the journal can be read while something waits for it. */
 const LOOK_MS = 1_000;
-/** Looks until a node that does not get to the end of the journal says so. */
+/** Looks after which a node that cannot reach the end of the journal says so. */
 const PATIENCE_LOOKS = 10;
 
 export interface CatchUpModules extends HasClock {
@@ -91,7 +91,7 @@ export interface CatchUpModules extends HasClock {
 
 export class CatchUp {
   readonly #modules: CatchUpModules;
-  /** Question where the journal ends: the one under way, and the next one, which begins when that is answered. */
+  /** Questions where the journal ends: the one under way, and the next one, which begins when that is answered. */
   #asking: Promise<number> | undefined;
   #asksNext: Promise<number> | undefined;
 
@@ -99,14 +99,14 @@ export class CatchUp {
     this.#modules = modules;
   }
 
-  /** Resolves when all that is in the journal now is applied: true when more than `seq`. Throws `mempool_unreachable`. */
+  /** Resolves when all that is in the journal now is applied: with true if that is more than `seq`. Throws `mempool_unreachable`. */
   async isNewer(seq = this.#modules.state.seq): Promise<boolean> {
     const { state } = this.#modules;
     await this.#reach(await this.#head());
     return state.seq > seq;
   }
 
-  /** All that ask while a question is under way share the next one: an answer is of after it was asked. */
+  /** End of the journal. Callers during a question share the next one: an answer may be older than their call. */
   #head(): Promise<number> {
     if (this.#asking === undefined) return this.#ask();
     this.#asksNext ??= this.#asking.catch(() => undefined).then(() => this.#ask());

@@ -1,4 +1,4 @@
-/** Records of a snapshot as bytes: lengths of key and value (u32, big endian), key, value; and the note that one is taken. */
+/** Records of a snapshot as bytes: lengths of key and value (u32, big endian), key, value. And the note that a snapshot is being taken. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kv, KvRange } from '../../db/kv.js';
@@ -8,7 +8,7 @@ import { keys } from '../state/layout.js';
 
 const HEAD_BYTES = 8;
 const MAX_KEY_BYTES = 4_096;
-/** Bytes of a value: a kept block is the largest. */
+/** The most bytes of a value: a kept block is the largest. */
 const MAX_VALUE_BYTES = 80 * 1024 * 1024;
 
 export function writeRecord(key: Uint8Array, value: Uint8Array): Uint8Array {
@@ -45,14 +45,14 @@ export class RecordReader {
     this.#bytes = all.length - at;
   }
 
-  /** Bytes until the first record is whole, as far as its length is known: what is not is not joined in vain. */
+  /** Bytes of the first record, as far as its length is known: parts are not joined before they hold a whole record. */
   #wanted(): number {
     const [first] = this.#parts;
     return first === undefined ? 0 : (sizeAt(asBuffer(first), 0) ?? 0);
   }
 }
 
-/** Bytes of the record that begins there; undefined when its lengths are not there yet. */
+/** Bytes of the record that begins at `at`; undefined when its lengths are not there yet. */
 function sizeAt(bytes: Buffer, at: number): number | undefined {
   if (bytes.length - at < HEAD_BYTES) return undefined;
   const [key, value] = [bytes.readUInt32BE(at), bytes.readUInt32BE(at + 4)];
@@ -62,10 +62,10 @@ function sizeAt(bytes: Buffer, at: number): number | undefined {
 
 const DELETED_AT_ONCE = 5_000;
 
-/** All records; what the store keeps for itself is behind them. */
+/** Range of all records; those that the store keeps for itself are behind it. */
 export const WHOLE: KvRange = { gte: Uint8Array.of(0), lt: Uint8Array.of(0xff) };
 
-/** Transactions of an older folder, and the image of the outputs, are the business of the node that has them. */
+/** True for records that a snapshot has; transactions of an older folder and the image of the outputs stay with their node. */
 export function isCopied(key: Uint8Array): boolean {
   return key[0] !== keys.carried(0)[0] && !isOfImage(key) && !isNote(key);
 }
@@ -78,7 +78,7 @@ export async function isBeingTaken(kv: Kv): Promise<boolean> {
   return (await kv.get(keys.taking)) !== undefined;
 }
 
-/** Empties the database for a state that is about to come. */
+/** Empties the database and notes that a state is being taken into it. */
 export async function beginTaking(kv: Kv): Promise<void> {
   await kv.write(kv.batch().put(keys.taking, new Uint8Array()), { sync: true });
   let batch = kv.batch();
@@ -92,7 +92,7 @@ export async function beginTaking(kv: Kv): Promise<void> {
   await kv.write(batch, { sync: true });
 }
 
-/** The state is whole. */
+/** Removes the note: the state is whole. */
 export function endTaking(kv: Kv): Promise<void> {
   return kv.write(kv.batch().del(keys.taking), { sync: true });
 }

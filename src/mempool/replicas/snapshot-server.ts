@@ -15,7 +15,7 @@ import type { Link, PeerNetwork, Reply } from '../../peers/network.js';
 import type { StateStore } from '../state/state-store.js';
 import { isCopied, WHOLE, writeRecord } from './snapshot-records.js';
 
-/** Milliseconds without a question after which the view is given up: while it is there, LevelDB frees little. */
+/** Milliseconds without a question after which the view is given up: as long as it exists, LevelDB frees little. */
 const IDLE_MS = 60_000;
 const ID_BYTES = 16;
 
@@ -55,7 +55,7 @@ export class SnapshotServer {
       throw new TesseraError('entry_not_found', 'that transfer has ended; begin another one');
     }
     const reply = await transfer.part(part);
-    // The database is opened again when the disk has refused a write: what is read from then on is of another moment.
+    // The database is opened again when the disk has refused a write; a view that begins then is of another moment.
     if (store.refusals !== transfer.refusals) {
       await this.#end();
       throw new TesseraError(

@@ -32,10 +32,10 @@ export interface TakeBlocksOptions extends HasClock {
 export interface BlocksSource {
   readonly link: Link;
   readonly blocks: number;
-  /** The last of them that was stored before the journal begins, -1 before the first; undefined when that is not known. */
+  /** The last of these blocks that was stored before the journal begins, -1 for none; undefined when that is not known. */
   readonly stored?: number | undefined;
   readonly signal: AbortSignal;
-  /** Told how many blocks are here, and how many there are. */
+  /** Called with the number of blocks that are here, and of all blocks. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
@@ -101,7 +101,7 @@ async function adoptAll(kv: Kv, total: number, { state, check, options, source }
   }
 }
 
-/** Numbered like commands, so that the names of records differ. */
+/** Adopts a block as a command of its own number, so that the names of records differ. */
 async function adopt(kv: Kv, state: MempoolState, block: AdoptedBlock, turn: () => Promise<void>): Promise<void> {
   const batch = kv.batch();
   const seq = state.seq + 1;

@@ -8,17 +8,17 @@ import { beginTaking, isCopied, RecordReader } from './snapshot-records.js';
 
 /** Milliseconds that the other node has for a part: it reads a megabyte from its disk. */
 const PART_MS = 30_000;
-/** Links that may break in a row before it is begun anew. */
+/** Links that may break in a row before the transfer begins anew. */
 const MAX_BROKEN = 5;
 
 export interface SnapshotSource {
-  /** A link to the other node: the open one, or a new one. */
+  /** Gives a link to the other node: the open one, or a new one. */
   link(): Promise<Link>;
   readonly signal: AbortSignal;
   readonly onProgress: (bytes: number) => void;
 }
 
-/** Replaces the database. After an error (`peer_unreachable` and the like) it may hold a part of a state (`isBeingTaken`). */
+/** Replaces the database by a snapshot. After an error (`peer_unreachable` and the like) it may be incomplete (`isBeingTaken`). */
 export async function takeSnapshot(kv: Kv, source: SnapshotSource): Promise<void> {
   const hash = createHash('sha256');
   const records = new RecordReader();
@@ -46,7 +46,7 @@ export async function takeSnapshot(kv: Kv, source: SnapshotSource): Promise<void
   }
 }
 
-/** Asks again over a new link when one breaks: the other node has the same part still. */
+/** Asks for a part, over a new link when one breaks: the other node still has the same view. */
 async function askFor(
   { link, signal }: SnapshotSource,
   question: { readonly part: number; readonly transfer?: string },

@@ -35,17 +35,17 @@ export interface Refusal {
   readonly fault: Fault;
 }
 
-/** Null: accepted, or known already. */
+/** Why a group was refused; null when it was accepted, or was known already. */
 export type GroupOutcome = Refusal | null;
 
 /** Verdict on a group if its command were applied now. */
 export interface Outlook {
   readonly refusal: GroupOutcome;
-  /** Other members of a DRUID set that came whole and is refused, and why each. */
+  /** Other members of a DRUID set that came whole and is refused, each with the reason. */
   readonly others: readonly Refusal[];
-  /** All of it waits already, or is in the block being made. */
+  /** True when the whole group waits already, or is in the block being made. */
   readonly isKnown: boolean;
-  /** The sets that it does not bring whole: what comes of them is decided in the journal, for all their members. */
+  /** DRUIDs of the sets that the group leaves incomplete: their fate is decided in the journal, for all their members. */
   readonly openDruids: ReadonlySet<string>;
 }
 
@@ -61,7 +61,7 @@ const NO_DRUIDS: ReadonlySet<string> = new Set();
 /** Parts of the rest of the state that the acceptance needs. */
 export interface AcceptanceChain {
   height(): number;
-  /** True for a transaction in the pool, in the block being made, or waiting under a DRUID. */
+  /** True for a transaction in the pool, in a block being made, or waiting under a DRUID. */
   isPending(hash: string): boolean;
   nextArrival(): number;
 }
@@ -74,9 +74,9 @@ export interface AcceptanceModules {
   readonly statuses: FinalStatuses;
 }
 
-/** Context that a command brings along. */
+/** What a command brings along for its groups. */
 export interface AcceptanceContext {
-  /** Unix seconds. */
+  /** Unix seconds of the command. */
   readonly time: number;
   /** Tells whether an item creation is in the chain. */
   readonly isKnownCreate: (hash: string) => boolean;
@@ -93,7 +93,7 @@ interface DruidPlan {
 /** A piece of a group that is judged by itself: a single transaction, or the members of one DRUID. */
 interface Step {
   readonly candidates: readonly CandidateTx[];
-  /** Null for a single transaction. */
+  /** Plan of a DRUID set; null for a single transaction. */
   readonly plan: DruidPlan | null;
 }
 
@@ -102,7 +102,7 @@ interface SetFault {
   readonly culprit?: string;
 }
 
-/** Transactions that are accepted in one piece: a millisecond or two. */
+/** Transactions that are accepted in one piece, which takes a millisecond or two. */
 const PIECE_TRANSACTIONS = 64;
 
 export class Acceptance {
@@ -120,7 +120,7 @@ export class Acceptance {
     this.#statuses = statuses;
   }
 
-  /** Says what a claim would, and leaves no trace. */
+  /** Coins that tell what a claim would give, and change nothing. */
   readonly #lookedAt: Pick<Coins, 'claim' | 'offer'> = {
     claim: (tx) => this.#coins.claimsFault(tx),
     offer: () => undefined,
@@ -168,10 +168,10 @@ export class Acceptance {
     const isOpen = ({ plan }: Step): boolean => plan !== null && (plan.waiting.length > 0 || isIncomplete(plan));
     const open = steps.filter(isOpen);
     const openDruids = open.length === 0 ? NO_DRUIDS : new Set(open.map(({ plan }) => plan?.druid ?? ''));
-    // A single transaction has none behind it that could spend from it or conflict with it.
+    // Behind a single transaction there is no other that could spend from it or conflict with it.
     const coins = steps.length === 1 && steps[0]?.plan === null ? this.#lookedAt : new TrialCoins(this.#coins);
     for (const step of steps) {
-      // Transactions behind it may spend from the set that it completes.
+      // Later transactions may spend from the set that this step completes.
       if (step.plan !== null && step.plan.waiting.length > 0) break;
       const wrong = this.#enter(step, [], coins);
       if (wrong === null) continue;
@@ -194,7 +194,7 @@ export class Acceptance {
     }
   }
 
-  /** Candidates that wait nowhere, each once. */
+  /** Candidates that are not waiting yet, each once. */
   #unknown(group: readonly CandidateTx[]): readonly CandidateTx[] {
     const [first] = group;
     if (group.length === 1 && first !== undefined) return this.#chain.isPending(first.hash) ? [] : group;
@@ -203,7 +203,7 @@ export class Acceptance {
     return [...unknown.values()];
   }
 
-  /** The pieces of a group, each where its last member stands. */
+  /** The pieces of a group, in the order of their last members. */
   #steps(candidates: readonly CandidateTx[]): readonly Step[] {
     const singles = candidates
       .filter(({ tx }) => tx.druidInfo === null)
@@ -215,7 +215,7 @@ export class Acceptance {
     return [...singles, ...sets].sort((a, b) => place(a) - place(b));
   }
 
-  /** Claims what a piece of a group spends and offers what it makes; what did so is in `entered`, whatever the verdict. */
+  /** Claims what a piece of a group spends and offers what it makes; members that have done so are in `entered`, whatever the verdict. */
   #enter(
     { candidates, plan }: Step,
     entered: CandidateTx[],
@@ -234,7 +234,7 @@ export class Acceptance {
     return null;
   }
 
-  /** A set that is complete and failed is Rejected, those that waited with those that were posted. */
+  /** Refuses a piece. A complete set is Rejected as a whole: members that waited and members of this group. */
   #refuse({ candidates, plan }: Step, wrong: SetFault, context: AcceptanceContext): Refusal {
     const posted = candidates[0]?.hash ?? '';
     if (plan !== null && membersOf(plan) === plan.participants) this.#rejectPlan(plan, wrong, context);
@@ -266,14 +266,14 @@ export class Acceptance {
     return [...plans.values()];
   }
 
-  /** A complete set that failed: those that waited and those that were posted are Rejected together. */
+  /** Rejects a complete set: members that waited and members of this group. */
   #rejectPlan(plan: DruidPlan, wrong: SetFault, { time, batch }: AcceptanceContext): void {
     const waiting = this.#druids.set(plan.druid);
     const rejected = new Map(waiting === undefined ? [] : this.#takeOut(waiting, wrong, batch));
     for (const [i, { hash }] of plan.candidates.entries()) {
       const { message } = faultFor(hash, wrong);
       rejected.set(hash, { status: 'Rejected', timestamp: time, additionalInfo: message });
-      // The first one is the one refused to the caller, so its event comes from there.
+      // The caller is told of the first member, and makes the event of its refusal.
       if (i > 0) this.#statuses.noteRejected(hash, message);
     }
     this.#statuses.decide(rejected, time, batch);
@@ -334,7 +334,7 @@ export class Acceptance {
   }
 }
 
-/** Fault that needs no claims to be told. */
+/** Fault of a transaction by itself, whatever is unspent. */
 function knownFault({ tx, hash }: CandidateTx, { isKnownCreate }: AcceptanceContext): Verdict {
   if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
   return tx.druidInfo === null && isCreate(tx) && isKnownCreate(hash) ? KNOWN_CREATE : null;
@@ -357,7 +357,7 @@ function setFault(plan: DruidPlan, members: readonly CandidateTx[]): Verdict {
   );
 }
 
-/** The fault of a set for one of its members; for all but the culprit it names the culprit. */
+/** The fault of a set as told of one of its members; all but the culprit learn the culprit. */
 export function faultFor(hash: string, { fault: wrong, culprit }: SetFault): Fault {
   if (culprit === undefined || culprit === hash) return wrong;
   return fault(wrong.code, `${wrong.message} (in transaction ${culprit} of the DRUID set)`);

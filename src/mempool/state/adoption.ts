@@ -1,4 +1,4 @@
-/** Adopting a block from storage, checked before, in pieces: what it spends and creates, and what becomes of what waits. */
+/** Adopts a block from storage, which was checked before, in pieces: what it spends and creates, and what becomes of the pool. */
 
 import { decodeTransaction, encodedBefore } from '../../chain/codec.js';
 import { decodeFullBlockInPieces, type Turn } from '../../chain/decode-in-pieces.js';
@@ -28,10 +28,10 @@ import type { Round } from './round.js';
 export interface AdoptedBlock {
   readonly height: number;
   readonly hash: string;
-  /** Unix seconds, as far as a number holds what original nodes may say. */
+  /** Unix seconds of the block, as far as a number holds what original nodes may say. */
   readonly time: number;
   readonly full: FullBlock;
-  /** The FullBlock. */
+  /** The block as `FullBlock` bytes. */
   readonly bytes: Uint8Array;
   /** Transactions by the names that the block gives them. */
   readonly transactions: readonly CandidateTx[];
@@ -67,15 +67,15 @@ type Applied = Pick<CandidateTx, 'hash' | 'tx'>;
 interface Taking {
   readonly block: AdoptedBlock;
   readonly names: ReadonlySet<string>;
-  /** Transactions of the round that was given up, and not in the block so far. */
+  /** Transactions of the abandoned round that the block has not had so far. */
   readonly waiting: Map<string, PooledTx>;
   /** Unix seconds at which each transaction of the block that waited was first seen. */
   readonly seen: Map<string, number>;
   readonly sets: Set<number>;
   readonly decided: Map<string, TxStatus>;
-  /** Outputs that were there when the block made them, as original nodes let happen. */
+  /** Outputs that existed already when the block made them, as original nodes let happen. */
   readonly there: PlacedTxOut[];
-  /** The pool has to be put together again. */
+  /** True when the pool has to be put together again. */
   isContested: boolean;
 }
 
@@ -90,7 +90,7 @@ export class Adoption {
   *giveUp(round: Round, spent: readonly Utxo[], batch: KvBatch): Pieces<readonly PooledTx[]> {
     const proof = round.winner === null ? undefined : round.proofs[round.winner];
     if (proof !== undefined) yield* this.#undo(decodeTransaction(proof.coinbase), proof.hash, [], batch);
-    // The last first: what one creates, another may have spent. What they spent is kept in their order.
+    // The last transaction is undone first: another may have spent what one creates. Spent outputs are kept in order.
     let end = spent.length;
     const returned: PooledTx[] = [];
     for (const pooled of [...round.transactions].reverse()) {
@@ -115,7 +115,7 @@ export class Adoption {
     coins.add(back);
   }
 
-  /** Takes in the block, its transactions one after the other. `returned`: those of the round that was given up, null without one. */
+  /** Takes in the block, its transactions one after the other. `returned`: those of the abandoned round, null without one. */
   *take(block: AdoptedBlock, returned: readonly PooledTx[] | null, batch: KvBatch): Pieces<void> {
     const { statuses } = this.#modules;
     const taking: Taking = {
@@ -155,7 +155,7 @@ export class Adoption {
     yield* this.#modules.statuses.decideInPieces(settling.decided, time, batch);
   }
 
-  /** Applies a transaction of the block: what it spends and creates changes at once. If it waited, it does no longer. */
+  /** Applies a transaction of the block: it changes the outputs at once, and leaves the pool if it waited there. */
   *#apply({ hash, tx }: Applied, taking: Taking, batch: KvBatch): Pieces<void> {
     const { coins } = this.#modules;
     const spent = spentOutPoints(tx);
@@ -202,7 +202,7 @@ export class Adoption {
         if (!names.has(member.hash)) this.#reject(member, WITHOUT_IT, taking);
         else {
           seen.set(member.hash, member.time);
-          // It is in no place of the pool until its turn in the block comes.
+          // The transaction is in no place of the pool until its turn in the block comes.
           this.#confirm(member.hash, taking);
         }
       }
@@ -216,7 +216,7 @@ export class Adoption {
     this.#decide(hash, { status: 'Confirmed', timestamp, additionalInfo }, decided);
   }
 
-  /** The rest of complete sets of which the block has a part, with others: no block may hold it any more. */
+  /** Removes the rest of complete sets of which the block has a part only: no block may hold it any more. */
   *#takeOutTorn(taking: Taking, batch: KvBatch): Pieces<void> {
     const { coins, pool } = this.#modules;
     const { sets, waiting } = taking;
@@ -236,7 +236,7 @@ export class Adoption {
     }
   }
 
-  /** Rejects what is no longer possible, a set as a whole. */
+  /** Rejects waiting transactions that are no longer possible, sets as a whole. */
   *#settlePool(taking: Pick<Taking, 'waiting' | 'decided'>, batch: KvBatch): Pieces<void> {
     const lost = ({ unit, fault: wrong }: LostUnit): void => {
       for (const tx of unit) {
@@ -252,7 +252,7 @@ export class Adoption {
     this.#modules.statuses.noteRejected(hash, message);
   }
 
-  /** Decides a status, which can be read at once: the transaction may be in no other place any more. */
+  /** Decides a status, which can be read at once: the transaction may have left all other places. */
   #decide(hash: string, status: TxStatus, decided: Map<string, TxStatus>): void {
     decided.set(hash, status);
     this.#modules.statuses.show(hash, status);

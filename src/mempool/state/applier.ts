@@ -36,14 +36,14 @@ import { closedBlockPieces, type Round } from './round.js';
 import type { MempoolState, RejectedTx } from './state.js';
 
 export interface MempoolProgress {
-  /** Reading the state: unspent outputs so far. */
+  /** Called while the state is read, with the number of unspent outputs so far. */
   loading(outputs: number): void;
-  /** Applying what the journal has beyond the state: commands done, commands to do. */
+  /** Called while commands of the journal are applied again: commands done, commands to do. */
   replaying(done: number, total: number): void;
-  /** Taking in blocks that storage has and this node lacks: blocks done, blocks to do. */
+  /** Called while blocks of storage are taken in that this node lacks: blocks done, blocks to do. */
   adopting(done: number, total: number): void;
   adopted(): void;
-  /** Progress of the current phase, in words; undefined while there is none. */
+  /** Progress of the adoption in words; undefined while none is under way. */
   readonly adoptingNow: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface ApplierModules extends CompactionModules {
 interface Submitted {
   readonly command: Command;
   readonly outcome: Deferred<unknown>;
-  /** Transactions of its groups, as the caller has decoded them. */
+  /** Groups of the command, as the caller has decoded them. */
   readonly groups: Groups | undefined;
 }
 
@@ -79,17 +79,17 @@ export class Applier implements Service {
   /** Fires after each batch of commands that changed the state, and when commands are taken again. */
   readonly applied = new SignalSource<void>();
   readonly admitted = new SignalSource<readonly string[]>();
-  /** A transaction that waited for others and was removed because of a rule. */
+  /** Fires for a transaction that waited for others and was removed because of a rule. */
   readonly rejected = new SignalSource<RejectedTx>();
-  /** Each block that storage has confirmed, in order. */
+  /** Fires for each block that storage has confirmed, in order. */
   readonly confirmed = new SignalSource<Round>();
-  /** Each block of storage that this node has taken in instead of making it, in order. */
+  /** Fires for each block of storage that this node has taken in instead of making it, in order. */
   readonly adopted = new SignalSource<AdoptedBlock>();
   readonly #modules: ApplierModules;
   readonly #blockApplySeconds: HistogramHandle;
   readonly #compaction: Compaction;
   readonly #shared: SharedJournal;
-  /** Commands are applied, or the journal is cut. */
+  /** Held while commands are applied, or the journal is cut. */
   readonly #working = new Mutex();
   readonly #failure = new Failure();
   /** Rejects when the state or the journal can no longer be trusted: the node must stop. */
@@ -146,14 +146,14 @@ export class Applier implements Service {
     this.#end(new TesseraError('shutting_down', 'the node is stopping'));
   }
 
-  /** Runs while no command is applied: the state is that after one of them, and written. */
+  /** Runs work while no command is applied: the state is that after a command, and is written. */
   readonly betweenCommands = <T>(work: () => Promise<T>): Promise<T> =>
     this.#working.run(async () => {
       await this.#modules.store.flush();
       return work();
     });
 
-  /** Why no command is taken for now; null when they are. */
+  /** Why no command is taken for now; null when commands are taken. */
   get problem(): string | null {
     return this.#modules.store.problem;
   }
@@ -207,7 +207,7 @@ export class Applier implements Service {
       outcomes.push([entry.id, outcome]);
       this.#shared.applied(command, entry.seq, batch);
       if (command.kind !== 'block-stored' && command.kind !== 'block-adopted') continue;
-      // Records that commands look up in the store must be written before the next command.
+      // Later commands look up records of this one in the store, so they must be written before the next command.
       await this.#write(batch, entry);
       batch = this.#modules.store.batch();
       if (command.kind === 'block-stored' && outcome !== null) stored.push(outcome as Round);
@@ -250,7 +250,7 @@ export class Applier implements Service {
         return state.addProof(command, batch);
       case 'close-block': {
         const closed = state.closeBlock(command, batch);
-        // Whoever sends it finds it put together.
+        // The block is assembled here, so that nobody waits for that later.
         if (closed !== null) await inPieces(closedBlockPieces(closed), this.#turn);
         return closed;
       }
@@ -274,7 +274,7 @@ export class Applier implements Service {
     }
   }
 
-  /** Writes the changes of commands: soon; at once beside a cluster, which may be restored from a copy that lacks them. */
+  /** Writes the changes of commands soon; at once beside a cluster, which may be restored from a copy that lacks these commands. */
   async #write(batch: KvBatch, { seq, id }: JournalEntry): Promise<void> {
     await keepConfirmed(this.#modules.state.statuses, this.#modules.store, batch);
     await inPieces(this.#modules.state.statuses.list(batch), this.#turn);
@@ -337,14 +337,14 @@ interface Outcomes {
   readonly proof: boolean;
   readonly 'close-block': Round | null;
   readonly 'block-stored': Round | null;
-  /** False when it was no longer the next block. */
+  /** False when the block was no longer the next one. */
   readonly 'block-adopted': boolean;
   readonly digest: null;
 }
 
 export type CommandOutcome<K extends Command['kind']> = Outcomes[K];
 
-/** Why nothing is applied any more, for clients. What this node has appended may still be applied, by others or after a restart. */
+/** Error for clients once nothing is applied any more. A command in the journal may still be applied, by others or after a restart. */
 function whyEnded(cause: unknown, { mayBeTaken = false } = {}): TesseraError {
   const options = { cause, details: { mayBeTaken } };
   if (isTesseraError(cause, 'shutting_down')) return new TesseraError(cause.code, cause.message, options);

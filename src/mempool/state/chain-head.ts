@@ -25,7 +25,7 @@ export function issuedBefore(rules: RoundRules, { issued }: ChainHead, rounds: r
   );
 }
 
-/** The head with a closed block on top; what that issues, it counts already. */
+/** The head with a closed block on top; it counts already what that block issues. */
 export function headAfterClosed(rules: RoundRules, head: ChainHead, round: Round): ChainHead {
   const { height, header } = round;
   const timestamp = Number(header.timestamp);
@@ -41,7 +41,7 @@ export function factsAfter(rules: RoundRules, head: ChainHead, { height, partici
   };
 }
 
-/** The head after a block of storage. `issued`: before it. Without facts: a round of one proof and no participants. */
+/** The head after a block of storage. `issued`: before the block. Without facts: a round of one proof and no participants. */
 export function headAfterAdopted(rules: RoundRules, head: ChainHead, block: AdoptedBlock, issued: bigint): ChainHead {
   const { height, hash, time, full } = block;
   const facts = block.facts ?? {
@@ -60,21 +60,21 @@ function asertHashesAfter(rules: RoundRules, head: ChainHead, height: number, pr
 export interface DigestParts {
   readonly head: ChainHead;
   readonly rounds: readonly Round[];
-  /** Digests of the unspent outputs, of what is ready for a block, and of what waits for others. */
+  /** Digests of the unspent outputs, of the pool, and of transactions that wait for others. */
   readonly sets: readonly SetDigest[];
 }
 
-/** Digest with the number of all that was ever accepted: what a database must give when it is read. */
+/** Digest with the number of all transactions ever accepted: what a database must give when it is read. */
 export function wholeDigest(parts: DigestParts, arrivals: number): string {
   return sha3Hex([...linesOf(parts), `${arrivals}`].join('\n'));
 }
 
-/** Digest of what decides on all that comes. A state that was made from blocks has it in common with one that took each command. */
+/** Digest of all that later commands depend on. A state made from blocks has the same as one that took each command. */
 export function sharedDigest(parts: DigestParts): string {
   return sha3Hex(linesOf(parts).join('\n'));
 }
 
-/** 32 bits of what a command can change. */
+/** Mark of 32 bits over all that a command can change. */
 export function sharedMark({ head, rounds, sets }: DigestParts): number {
   let x = mixText(mix(1, head.height), head.hash ?? '');
   for (const { count, low, high } of sets) x = mix(mix(mix(x, count), low), high);

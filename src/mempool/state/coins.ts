@@ -1,4 +1,4 @@
-/** Outputs that may be spent: of blocks, which the database keeps, and of what waits. What waits claims its own (rule P4). */
+/** Outputs that may be spent: those of blocks, which the database keeps, and those of the pool. Waiting transactions claim theirs (rule P4). */
 
 import { viewTxOut } from '../../chain/codec.js';
 import {
@@ -19,7 +19,7 @@ import { keys } from './layout.js';
 
 export const SPENT = fault('double_spend', 'An input is spent by another transaction');
 
-/** Transactions that are approached together by whoever goes through a long list of them. */
+/** Transactions of a long list that are prefetched together. */
 export const APPROACHED = GROUP;
 const PIECE_OUTPUTS = 512;
 
@@ -30,7 +30,7 @@ interface Place {
 
 export class Coins {
   readonly utxos: UtxoTable;
-  /** Outputs of transactions that wait. */
+  /** Outputs of waiting transactions. */
   readonly #waiting: UtxoTable;
 
   constructor(utxos: UtxoTable) {
@@ -38,7 +38,7 @@ export class Coins {
     this.#waiting = utxos.another();
   }
 
-  /** Fetches what will be read for these transactions next: in a table that no cache holds that is several times as fast. */
+  /** Prefetches the places in the table that these transactions will need: several times as fast for a table beyond the caches. */
   approach(transactions: readonly Transaction[]): void {
     this.utxos.approach(transactions.flatMap(spentOutPoints));
   }
@@ -73,7 +73,7 @@ export class Coins {
     return null;
   }
 
-  /** Claims all inputs, or none and says why. */
+  /** Claims all inputs, or none and tells why. */
   claim(tx: Transaction): Verdict {
     const claimed: Place[] = [];
     for (const outPoint of spentOutPoints(tx)) {
@@ -89,7 +89,7 @@ export class Coins {
     return null;
   }
 
-  /** Claims what is there of its inputs: it was accepted before. */
+  /** Claims the inputs that exist: the transaction was accepted before. */
   hold(tx: Transaction): void {
     for (const outPoint of spentOutPoints(tx)) {
       const place = this.#place(outPoint);
@@ -104,14 +104,14 @@ export class Coins {
     }
   }
 
-  /** The transaction waits: those after it may spend its outputs. */
+  /** Makes the outputs of a waiting transaction spendable for those after it. */
   offer(hash: string, tx: Transaction): void {
     for (const { outPoint, txOut } of createdOutPoints(tx, hash)) {
       if (!isUnspendable(txOut)) this.#waiting.insert(outPoint, txOut);
     }
   }
 
-  /** The transaction no longer waits, and is in no block. */
+  /** Removes the outputs of a transaction that no longer waits and is in no block. */
   withdraw(hash: string, tx: Transaction): void {
     for (const { outPoint } of createdOutPoints(tx, hash)) {
       const slot = this.#waiting.find(outPoint);
@@ -119,7 +119,7 @@ export class Coins {
     }
   }
 
-  /** The costly half of adding outputs, in pieces: what is written. Nobody sees it before `add`, which must follow. */
+  /** Writes outputs to a batch in pieces: the costly half of adding them. They show in the table after `add`, which must follow. */
   *record(created: readonly PlacedTxOut[], batch: KvBatch): Pieces<void> {
     for (const [i, { outPoint, txOut }] of created.entries()) {
       if (i > 0 && i % PIECE_OUTPUTS === 0) yield;
@@ -128,7 +128,7 @@ export class Coins {
     if (created.length > PIECE_OUTPUTS) yield;
   }
 
-  /** The other half: what was recorded can be spent. What waits and has claimed one of the outputs still has it. */
+  /** Makes recorded outputs spendable, the other half of adding them. Claims of waiting transactions on them remain. */
   add(created: readonly PlacedTxOut[]): void {
     for (const { outPoint, txOut } of created) this.#insert(outPoint, txOut);
   }
@@ -147,7 +147,7 @@ export class Coins {
     }
   }
 
-  /** The costly half of removing outputs, in pieces: what is written. Nobody sees it before each is removed. */
+  /** Deletes outputs in a batch in pieces: the costly half of removing them. They stay in the table until each is removed. */
   *erase(outPoints: readonly OutPoint[], batch: KvBatch): Pieces<void> {
     for (const [i, outPoint] of outPoints.entries()) {
       if (i > 0 && i % PIECE_OUTPUTS === 0) yield;
@@ -163,7 +163,7 @@ export class Coins {
     return txOut;
   }
 
-  /** The same for an output that is erased. */
+  /** Removes an output from the table after `erase`, and returns it. */
   remove(outPoint: OutPoint): TxOut {
     const slot = this.utxos.find(outPoint);
     if (slot === 0) throw new Error(`broken invariant: ${outPoint.tHash}:${outPoint.n} is spent but not unspent`);
@@ -180,7 +180,7 @@ export class Coins {
   }
 }
 
-/** Coins as if some transactions had come in: for a look ahead that leaves no trace in the real ones. */
+/** Coins as if some transactions had been accepted: for a look ahead that leaves the real ones unchanged. */
 export class TrialCoins {
   readonly #coins: Pick<Coins, 'claimFault'>;
   readonly #claimed = new Set<string>();

@@ -1,4 +1,4 @@
-/** The commands of the journal and their bytes. Times are unix seconds of when the command was made: applying it needs no clock. */
+/** The commands of the journal and their bytes. Times are unix seconds when the command was made: applying it needs no clock. */
 
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
 import { writeStrings } from '../../chain/codec.js';
@@ -37,7 +37,7 @@ export interface CloseBlockCommand {
   readonly height: number;
 }
 
-/** A storage node has the block on disk. */
+/** Says that a storage node has the block on disk. */
 export interface BlockStoredCommand {
   readonly kind: 'block-stored';
   readonly height: number;
@@ -48,7 +48,7 @@ export interface BlockStoredCommand {
 export interface BlockAdoptedCommand {
   readonly kind: 'block-adopted';
   readonly block: Uint8Array;
-  /** Null where storage does not know them. */
+  /** Facts of the block's round; null where storage does not know them. */
   readonly facts: RoundFacts | null;
 }
 
@@ -56,11 +56,11 @@ export interface BlockAdoptedCommand {
 export interface DigestCommand {
   readonly kind: 'digest';
   readonly replica: string;
-  /** The command that stored the block, and the height after it. */
+  /** The command that stored the block, and the height of the chain after it. */
   readonly seq: number;
   readonly height: number;
   readonly digest: string;
-  /** The commands before it, with what the state was after each; only where nodes differ. */
+  /** Marks of the commands before it, each of the state after its command; only where nodes differ. */
   readonly trail: readonly TrailMark[];
 }
 
@@ -79,7 +79,7 @@ export type Command =
   | BlockAdoptedCommand
   | DigestCommand;
 
-/** Records hold the index: new ones go to the end. Of several with one name the last is written; the others are read. */
+/** Kinds by tag: records hold the index, so new ones go to the end. Of several with one name the last is written, all are read. */
 const TAGS = [
   'transactions',
   'cut-block',
@@ -94,10 +94,10 @@ const TAGS = [
   'cut-block',
   'digest',
 ] as const;
-/** The `cut-block` that does not say which block. */
+/** Tag of the `cut-block` that names no block. */
 const ANY_HEIGHT = 8;
 
-/** Every command is written here and copied out. */
+/** Writer for every command; the result is copied out. */
 const scratch = new BincodeWriter();
 
 export function encodeCommand(command: Command): Uint8Array {
@@ -140,7 +140,7 @@ export function encodeCommand(command: Command): Uint8Array {
   return writer.toBytes();
 }
 
-/** The block is copied once: it may have some 30 MiB. */
+/** Encodes an adopted block and copies it only once: it may have some 30 MiB. */
 function encodeAdopted(writer: BincodeWriter, { block, facts }: BlockAdoptedCommand): Uint8Array {
   writer.length64(block.length);
   const before = writer.toBytes();

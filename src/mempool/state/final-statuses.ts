@@ -1,4 +1,4 @@
-/** Final statuses that commands decide: in the batch of the command, and readable here until it is on disk (decision V1). */
+/** Final statuses that commands decide: they go into the batch of the command, and are readable here until it is on disk (decision V1). */
 
 import type { KvBatch } from '../../db/kv.js';
 import { atOnce, type Pieces } from '../../lib/pieces.js';
@@ -8,9 +8,9 @@ import { decodeStatus, encodeHashes, encodeStatus } from './records.js';
 import type { Round } from './round.js';
 import type { StateStore } from './state-store.js';
 
-/** Records of what one command has decided: keeps the numbers of commands apart. */
+/** The most records of what one command has decided: this keeps the numbers of commands apart. */
 const MAX_RECORDS = 64;
-/** Hashes of one record, as long as that many records suffice. */
+/** Hashes of one record, unless `MAX_RECORDS` of that size are too few. */
 const RECORD_HASHES = 4_096;
 const PIECE_TRANSACTIONS = 1_024;
 const CHUNK_STATUSES = 1_000;
@@ -27,7 +27,7 @@ export class FinalStatuses {
   readonly #refused = new Set<string>();
   /** Rejected transactions for the events of the node: hash → rule. */
   readonly #rejected = new Map<string, string>();
-  /** Number of the command that is applied, what it has decided so far, and when: they are forgotten together. */
+  /** Number of the current command, hashes it has decided so far, and the latest time among them: they expire together. */
   #seq: number;
   #hashes: string[] = [];
   #latest = 0;
@@ -36,12 +36,12 @@ export class FinalStatuses {
     this.#seq = seq + 1;
   }
 
-  /** A status that is decided but perhaps not yet on disk. */
+  /** The status of a transaction that is decided but perhaps not yet on disk. */
   unwritten(hash: string): TxStatus | undefined {
     return this.#unwritten.get(hash);
   }
 
-  /** Hashes of what commands have refused, until the batch is on disk. */
+  /** Hashes of transactions that commands have refused, until the batch is on disk. */
   get refused(): readonly string[] {
     return [...this.#refused];
   }
@@ -66,7 +66,7 @@ export class FinalStatuses {
     batch.put(keys.status(hash), encodeStatus(status));
   }
 
-  /** A status that this command will decide can be read from now on. */
+  /** Makes a status readable from now on that this command will decide. */
   show(hash: string, status: TxStatus): void {
     this.#unwritten.set(hash, status);
   }
@@ -76,7 +76,7 @@ export class FinalStatuses {
     atOnce(this.decideInPieces(statuses, time, batch));
   }
 
-  /** The same in pieces: each status can be read from its piece on. */
+  /** Puts statuses into a batch in pieces: each status can be read from its piece on. */
   *decideInPieces(statuses: ReadonlyMap<string, TxStatus>, time: number, batch: KvBatch): Pieces<void> {
     if (statuses.size === 0) return;
     // Never earlier than a first sight, whatever the clock says, so that nothing expires before its time.
@@ -97,7 +97,7 @@ export class FinalStatuses {
     }
   }
 
-  /** The transactions of a stored block no longer wait; those of block 0 have no status. */
+  /** Decides the transactions of a stored block, which no longer wait; those of block 0 have no status. */
   *confirm({ height, header, transactions }: Round, hash: string, batch: KvBatch): Pieces<void> {
     const additionalInfo = `In block ${height} ${hash}`;
     const confirmed = new Map<string, TxStatus>();
@@ -106,32 +106,32 @@ export class FinalStatuses {
       if (i % PIECE_TRANSACTIONS === 0) yield;
       if (tx.arrival !== 0) batch.del(keys.pooled(tx.arrival));
       if (height === 0) continue;
-      // Those of one second have one in common.
+      // Transactions of one second share a status.
       if (status?.timestamp !== tx.time) status = { status: 'Confirmed', timestamp: tx.time, additionalInfo };
       confirmed.set(tx.hash, status);
     }
     yield* this.decideInPieces(confirmed, Number(header.timestamp), batch);
   }
 
-  /** Command `seq` is applied next, into the same batch as the one before. */
+  /** Begins command `seq`, which goes into the same batch as the one before. */
   begin(seq: number, batch: KvBatch): void {
     atOnce(this.list(batch));
     this.#seq = seq;
   }
 
-  /** The batch ends with command `seq`. */
+  /** Ends the batch with command `seq`. */
   seal(seq: number, batch: KvBatch): void {
     atOnce(this.list(batch));
     this.#seq = seq + 1;
   }
 
-  /** Everything decided so far is on disk. */
+  /** Forgets what has been decided so far: all of it is on disk. */
   written(): void {
     this.#unwritten.clear();
     this.#refused.clear();
   }
 
-  /** Ends the command: lists what it has decided by time. Its keys depend on the command alone: a replay writes the same. */
+  /** Ends the command: lists its decisions by time. The keys depend on the command alone, so a replay writes the same. */
   *list(batch: KvBatch): Pieces<void> {
     const hashes = this.#hashes;
     const latest = this.#latest;
@@ -148,8 +148,8 @@ export class FinalStatuses {
 }
 
 /**
- * Gives what a batch has refused its status by its block back: a part of a trade may come once more behind its block,
- * from a node that was held up, and what is in a block stays confirmed.
+ * Restores the statuses of transactions that are in a block and that a batch has refused: a node that was held up may
+ * send a part of a trade once more behind its block, and a transaction in a block stays confirmed.
  */
 export async function keepConfirmed(
   statuses: Pick<FinalStatuses, 'refused' | 'keep'>,

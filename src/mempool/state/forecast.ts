@@ -1,18 +1,18 @@
-/** Guess at the blocks to come: what waits, in the order of service, in blocks as the rules allow them. */
+/** Forecast of the blocks to come: waiting transactions in the order of service, in blocks as the rules allow them. */
 
 import type { BlockRules } from '../../chain/block-rules.js';
 import { type BlockAhead, MAX_BLOCKS_AHEAD, MAX_LISTED_AHEAD, type WaitingPlace } from '../service.js';
 import type { PooledTx } from './pool.js';
 import type { MempoolState } from './state.js';
 
-/** Of what waits, so much is looked at: the block in which it ends is the last that is told, however much a block may hold. */
+/** Waiting transactions that a forecast looks at: the block that the last of them is in ends it, however much a block may hold. */
 export const MAX_LOOKED_AT = 16_000;
 
 interface Planned extends Pick<BlockAhead, 'height' | 'isBeingMade'> {
   readonly transactions: readonly PooledTx[];
 }
 
-/** Transactions in original order may come later than this: there, no block has two transactions of a chain. */
+/** Blocks to come. In the order of original nodes a transaction may come later: there, no block has two of one chain. */
 function* plannedBlocks(state: MempoolState): Generator<Planned> {
   let height = state.head.height;
   for (const round of state.rounds) {
@@ -40,7 +40,7 @@ class Filling {
   #operations = 0;
   #singles = 0;
 
-  /** False when it does not fit; something fits into an empty one always. */
+  /** Adds a unit to the block; false when it does not fit. An empty block takes any. */
   take(unit: readonly PooledTx[], { transactions, bytes, signatureOperations }: BlockRules): boolean {
     const singles = this.#singles + Number(unit.length === 1);
     const size = unit.reduce((sum, tx) => sum + tx.bytes.length, this.#bytes);

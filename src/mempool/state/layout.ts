@@ -3,11 +3,11 @@
  * it, so the database always stands exactly behind one command of the journal; statuses of refusals alone are added between.
  *
  *   m                         head: number of the last applied command, the tip, counters, the state digest
- *   r, R                      the blocks being made: one that is closed and not yet stored, and the one after it. Each is under
- *                             one of the two keys as long as it is there; which of the two comes first, its height tells
- *   x, X                      the outputs that the block under r or R spends, to give them back should it be given up
- *   o, O ‖ number u64         the proofs for that block, from 0 on; those that a folder of format 1 has in the record itself are counted
- *   w, W                      which of them has won, once that block is closed
+ *   r, R                      the blocks being made: one that is closed and not yet stored, and the one after it. A block keeps
+ *                             its key as long as it is there; the heights tell which of the two comes first
+ *   x, X                      the outputs that the block under r or R spends, to be restored if it is given up
+ *   o, O ‖ number u64         the proofs for that block, numbered from 0; a folder of format 1 has the first ones in the record itself
+ *   w, W                      the number of the winning proof, once that block is closed
  *   k ‖ height u64            a block of the last ones, for a storage node that lacks it
  *   K                         the names of those blocks
  *   D                         digests of the last states after a block, as nodes that share a journal have told them

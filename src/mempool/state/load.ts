@@ -22,9 +22,9 @@ import { MempoolState, type StateRules } from './state.js';
 const CHUNK = 2_000;
 
 export interface OutputSource {
-  /** All unspent outputs; undefined when it does not have them. */
+  /** All unspent outputs; undefined when the source does not have them. */
   read(hashKey: Uint8Array, onProgress: (outputs: number) => void): Promise<UtxoTable | undefined>;
-  /** Refuses what it has read, because the records have something else. */
+  /** Gives the source up, because the records differ from what it gave. */
   refuse(why: string): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function loadMempoolState(kv: Kv, rules: StateRules, options: LoadO
   return state;
 }
 
-/** The same without the records of the outputs; undefined when they have to be read. */
+/** The state with the outputs of the image; undefined when their records have to be read. */
 async function loadImaged(
   kv: Kv,
   rules: StateRules,
@@ -59,7 +59,7 @@ async function loadImaged(
   return undefined;
 }
 
-/** The state, and why it is not the one that was written: null when it is. */
+/** The state, and why it is not the one that was written; null when it is. */
 async function assemble(kv: Kv, rules: StateRules, utxos: UtxoTable) {
   const head = await kv.get(keys.head);
   const pooled = await loadTransactions(kv, ranges.pooled);

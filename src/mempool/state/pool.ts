@@ -8,19 +8,19 @@ import { type SetDigest, SetSum } from '../../lib/set-digest.js';
 export interface PooledTx {
   readonly hash: string;
   readonly bytes: Uint8Array;
-  /** Numbers everything that was ever accepted; the database key. */
+  /** Number in the order of acceptance; the database key. */
   readonly arrival: number;
-  /** The number that it had while it waited for others of its DRUID, if it did so since the node was started. */
+  /** Arrival number of the time when the transaction waited for its DRUID set, if that was since the start of the node. */
   readonly waitedAs?: number | undefined;
   /** Unix seconds of the first sight. */
   readonly time: number;
-  /** Number shared by the members of a complete DRUID set; 0 for a single transaction. */
+  /** Number of a complete DRUID set, the same for all its members; 0 for a single transaction. */
   readonly unit: number;
-  /** Signature operations that it may need: its share of a block's budget. */
+  /** Signature operations that the transaction may need: its share of a block's budget. */
   readonly operations: number;
-  /** Why no block may hold it: an earlier version admitted it under other rules. */
+  /** Why no block may hold the transaction: an earlier version admitted it under other rules. */
   readonly fault: Verdict;
-  /** Number of the block after which it arrived; what the life of a waiting DRUID member is counted from. */
+  /** Number of the block after which it arrived; the life of a waiting DRUID member is counted from there. */
   readonly height: number;
 }
 
@@ -30,10 +30,10 @@ export interface UnlawfulUnit {
   readonly fault: Fault;
 }
 
-/** A transaction that waits, for whoever counts what must be in a block before another one. */
+/** Size and parents of a waiting transaction, for counting what must be in a block before another one. */
 export interface Kin {
   readonly bytes: number;
-  /** Hashes of those whose outputs it spends and, where it belongs to a DRUID set, that lead to all of the set: some may wait no longer. */
+  /** Hashes of its parents and, for a member of a DRUID set, of members through which the whole set is found; some may wait no longer. */
   readonly behind: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export class Pool {
   #all = new Map<string, PooledTx>();
   /** Single transactions and sets by their place, which is the order of service. */
   #units = new Map<number, PooledTx[]>();
-  /** Parents of transactions that spend what waited when they came, by hash. */
+  /** Hashes of the parents that were waiting when a transaction came, by its hash. */
   #parents = new Map<string, readonly string[]>();
   /** Transactions with a fault: there are some only after an upgrade. */
   #unlawful = new Map<string, PooledTx>();
@@ -87,14 +87,14 @@ export class Pool {
     return [...(this.#units.get(unit) ?? [])];
   }
 
-  /** Undefined for what does not wait. */
+  /** Kin of a waiting transaction; undefined for any other. */
   kin(hash: string): Kin | undefined {
     const tx = this.#all.get(hash);
     if (tx === undefined) return undefined;
     return { bytes: tx.bytes.length, behind: [...(this.#parents.get(hash) ?? []), ...this.#mates(tx)] };
   }
 
-  /** The first of a set names all, the others name the first: the set is walked through once. */
+  /** Members of its set to go on with: the first one names all, the others name the first, so that a set is walked through once. */
   #mates({ hash, unit }: PooledTx): readonly string[] {
     const set = unit === 0 ? [] : (this.#units.get(unit) ?? []);
     return set[0]?.hash === hash ? set.map((mate) => mate.hash) : set.slice(0, 1).map((mate) => mate.hash);
@@ -108,13 +108,13 @@ export class Pool {
   *unlawful(): Generator<UnlawfulUnit> {
     for (const [culprit, { fault }] of [...this.#unlawful]) {
       const tx = this.#all.get(culprit);
-      // Its set may have been taken out for another member.
+      // The set may have been taken out because of another member.
       if (tx === undefined || fault === null) continue;
       yield { unit: [...(this.#units.get(placeOf(tx)) ?? [tx])], culprit, fault };
     }
   }
 
-  /** Adds it behind all others. `decoded` is what its bytes say. */
+  /** Adds a transaction behind all others. `decoded`: the same, decoded. */
   add(tx: PooledTx, decoded: Transaction): void {
     const parents = spentOutPoints(decoded)
       .map(({ tHash }) => tHash)
@@ -133,7 +133,7 @@ export class Pool {
     else unit.push(tx);
   }
 
-  /** Holds at once what another one holds, which nobody may use any more. */
+  /** Takes over the contents of another pool, which nobody may use any more. */
   become(other: Pool): void {
     this.#all = other.#all;
     this.#units = other.#units;
@@ -210,7 +210,7 @@ export class DruidPool {
     return this.#sets.get(druid);
   }
 
-  /** `decoded` is what its bytes say. */
+  /** Adds a member to its set. `decoded`: the same, decoded. */
   add({ druid, participants }: Pick<DruidSet, 'druid' | 'participants'>, tx: PooledTx, decoded: Transaction): void {
     const set = this.#sets.get(druid) ?? { druid, participants, members: [], tokenless: [] };
     this.#sets.set(druid, set);
@@ -230,7 +230,7 @@ export class DruidPool {
     this.#sets.delete(druid);
   }
 
-  /** All of them arrived at block `height` at the latest; gives those of which that was not known. */
+  /** Sets the height of all members to `height` at most; returns the changed ones. */
   arrivedBy(height: number): readonly PooledTx[] {
     const changed: PooledTx[] = [];
     for (const { members, tokenless } of this.#sets.values()) {

@@ -26,10 +26,10 @@ import type { ChainHead, Proof, Round, RoundTx } from './round.js';
 
 const PIECE_ELEMENTS = 512;
 
-/** Every record is written here, and a batch copies it: a buffer for each would keep the garbage collector busy. */
+/** Writer for every record; a batch copies the result, so that there is no garbage of a buffer for each. */
 const scratch = new BincodeWriter();
 
-/** Record without a copy: valid until the next record is encoded. */
+/** Record of a pooled transaction without a copy: valid until the next record is encoded. */
 export function viewPooled(tx: PooledTx): Uint8Array {
   const writer = scratch.reset();
   writer.length64(tx.time);
@@ -104,7 +104,7 @@ const HeadJson = Type.Object({
   digest: Type.String(),
 });
 
-/** Contents of `m`. */
+/** Contents of the record `m`. */
 export interface HeadRecord extends LastEntry {
   readonly arrivals: number;
   readonly head: ChainHead;
@@ -152,7 +152,7 @@ function* writeRound(writer: BincodeWriter, round: Round): Pieces<void> {
   writer.length64(round.winner === null ? 0 : round.winner + 1);
 }
 
-/** `pooled` gives what came through the pool, by arrival number. */
+/** Reads a round. `pooled` gives transactions that came through the pool, by arrival number. */
 export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => PooledTx): Round {
   return decodeRecord('round', bytes, (reader) => {
     const height = reader.number64();
@@ -183,7 +183,7 @@ export function decodeRound(bytes: Uint8Array, pooled: (arrival: number) => Pool
   });
 }
 
-/** A proof that came after the round was written: the record of the round may have a megabyte, and is not written again for it. */
+/** A proof in a record of its own: the record of its round may have a megabyte, and is not written again for a proof. */
 export function encodeProof(proof: Proof): Uint8Array {
   const writer = scratch.reset();
   writeProof(writer, proof);
@@ -225,7 +225,7 @@ export function encodeCoins(coins: readonly Utxo[]): Uint8Array {
   return scratch.toBytes();
 }
 
-/** The same in pieces. */
+/** Encodes unspent outputs in pieces. */
 export function* encodeCoinsPieces(coins: readonly Utxo[]): Pieces<Uint8Array> {
   const writer = new BincodeWriter();
   yield* writeCoins(writer, coins);
@@ -247,14 +247,14 @@ export function decodeCoins(bytes: Uint8Array): Utxo[] {
   });
 }
 
-/** A block that is kept, as `k` holds it. */
+/** Contents of a record `k`, a kept block. */
 export interface KeptRecord {
-  /** The FullBlock. */
+  /** The block as `FullBlock` bytes. */
   readonly bytes: Uint8Array;
   readonly facts: RoundFacts;
 }
 
-/** Parts of a kept block, one after the other: a block may have 32 MiB, and whoever writes it copies it. */
+/** Parts of a record `k`, one after the other: a block may have 32 MiB, and whoever writes it copies it. */
 export function encodeKept({ bytes, facts }: KeptRecord): readonly Uint8Array[] {
   const writer = scratch.reset();
   writeFacts(writer, facts);
@@ -269,7 +269,7 @@ export function decodeKept(record: Uint8Array): KeptRecord {
   });
 }
 
-/** A block that is kept, by its name; what `K` lists. */
+/** Names of a kept block, as `K` lists them. */
 export interface KeptName {
   readonly height: number;
   readonly hash: string;

@@ -1,4 +1,4 @@
-/** Takes out of the pool what became impossible, or what an earlier version admitted and no block may hold. */
+/** Takes transactions out of the pool that became impossible, or that an earlier version admitted and no block may hold. */
 
 import { decodeTransaction } from '../../chain/codec.js';
 import type { Transaction } from '../../chain/types.js';
@@ -23,7 +23,7 @@ export interface LostUnit {
   readonly fault: Fault;
 }
 
-/** The pool then holds what can stay of itself and of `returned`; `lost` gets the rest. Until the last piece it is as it was. */
+/** Builds the pool again from itself and `returned`; units that cannot stay go to `lost`. It changes with the last piece only. */
 export function* resettle(
   { pool, coins }: ResettleModules,
   returned: readonly PooledTx[],
@@ -39,7 +39,7 @@ export function* resettle(
   const settled = new Pool();
   for (const pooled of unitsOf(all)) {
     yield;
-    // Decoded once more: all of them at once would take several times the memory of the pool.
+    // Units are decoded one at a time: all at once would take several times the memory of the pool.
     const unit = pooled.map((one): Decoded => ({ pooled: one, tx: decodeTransaction(one.bytes) }));
     const fault = enter(unit, coins);
     if (fault === null) for (const one of unit) settled.add(one.pooled, one.tx);
@@ -53,7 +53,7 @@ interface Decoded {
   readonly tx: Transaction;
 }
 
-/** All members of a unit claim and offer, or none does. */
+/** Claims and offers for all members of a unit, or for none of them. */
 function enter(unit: readonly Decoded[], coins: Coins): Fault | null {
   for (const [i, { pooled, tx }] of unit.entries()) {
     const fault = coins.claim(tx);
@@ -87,7 +87,7 @@ export interface UnlawfulModules {
   readonly statuses: FinalStatuses;
 }
 
-/** Rejects them with the rule, a DRUID set as a whole, and so what spends from them. `time` in unix seconds. */
+/** Rejects unlawful transactions with the rule, DRUID sets as a whole, and all that spends from them. `time` in unix seconds. */
 export function* dropUnlawful({ pool, coins, statuses }: UnlawfulModules, time: number, batch: KvBatch): Pieces<void> {
   const rejected = new Map<string, TxStatus>();
   const reject = (tx: PooledTx, { message }: Fault): void => {

@@ -1,6 +1,6 @@
 /**
  * Retention of the journal behind the state: a backup copies the journal a little later than the state
- * (src/db/backup/README.md). What came in the last minute stays, and of what is older a bounded number of bytes.
+ * (src/db/backup/README.md). Commands of the last minute stay, and a bounded number of bytes of older ones.
  */
 
 import { endlessRoom, type Room } from '../../db/disk-room.js';
@@ -12,9 +12,9 @@ import type { MempoolState } from './state.js';
 import type { StateStore } from './state-store.js';
 
 const MIB = 1024 * 1024;
-/** Bytes of commands that are kept, whatever their number. */
+/** Bytes of commands that are kept at most, whatever their number. */
 const KEEP_BYTES = 64 * MIB;
-/** Bytes of commands between two times that the journal is cut. */
+/** Bytes of commands between two cuts of the journal. */
 const CUT_EVERY_BYTES = 32 * MIB;
 /** Milliseconds for which every command is kept. */
 const KEEP_MS = 60_000;
@@ -39,19 +39,19 @@ export class Retention {
     this.#marks = [{ seq, at: clock.monotonic(), bytes: 0 }];
   }
 
-  /** Commands up to `seq` are in the state, so many bytes more. */
+  /** Notes that commands up to `seq` are in the state, with their bytes. */
   noteApplied(seq: number, bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes - (this.#marks.at(-1)?.bytes ?? 0) < MARK_BYTES) return;
     this.#marks = [...this.#marks, { seq, at: this.#clock.monotonic(), bytes: this.#bytes }];
   }
 
-  /** Command up to which the journal is to be cut now; 0 when it is not. */
+  /** Command up to which the journal is to be cut now; 0 when no cut is due. */
   due(): number {
     return this.#bytes - this.#bytesAtCut < CUT_EVERY_BYTES ? 0 : this.#cut(KEEP_BYTES);
   }
 
-  /** The same when the disk is nearly full: only what is young stays. */
+  /** Command up to which the journal may be cut when the disk is nearly full: only young commands stay. */
   leastKept(): number {
     return this.#cut(0);
   }
@@ -70,7 +70,7 @@ export class Retention {
 /** Milliseconds for which commands of adopted blocks are kept: a backup copies the journal a little later than the state. */
 const KEEP_ADOPTED_MS = 60_000;
 
-/** The same while blocks are adopted, each of which is as large as its command. */
+/** Retention while blocks are adopted, each of which is as large as its command. */
 export class AdoptedRetention {
   readonly #clock: Clock;
   /** Positions of the state when blocks were adopted, the oldest first; of those older than `KEEP_ADOPTED_MS` the last. */
@@ -90,14 +90,14 @@ export class AdoptedRetention {
   }
 }
 
-/** Places in the journal that are remembered; of more, every second one is forgotten. */
+/** Places in the journal that are remembered; beyond that, every second one is forgotten. */
 const MAX_PLACES = 4_096;
 
 interface Stored {
-  /** The number is above `behind`, and not above `seq`. */
+  /** Bounds of the command that stored the block: it is above `behind`, and not above `seq`. */
   readonly behind: number;
   readonly seq: number;
-  /** The last block after them; undefined when that is not known. */
+  /** The last block that was stored by then; undefined when that is not known. */
   readonly height: number | undefined;
 }
 
@@ -107,7 +107,7 @@ interface Place {
   readonly arrivals: number;
 }
 
-/** Position of the state. */
+/** Position of the state: what it has accepted, is making and has stored. */
 export interface Standing {
   readonly arrivals: number;
   readonly rounds?: readonly number[];
@@ -117,12 +117,12 @@ export interface Standing {
 
 export class OldestWaiting {
   #places: Place[];
-  /** The blocks that are being made, each with a command behind which it was cut. */
+  /** The heights of the blocks being made, each with a command behind which it was cut. */
   #rounds: ReadonlyMap<number, number>;
   #stored: Stored[];
   #last: number;
 
-  /** Takes the position of the state: what was accepted, or cut, before may be of any command. */
+  /** Begins at the position of the state: earlier arrivals and cuts may be of any command. */
   constructor(seq: number, { arrivals, rounds = [], height }: Standing) {
     this.#last = seq;
     this.#stored = [{ behind: seq, seq, height }];
@@ -141,7 +141,7 @@ export class OldestWaiting {
     if (this.#places.length > MAX_PLACES) this.#places = this.#places.filter((_, i) => i % 2 === 0);
   }
 
-  /** A command behind which that arrival and all later ones came; 0 when unknown. Undefined: nothing waits. */
+  /** A command behind which the oldest waiting arrival and all later ones came; 0 when unknown. `oldest`: undefined if none waits. */
   before(oldest: number | undefined): number {
     return Math.min(this.#beforeArrival(oldest), ...this.#rounds.values());
   }
@@ -150,7 +150,7 @@ export class OldestWaiting {
   readonly storedBefore = (seq: number): number | undefined => {
     const last = this.#stored.findLastIndex((one) => one.seq < seq);
     const next = this.#stored[last + 1];
-    // It may be one of those that stored the next block.
+    // Command `seq` may be one of those that stored the next block.
     return next !== undefined && next.behind < seq - 1 ? undefined : this.#stored[last]?.height;
   };
 
@@ -167,7 +167,7 @@ export class OldestWaiting {
 const COMPACT_EVERY = 64;
 /** Commands that the journal keeps behind the state when it is compacted. */
 const KEEP_COMMANDS = 10_000;
-/** The same while blocks are adopted: each such command is as large as its block, and storage has the block. */
+/** Commands kept while blocks are adopted: each is as large as its block, and storage has the block. */
 const KEEP_ADOPTED = 64;
 
 export interface CompactionModules {
@@ -182,7 +182,7 @@ export interface CompactionModules {
 
 /** The applier, of which a compaction is a part. */
 export interface CompactionHost {
-  /** Runs while no command is applied. */
+  /** Runs work while no command is applied. */
   alone(work: () => Promise<void>): Promise<void>;
   /** Ends the node. */
   fail(error: unknown): void;
@@ -225,7 +225,7 @@ export class Compaction {
     this.#cutAgain?.cancel();
   }
 
-  /** Compacts where that is due, after commands of which some stored or adopted a block. */
+  /** Compacts where that is due, after commands some of which stored or adopted a block. */
   async afterCommands(
     entries: readonly JournalEntry[],
     standing: Standing,
@@ -256,14 +256,14 @@ export class Compaction {
       const { storedBefore } = this.#oldest;
       await journal.compact(seq, { isUrgent, waiting, blocks: state.head.height + 1, storedBefore });
     } catch (error) {
-      // The next run drops what this one could not.
+      // The next run drops commands that this one could not drop.
       if (!isTesseraError(error, 'database_failed')) throw error;
       const problem = errorMessage(error);
       logger.warn({ problem }, `the journal keeps for now what it was to forget: ${problem}`);
     }
   }
 
-  /** The disk is nearly full: nothing new is taken until there is room, and nobody makes any unless the journal does. */
+  /** Stops new commands while the disk is nearly full, and cuts the journal: nobody else may make room. */
   #makeRoom(): void {
     this.#cutAgain?.cancel();
     this.#host

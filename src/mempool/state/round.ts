@@ -36,7 +36,7 @@ export interface RoundRules {
   readonly genesis: readonly IssuedTx[];
   /** Transactions that unlock supply, by the number of their block (docs/chain.md#genesis). */
   readonly issuances: ReadonlyMap<number, readonly IssuedTx[]>;
-  /** Limits of one block, and the start of its round. */
+  /** Limits of one block, and when its round starts. */
   readonly block: BlockRules;
   /** Most miners that take part in one round (decision B12). */
   readonly partitionSize: number;
@@ -119,8 +119,8 @@ function toRoundTx({ hash, bytes }: IssuedTx): RoundTx {
 }
 
 /**
- * The oldest units until the next does not fit: none is passed over. In the order of original nodes, what spends what waits is
- * passed over, and goes into a later block.
+ * The oldest units until the next one does not fit: none is passed over. In the order of original nodes, units that spend
+ * from waiting transactions are passed over, and go into a later block.
  */
 function* chooseTransactions(
   pool: Pool,
@@ -143,7 +143,7 @@ function* chooseTransactions(
   for (const unit of pool.units()) {
     if (++looked % PIECE_UNITS === 0) yield;
     if (originalOrder && waitsForOthers(pool, unit)) continue;
-    // A set of one goes on its own, and costs as much as one that is none.
+    // A set with one member counts as a single transaction.
     const isSingle = unit.length === 1;
     if ((isSingle && singles === transactions) || !take(unit)) break;
     if (isSingle) singles++;
@@ -158,7 +158,7 @@ function waitsForOthers(pool: Pool, unit: readonly PooledTx[]): boolean {
   return unit.some(({ bytes }) => spentOutPoints(decodeTransaction(bytes)).some(isOther));
 }
 
-/** Sets as they came, with their members by hash, then single transactions by hash. */
+/** The transactions in the order of original nodes: sets by arrival, their members by hash, then single transactions by hash. */
 function inOriginalOrder(chosen: readonly PooledTx[]): PooledTx[] {
   const byHash = (a: PooledTx, b: PooledTx): number => a.unit - b.unit || (a.hash < b.hash ? -1 : 1);
   const isSet = ({ bytes }: PooledTx): boolean => decodeTransaction(bytes).druidInfo !== null;
@@ -239,7 +239,7 @@ export function closedBlockBytes(round: Round): Uint8Array {
   return atOnce(closedBlockPieces(round));
 }
 
-/** The same in pieces: who asks for it afterwards gets it at once. */
+/** Assembles the finished block in pieces: a later `closedBlockBytes` has it at once. */
 export function* closedBlockPieces(round: Round): Pieces<Uint8Array> {
   const bytes = closedBytes.get(round) ?? (yield* joinClosedBlock(round));
   closedBytes.set(round, bytes);

@@ -1,4 +1,4 @@
-/** Blocks being made (docs/adr/0044-rounds-that-overlap.md), at most two; what waits for one; and the last ones stored. */
+/** The blocks being made (docs/adr/0044-rounds-that-overlap.md), at most two; transactions that wait for one; and the last blocks stored. */
 
 import { decodeTransaction } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
@@ -26,7 +26,7 @@ import { drawWinner, isProofOf, type Round, type RoundTx } from './round.js';
 
 export class Rounds {
   readonly #coins: Coins;
-  /** The first is the one that storage gets first. */
+  /** Rounds in their order: the first is the one that storage gets first. */
   #rounds: readonly CurrentRound[];
 
   constructor(coins: Coins, contents: readonly RoundContents[]) {
@@ -46,13 +46,13 @@ export class Rounds {
     return first?.isClosed ? first.value : null;
   }
 
-  /** The block after that one: being mined, or closed and waiting for its turn. */
+  /** The block after the closing one: being mined, or closed and waiting for its turn. */
   get current(): Round | null {
     const last = this.#rounds.at(-1)?.value ?? null;
     return last === this.closing ? null : last;
   }
 
-  /** True if another one may begin: all are closed, and there is room for it. */
+  /** True if another round may begin: all are closed, and there is room for it. */
   get mayOpen(): boolean {
     return this.#rounds.length < ROUND_SLOTS.length && this.#rounds.every((round) => round.isClosed);
   }
@@ -75,18 +75,18 @@ export class Rounds {
     return yield* CurrentRound.of(this.#coins, { slot, round, spent: [] });
   }
 
-  /** Begins it, in pieces: it is there from the first of them on. `taken` is called for each of its transactions. */
+  /** Begins a round in pieces: it counts as begun from the first piece on. `taken` is called for each of its transactions. */
   *open(prepared: CurrentRound, batch: KvBatch, taken: (hash: string) => void): Pieces<void> {
     this.#rounds = [...this.#rounds, prepared];
     yield* prepared.open(batch, taken);
   }
 
-  /** False when the proof comes too late or is a second one of its miner. */
+  /** Adds a proof; false when it comes too late or is a second one of its miner. */
   addProof(command: ProofCommand, batch: KvBatch): boolean {
     return this.#rounds.at(-1)?.addProof(command, batch) ?? false;
   }
 
-  /** The closed round; null when it is not open or has no proof. */
+  /** Closes the last round; null when it is not open or has no proof. */
   close(height: number, batch: KvBatch): Round | null {
     return this.#rounds.at(-1)?.close(height, batch) ?? null;
   }
@@ -97,7 +97,7 @@ export class Rounds {
     this.#rounds = rest;
   }
 
-  /** Undoes all, the last first. Gives what `undo` gives of each, in their order; null when there is none. */
+  /** Undoes all rounds, the last first. Returns what `undo` gives of each, in their order; null when there is no round. */
   *giveUp<T>(undo: (round: Round, spent: readonly Utxo[]) => Pieces<readonly T[]>): Pieces<readonly T[] | null> {
     if (this.#rounds.length === 0) return null;
     let returned: readonly T[] = [];
@@ -121,7 +121,7 @@ export class Rounds {
       for (const { hash } of round.value.proofs) made.add(hash);
     }
     return (outPoint) => {
-      // An output of the first block may be spent in the second; it was not there before either.
+      // An output of the first block may be spent in the second; it did not exist before either.
       if (made.has(outPoint.tHash)) return undefined;
       const { utxos } = this.#coins;
       const slot = utxos.find(outPoint);
@@ -132,20 +132,20 @@ export class Rounds {
 
 export interface PendingTx {
   readonly bytes: Uint8Array;
-  /** Unix seconds of the first sight. */
+  /** Unix seconds when the transaction was first seen. */
   readonly time: number;
-  /** Description of what it waits for. */
+  /** Description of what the transaction waits for. */
   readonly info: string;
 }
 
-/** Places where it can be. */
+/** Places where a transaction can wait. */
 export interface PendingPlaces {
   readonly pool: Pool;
   readonly druids: DruidPool;
   readonly rounds: Rounds;
 }
 
-/** Undefined when it is in none of the places. */
+/** Facts about a waiting transaction; undefined when it is in none of the places. */
 export function pendingTx(hash: string, { pool, druids, rounds }: PendingPlaces): PendingTx | undefined {
   const pooled = pool.get(hash);
   if (pooled !== undefined) return { bytes: pooled.bytes, time: pooled.time, info: 'Waits for a block' };
@@ -164,7 +164,7 @@ export function pendingTx(hash: string, { pool, druids, rounds }: PendingPlaces)
 /** Transactions that wait to be stored. */
 export interface Waiting {
   readonly rounds: readonly number[];
-  /** The oldest transaction that is not stored; undefined for none. A member of a DRUID set is as old as its command. */
+  /** Number of the oldest transaction that is not stored; undefined for none. A DRUID member is as old as its own command. */
   oldest(): number | undefined;
 }
 
@@ -175,7 +175,7 @@ export function waitingIn(places: PendingPlaces): Waiting {
 function oldestArrival({ pool, druids, rounds }: PendingPlaces): number | undefined {
   let oldest: number | undefined;
   const see = ({ arrival, waitedAs = arrival }: Pick<PooledTx, 'arrival' | 'waitedAs'>): void => {
-    // Issuances have no number.
+    // Issuances have no arrival number.
     if (arrival > 0 && waitedAs < (oldest ?? Number.POSITIVE_INFINITY)) oldest = waitedAs;
   };
   for (const unit of pool.units()) unit.forEach(see);
@@ -184,13 +184,13 @@ function oldestArrival({ pool, druids, rounds }: PendingPlaces): number | undefi
   return oldest;
 }
 
-/** The same question without the words: asked for every transaction that arrives. */
+/** True if a transaction waits. Quicker than `pendingTx`, because it is asked for every transaction that arrives. */
 export function isPending(hash: string, { pool, druids, rounds }: PendingPlaces): boolean {
   return pool.get(hash) !== undefined || rounds.transaction(hash) !== undefined || druids.setOf(hash) !== undefined;
 }
 
 const MAX_KEPT_BLOCKS = 64;
-/** Bytes of all of them; the last block is kept whatever its size. */
+/** The most bytes of kept blocks; the last block is kept whatever its size. */
 const MAX_KEPT_BYTES = 256 * 1024 * 1024;
 
 export class KeptBlocks {
@@ -228,7 +228,7 @@ const PIECE_TRANSACTIONS = 1_024;
 export interface RoundContents {
   readonly slot: RoundSlot;
   readonly round: Round;
-  /** Outputs that the round spends, in order, its own too; null when that is not known (a folder of an earlier version). */
+  /** Outputs that the round spends, in order, its own too; null when they are not known (a folder of an earlier version). */
   readonly spent: readonly Utxo[] | null;
 }
 
@@ -237,7 +237,7 @@ class CurrentRound {
   readonly #coins: Coins;
   readonly #transactions: ReadonlyMap<string, RoundTx>;
   #round: Round;
-  /** Kept so that it can be given back if the round is abandoned. */
+  /** Outputs that the round spends, to be restored if it is given up. */
   #spent: readonly Utxo[] | null;
 
   private constructor(coins: Coins, { slot, round, spent }: RoundContents, byHash: ReadonlyMap<string, RoundTx>) {
@@ -269,7 +269,7 @@ class CurrentRound {
     return this.#transactions.get(hash);
   }
 
-  /** Outputs that it spends. Throws `data_corrupt` when that is not known. */
+  /** Outputs that the round spends. Throws `data_corrupt` when they are not known. */
   get spent(): readonly Utxo[] {
     if (this.#spent !== null) return this.#spent;
     throw new TesseraError(
@@ -278,7 +278,7 @@ class CurrentRound {
     );
   }
 
-  /** Begins it, in pieces (decision V7): each transaction changes the outputs wholly or not at all. `taken`: for each. */
+  /** Begins the round in pieces (decision V7): each transaction changes the outputs wholly or not at all. `taken`: called for each. */
   *open(batch: KvBatch, taken: (hash: string) => void): Pieces<void> {
     const spent: Utxo[] = [];
     this.#spent = spent;
@@ -302,7 +302,7 @@ class CurrentRound {
     batch.put(keys.spent(this.slot), yield* encodeCoinsPieces(spent));
   }
 
-  /** False when the proof comes too late, is of another round, or a second one of its miner. */
+  /** Adds a proof; false when it comes too late, is of another round, or a second one of its miner. */
   addProof({ height, miner, nonce, coinbase }: ProofCommand, batch: KvBatch): boolean {
     const round = this.#round;
     if (!this.#isOpenAt(height) || round.proofs.some((known) => known.miner === miner)) return false;
@@ -313,7 +313,7 @@ class CurrentRound {
     return true;
   }
 
-  /** Draws the winner, whose coinbase becomes unspent. Null when the round is not open, or nobody has proven it. */
+  /** Draws the winner, whose coinbase becomes unspent. Null when the round is not open, or has no proof. */
   close(height: number, batch: KvBatch): Round | null {
     const round = this.#round;
     // The command may be of another round of this height, which was given up.
@@ -329,7 +329,7 @@ class CurrentRound {
     return this.#round;
   }
 
-  /** Ends the round, whose block is stored or given up: its records go. */
+  /** Removes the records of the round, whose block is stored or given up. */
   end(batch: KvBatch): void {
     batch.del(keys.round(this.slot)).del(keys.spent(this.slot)).del(keys.winner(this.slot));
     for (const number of this.#round.proofs.keys()) batch.del(keys.proof(this.slot, number));
@@ -340,7 +340,7 @@ class CurrentRound {
   }
 }
 
-/** Some transactions of a round: all of it decoded at once would be several times its size, and long-lived. */
+/** Decodes a group of transactions in pieces: a whole round decoded at once would be several times its size, and long-lived. */
 function* decodeAll(group: readonly RoundTx[]): Pieces<Transaction[]> {
   const decoded: Transaction[] = [];
   for (const { bytes } of group) {

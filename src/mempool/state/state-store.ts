@@ -16,10 +16,10 @@ import { SignalSource } from '../../lib/signal.js';
 /** Milliseconds between two attempts to write what the disk refuses. */
 const RETRY_MS = 1_000;
 
-/** Milliseconds that what is written soon waits at most, and the bytes that end the wait. */
+/** Milliseconds that `writeSoon` waits at most for more to write, and the bytes that end the wait. */
 const SOON_MS = 250;
 const SOON_BYTES = 1024 * 1024;
-/** Writes of a batch that is written at once: for so many the write of a batch costs little. */
+/** Number of records from which a batch is written at once: for so many an own write costs little. */
 const LARGE_BATCH = 256;
 
 interface StateWriteOptions {
@@ -44,14 +44,14 @@ export class StateStore {
   #soonBytes = 0;
   #flushing: ReadonlyMap<string, PendingWrite> = new Map();
   #timer: Timer | undefined;
-  /** Batches that the disk has refused so far, in order. Whoever fills it stops while there is a problem, so it stays small. */
+  /** Batches that the disk has refused, in order. Callers stop while there is a problem, so there are few. */
   readonly #held: HeldBatch[] = [];
   /** Records that the held batches put (null: delete), by key. */
   readonly #heldRecords = new Map<string, Uint8Array | null>();
   #draining: Promise<void> | undefined;
   #problem: string | null = null;
   #refusals = 0;
-  /** Why what was held is not written any more: nothing may follow it. */
+  /** Why held batches are not written any more: no other batch may follow them. */
   #ended: unknown;
 
   constructor(kv: Kv, clock: Clock) {
@@ -68,7 +68,7 @@ export class StateStore {
     return this.#refusals;
   }
 
-  /** Ends attempts to write. What was not written comes from the journal at the next start. */
+  /** Ends attempts to write. Batches that were not written come from the journal at the next start. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -79,7 +79,7 @@ export class StateStore {
 
   async getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
     if (keys.length === 0) return [];
-    // Before the disk is read: what is written in the meantime is gone from here afterwards.
+    // Taken before the disk is read: a record that is written in the meantime is gone from here afterwards.
     const held = keys.map((key) => this.#unwritten(key));
     const values = await this.#guard(() => this.#kv.getMany(keys));
     return keys.map((key, i) => {
@@ -107,7 +107,7 @@ export class StateStore {
     return this.#writes.run(() => this.#write(batch, options));
   }
 
-  /** Writes the batch within a moment, with others; only what the journal brings back. False: the disk refuses it for now. */
+  /** Writes a batch of what the journal can bring back, within a moment, with others. False: the disk refuses it for now. */
   writeSoon(batch: KvBatch): Promise<boolean> {
     return this.#writes.run(async () => {
       const isHeld = this.#draining !== undefined || this.#ended !== undefined;
@@ -122,12 +122,12 @@ export class StateStore {
     });
   }
 
-  /** Writes what waits. False when the disk refuses it for now. */
+  /** Writes all waiting records. False when the disk refuses that for now. */
   flush(): Promise<boolean> {
     return this.#writes.run(() => this.#flush());
   }
 
-  /** Resolves when nothing is held. Rejects with `shutting_down` when that ends first. */
+  /** Resolves when no batch is held. Rejects with `shutting_down` when the store is stopped before. */
   async drained(): Promise<void> {
     await this.#draining;
   }
@@ -137,7 +137,7 @@ export class StateStore {
     for (let isDone = false; !isDone; ) {
       await this.drained();
       isDone = await this.#writes.run(async () => {
-        // Ranges are read from the disk, which must have everything then.
+        // Ranges are read from the disk, so all earlier writes must be there.
         if (this.#draining !== undefined || !(await this.#flush())) return false;
         const batch = this.#kv.batch();
         await change(batch);
@@ -183,7 +183,7 @@ export class StateStore {
     this.#held.push({ batch, ...options });
     for (const { key, record } of writesOf(batch)) this.#heldRecords.set(nameOf(key), record ?? null);
     this.#draining ??= this.#drain();
-    // Those who wait for it get the reason; nobody else needs it.
+    // Callers that wait for it get the reason of a failure.
     this.#draining.catch(() => undefined);
     return false;
   }

@@ -123,7 +123,7 @@ export class MempoolState {
     return this.#rounds.closing;
   }
 
-  /** The block after that one: being mined, or closed and waiting until the one before it is stored. Null when there is none. */
+  /** The block after the closing one: being mined, or closed and waiting until that one is stored. Null when there is none. */
   get round(): Round | null {
     return this.#rounds.current;
   }
@@ -138,7 +138,7 @@ export class MempoolState {
     return this.#rounds.values.findLast(({ winner }) => winner !== null)?.height ?? this.#head.height;
   }
 
-  /** Changes when a block of storage is adopted, or the pool put in order: odd while it is not certain what can be spent. */
+  /** Number that changes when a block of storage is adopted, or the pool is rebuilt: odd while it is not certain what can be spent. */
   get adoptions(): number {
     return this.#adoptions;
   }
@@ -155,7 +155,7 @@ export class MempoolState {
     return this.#rules.block;
   }
 
-  /** A full block waits, which the network need not wait for. What costs its sender nothing is no reason to make one earlier. */
+  /** True when a full block waits, for which the interval is not awaited. Transactions that cost nothing do not count. */
   get beginsRound(): boolean {
     const { start, transactions, bytes, signatureOperations } = this.#rules.block;
     if (start === 'interval') return false;
@@ -163,12 +163,12 @@ export class MempoolState {
     return count >= transactions || size >= bytes || operations >= signatureOperations;
   }
 
-  /** Everything that waits, members of incomplete DRUID sets included. */
+  /** Number and bytes of all waiting transactions, members of incomplete DRUID sets included. */
   get waiting(): { readonly count: number; readonly bytes: number } {
     return { count: this.#pool.count + this.#druids.count, bytes: this.#pool.bytes + this.#druids.bytes };
   }
 
-  /** Number and bytes of those that are ready for a block and move no tokens. */
+  /** Number and bytes of the transactions that are ready for a block and move no tokens. */
   get tokenless(): { readonly count: number; readonly bytes: number } {
     return this.#pool.tokenless;
   }
@@ -202,12 +202,12 @@ export class MempoolState {
     return this.#druids.setOf(hash) !== undefined;
   }
 
-  /** Transactions that one of the pool is behind; undefined when it does not wait there. */
+  /** Kin of a transaction in the pool; undefined when it does not wait there. */
   kin(hash: string): Kin | undefined {
     return this.#pool.kin(hash);
   }
 
-  /** The number of the last transaction accepted, of the oldest that waits, if one does, of blocks being made, and of the last stored. */
+  /** The number of the last transaction accepted, of the oldest one that waits, if any, of blocks being made, and of the last stored. */
   get waitingSince(): Waiting & { readonly arrivals: number; readonly height: number } {
     return { arrivals: this.#arrivals, height: this.#head.height, ...waitingIn(this.#places) };
   }
@@ -217,7 +217,7 @@ export class MempoolState {
     return wholeDigest(this.#digestParts(), this.#arrivals);
   }
 
-  /** The same without what a state that was made anew counts otherwise: what nodes that share a journal compare. */
+  /** Digest that nodes at a journal compare: without what a state made from blocks counts otherwise. */
   sharedDigest(): string {
     return sharedDigest(this.#digestParts());
   }
@@ -227,7 +227,7 @@ export class MempoolState {
     return sharedMark(this.#digestParts());
   }
 
-  /** The first step of a command: its number. */
+  /** Takes the number of a command, as its first step. */
   begin(seq: number, batch: KvBatch): void {
     this.statuses.begin(seq, batch);
   }
@@ -249,13 +249,13 @@ export class MempoolState {
     return this.#rounds.transaction(hash) !== undefined;
   }
 
-  /** True if a command cuts a block. While one is closed and not stored, one of an earlier version, which does not say which, does not. */
+  /** True if a command cuts a block. One of an earlier version, which names no block, does not while another block is being made. */
   isDue({ height }: Pick<CutBlockCommand, 'height'>): boolean {
     if (height === undefined) return this.#rounds.values.length === 0;
     return this.#rounds.mayOpen && height === this.closedHeight + 1;
   }
 
-  /** Removes from the pool what no block may hold: an earlier version admitted it. `time` is in unix seconds. */
+  /** Removes transactions from the pool that an earlier version admitted and no block may hold. `time` is in unix seconds. */
   *dropUnlawful(time: number, batch: KvBatch): Pieces<void> {
     if (!this.#pool.hasUnlawful) return;
     this.#adoptions++;
@@ -263,7 +263,7 @@ export class MempoolState {
     this.#adoptions++;
   }
 
-  /** Contents of the next block if it were cut now; null if that is too early. Nothing may be applied between two pieces. */
+  /** Contents of the next block if it were cut now; null if that is too early. No command may be applied between two pieces. */
   *planCut(): Pieces<RoundPlan | null> {
     return this.#rounds.mayOpen ? yield* planRound(this.#rules, this.#closedHead(), this.#pool) : null;
   }
@@ -280,19 +280,19 @@ export class MempoolState {
     return opened;
   }
 
-  /** False when the proof comes too late or is a second one of its miner. */
+  /** Adds a proof; false when it comes too late or is a second one of its miner. */
   addProof(command: ProofCommand, batch: KvBatch): boolean {
     return this.#rounds.addProof(command, batch);
   }
 
-  /** The closed round, or null when it is not under way or has no proof. */
+  /** The closed round, or null when no round is under way or it has no proof. */
   closeBlock(command: CloseBlockCommand, batch: KvBatch): Round | null {
     const closed = this.#rounds.close(command.height, batch);
     if (closed !== null) this.#head = { ...this.#head, issued: this.#head.issued + closed.reward };
     return closed;
   }
 
-  /** The round that this finishes, or null when it does not concern the closed block. */
+  /** The round whose block is stored now, or null when the command is not about the closed block. */
   *blockStored(command: BlockStoredCommand, batch: KvBatch): Pieces<Round | null> {
     const done = this.closing;
     if (done === null || done.height !== command.height || closedHash(done) !== command.hash) return null;
@@ -325,7 +325,7 @@ export class MempoolState {
     return true;
   }
 
-  /** Gives up the rounds on top of a block that was never stored: all of it waits again. `time` is in unix seconds. */
+  /** Gives up the rounds on top of a block that was never stored: their transactions wait again. `time` is in unix seconds. */
   *giveUpRounds(time: number, batch: KvBatch): Pieces<void> {
     if (this.rounds.length === 0) return;
     this.#adoptions++;
@@ -337,7 +337,7 @@ export class MempoolState {
     this.#adoptions++;
   }
 
-  /** The journal comes to a block that is here already. `time`, in unix seconds: remove what has waited too long. */
+  /** Notes that the journal has come to a block which is here already. `time` in unix seconds: remove sets that have waited too long. */
   *passBlock(height: number, time: number | null, batch: KvBatch): Pieces<void> {
     for (const tx of this.#druids.arrivedBy(Math.max(0, height - 1)))
       batch.put(keys.waiting(tx.arrival), viewPooled(tx));

@@ -1,4 +1,4 @@
-/** Statuses of transactions (decision V1). Refusals at admission are noted here only, and never replace another status. */
+/** Statuses of transactions (decision V1). Refusals at admission are noted only here, and never replace another status. */
 
 import type { KvBatch } from '../../db/kv.js';
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -31,7 +31,7 @@ export interface StatusesModules {
   readonly state: Pick<MempoolState, 'pending' | 'statuses' | 'waits'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** True while the time of this node is not to be gone by; never by default. */
+  /** True while the clock of this node may be wrong; never by default. */
   readonly isClockOff?: () => boolean;
 }
 
@@ -61,10 +61,10 @@ export class Statuses {
   async get(hashes: readonly string[]): Promise<ReadonlyMap<string, TxStatus>> {
     const wanted = [...new Set(hashes)];
     const inMemory = wanted.map((hash) => this.#inMemory(hash));
-    // A half of a trade that came once more, behind its block, waits or was refused just now, and stays confirmed.
+    // A half of a trade may come again behind its block, and wait or be refused; its status on disk counts: it stays confirmed.
     const unsure = (hash: string, status: TxStatus | undefined): boolean =>
       status === undefined || status.status === 'Rejected' || this.#modules.state.waits(hash);
-    // Taken before the disk is read: what is written in the meantime is gone from here afterwards.
+    // Taken before the disk is read: a refusal that is written in the meantime is gone from here afterwards.
     const refusals = wanted.map((hash) => this.#refusals.get(hash));
     const unread = wanted.filter((hash, i) => unsure(hash, inMemory[i]));
     const records = await this.#modules.store.getMany(unread.map(keys.status));
@@ -105,7 +105,7 @@ export class Statuses {
     this.#writing ??= this.#writeRefusals();
   }
 
-  /** Forgets what is older than the lifetime, hourly; gives the number. Nothing while the clock of this node is off. */
+  /** Forgets statuses older than the lifetime, hourly; gives their number. None are forgotten while the clock of this node is off. */
   async purge(): Promise<number> {
     if (this.#isClockOff()) return 0;
     const before = Math.max(0, unixSeconds(this.#modules.clock) - this.#options.lifetime);
@@ -123,7 +123,7 @@ export class Statuses {
     return forgotten;
   }
 
-  /** Stops noting and forgetting; resolves when what is waiting is written. */
+  /** Stops noting and forgetting; resolves when all waiting refusals are written. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
@@ -152,7 +152,7 @@ export class Statuses {
     }
   }
 
-  /** Notes refusals. What was admitted in the meantime, or already has another status, keeps that. */
+  /** Notes refusals. Transactions that were admitted in the meantime, or have another status, keep that. */
   async #putRefusals(group: readonly (readonly [string, TxStatus])[], batch: KvBatch): Promise<void> {
     const records = await this.#modules.store.getMany(group.map(([hash]) => keys.status(hash)));
     const noted = group.filter(([hash], i) => records[i] === undefined && this.#inMemory(hash) === undefined);

@@ -25,31 +25,31 @@ import { writeState } from './state-file.js';
 export class DevClock implements Clock {
   readonly #machine: Clock;
   #ahead = 0;
-  /** Time at which it stands, in milliseconds; undefined while it goes. */
+  /** Time at which the clock stands, in milliseconds; undefined while it goes. */
   #standsAt: number | undefined;
 
   constructor(machine: Clock = systemClock) {
     this.#machine = machine;
   }
 
-  /** Milliseconds that it is ahead of the clock of the machine. */
+  /** Milliseconds that this clock is ahead of the clock of the machine. */
   get ahead(): number {
     return this.now() - this.#machine.now();
   }
 
-  /** A clock that stands comes to stand at `time` (Unix seconds). */
+  /** Sets how far this clock is ahead; if it stands, it stands at `time` (Unix seconds) from now on. */
   restore(ms: number, time: number): void {
     this.#ahead = ms;
     if (this.#standsAt !== undefined) this.set(time);
   }
 
-  /** Sets it to the beginning of a second (Unix time); it goes on from there, if it goes. */
+  /** Sets the clock to the beginning of a second (Unix time); it goes on from there, unless it stands. */
   set(seconds: number): void {
     if (this.#standsAt === undefined) this.#ahead = seconds * MS_PER_SECOND - this.#machine.now();
     else this.#standsAt = seconds * MS_PER_SECOND;
   }
 
-  /** Stops it, until the returned function is called. */
+  /** Stops the clock, until the returned function is called. */
   stand(): () => void {
     const before = this.#standsAt;
     this.#standsAt ??= this.now();
@@ -73,12 +73,12 @@ export class DevClock implements Clock {
 }
 
 const MAX_WAITING = 64;
-/** Milliseconds in which blocks that were asked for must be stored: less than a request may take. */
+/** Milliseconds in which requested blocks must be stored: less than a request may take. */
 const BLOCKS_WITHIN_MS = 25_000;
 const MS_PER_SECOND = 1_000;
 
 export interface StopOptions<T> {
-  /** Given by work that puts another chain in the place of this one: number of the last block of it. */
+  /** Number of the last block of the new chain, given by work that replaces the chain. */
   readonly heightAfter?: (result: T) => number;
 }
 
@@ -128,7 +128,7 @@ export class DevControl implements DevService {
       const { nodes, facts } = this.#modules;
       const { address, from, amount } = order.set === true ? this.#difference(order) : order;
       if (amount === 0n && order.set === true) return { txHash: null, to: address, amount, height: null };
-      // Watched from before it is paid: its block may come before the answer.
+      // Blocks are watched from before the payment: its block may come before the answer.
       const blocks = new BlockWatch(nodes.mempool, this.#stopping.signal);
       try {
         const txHash =
@@ -143,7 +143,7 @@ export class DevControl implements DevService {
     });
   }
 
-  /** The payment after which the address has the amount: to it, or from it to the wallet of the miner. */
+  /** The payment that gives the address that amount: to the address, or from it to the wallet of the miner. */
   #difference({ address, amount, from }: FaucetOrder): FaucetOrder {
     const { tokens } = this.#modules.nodes.mempool.balances([address]);
     const faucet = this.#modules.faucetAddress();
@@ -240,13 +240,13 @@ export class DevControl implements DevService {
       if (state === undefined) throw new TesseraError('invalid_request', 'The network was started without --state.');
       const { height } = nodes.mempool.figures();
       const facts = { height, time: this.time() };
-      // A disk that takes no file ends no network.
+      // A disk that refuses the file must not end the network.
       const saved = await nodes.whileStopped(() => outcomeOf(writeState(state.file, state.folder, facts)));
       return { file: state.file, bytes: saved(), height };
     });
   }
 
-  /** Resolves when no command runs any more, and none waits for blocks; none is taken from now on. */
+  /** Resolves when no command runs or waits for blocks any more; no new ones are taken. */
   async stop(): Promise<void> {
     this.#stopping.abort(stopped());
     await this.#turn.run(() => undefined);
@@ -286,7 +286,7 @@ function publicFacts({ id, height, time }: SnapshotFacts): DevSnapshot {
   return { id, height, time };
 }
 
-/** Ends work that takes too long for an answer, or when the network stops. */
+/** Aborts work that takes too long for an answer, or when the network stops. */
 async function within<T>(work: (signal: AbortSignal) => Promise<T>, stopping: AbortSignal): Promise<T> {
   const late = () =>
     new TesseraError('overloaded', 'The blocks are not stored yet: no miner works, or it takes too long.');

@@ -36,16 +36,16 @@ const GENESIS_FILE = 'genesis.json';
 /** Files of a chain besides the folders of its nodes. */
 export const CHAIN_FILES = [RECORD_FILE, GENESIS_FILE] as const;
 const DEFAULT_GENESIS = join(PACKAGE_CONFIG_DIR, 'genesis-dev.json');
-/** A folder of the chain that every version has made. */
+/** A folder that the chains of all versions have. */
 const FIRST_NODE = 'storage';
 const OWNER_ONLY = 0o600;
-/** Milliseconds that the clock of a chain may be away from the machine's. */
+/** Milliseconds that the clock of a chain may differ from the machine's. */
 export const MAX_AHEAD = MAX_TIME * 1_000;
 
 const RecordFile = Type.Object(
   {
     format: Type.Literal(1),
-    /** Null for the accounts whose keys are published. */
+    /** Words of the keys; null for the accounts whose keys are published. */
     mnemonic: Type.Union([Type.String(), Type.Null()]),
     accounts: Type.Integer({ minimum: 0 }),
     /** Raw units of each account, as digits. */
@@ -69,7 +69,7 @@ const DEFAULT: RecordFile = {
 
 export class DevRecord {
   readonly accounts: DevAccounts;
-  /** The genesis file of other accounts than the default ones. */
+  /** The genesis file; undefined for the default accounts. */
   readonly genesisFile: string | undefined;
   readonly #folder: string;
   #content: RecordFile;
@@ -101,7 +101,7 @@ export class DevRecord {
     await record.#write();
   }
 
-  /** Record of a fork. Its accounts own what they own in its block 0, which may be nothing. */
+  /** Record of a fork. Its accounts own what block 0 of the copied chain gives them, which may be nothing. */
   static async #ofFork(folder: string, found: RecordFile): Promise<DevRecord> {
     if (!hasChain(folder)) {
       throw new TesseraError(

@@ -27,16 +27,16 @@ import { impersonable } from './impersonation.js';
 const UNFINISHED = 'fork.part';
 
 export interface ForkOptions {
-  /** Base URL of the API of a storage node, or of a whole network at one address. */
+  /** Base URL of the API that is copied: of a storage node, or of a whole network at one address. */
   readonly url: string;
   /** The folder of the network, in which there is no chain yet. */
   readonly folder: string;
-  /** Configurations of the nodes of the network, whatever genesis file they name. */
+  /** Configurations of the nodes of the network; their genesis file does not matter. */
   readonly storage: Config;
   readonly mempool: Config;
   /** Accounts whose keys the wallets of the nodes take, where they own something in block 0. */
   readonly accounts: DevAccounts;
-  /** True for a network that takes inputs of one that impersonates. */
+  /** True for a network that takes inputs without signatures, which a chain with impersonation has. */
   readonly impersonates: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
@@ -45,9 +45,9 @@ export interface ForkOptions {
 export interface CopiedChain {
   readonly point: ForkPoint;
   readonly genesis: Genesis;
-  /** The genesis file that makes its block 0. */
+  /** The text of the genesis file that makes the copied block 0. */
   readonly genesisText: string;
-  /** Puts the copy into the place of the storage node. */
+  /** Moves the copy to the place of the storage node. */
   finish(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export interface ForkPoint {
   readonly hash: string;
 }
 
-/** Copies the chain; an interrupted copy begins anew. Throws what the node answers, and `invalid_request`. */
+/** Copies the chain; an interrupted copy begins anew. Throws the node's errors, and `invalid_request`. */
 export async function copyChain(options: ForkOptions): Promise<CopiedChain> {
   const { url, folder, accounts } = options;
   const { signal } = options;

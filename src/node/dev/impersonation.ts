@@ -13,7 +13,7 @@ import { checkPayment } from '../../wallet/payments/payment-builder.js';
 /** Name of a network that impersonates: its folders and links are not those of other dev networks. */
 export const IMPERSONATING_NETWORK = 'tessera-dev-impersonate';
 
-/** The rules of the genesis file with impersonation. Their fingerprint is another one, so that nodes without it refuse links. */
+/** The rules of the genesis file with impersonation. Their fingerprint differs, so that nodes without it refuse links. */
 export function impersonable(genesis: Genesis): Genesis {
   return { ...genesis, eras: [{ ...OUR_ERA, impersonation: true }] };
 }
@@ -24,7 +24,7 @@ export interface ImpersonatedPayment {
   readonly amount: bigint;
 }
 
-/** A payment from an address, out of what it holds and may spend in the block after `height`. Throws `payment_refused`, `insufficient_funds`. */
+/** A payment from an address, out of its outputs that can be spent in the block after `height`. Throws `payment_refused`, `insufficient_funds`. */
 export function impersonatedPayment(
   { from, to, amount }: ImpersonatedPayment,
   holdings: Holdings | undefined,

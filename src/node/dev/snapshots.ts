@@ -39,7 +39,7 @@ export class Snapshots {
   readonly #record: Pick<DevRecord, 'setClockAhead'>;
   #known: readonly SnapshotFacts[];
 
-  /** Finishes a revert that was begun, and reads which snapshots there are. The nodes must not run. */
+  /** Finishes a revert that was begun, and lists the snapshots. The nodes must not run. */
   static async open(folder: string, record: Pick<DevRecord, 'setClockAhead'>): Promise<Snapshots> {
     const names = await namesIn(join(folder, SNAPSHOTS));
     const whole = names.filter((name) => /^\d+$/.test(name));
@@ -64,7 +64,7 @@ export class Snapshots {
     return this.#known;
   }
 
-  /** Throws `not_found`. */
+  /** Facts of a snapshot. Throws `not_found`. */
   get(id: number): SnapshotFacts {
     const found = this.#known.find((facts) => facts.id === id);
     if (found !== undefined) return found;
@@ -89,7 +89,7 @@ export class Snapshots {
     return snapshot;
   }
 
-  /** Puts the folders of a snapshot in the place of those of the nodes, which must not run. Throws `not_found`. */
+  /** Replaces the folders of the nodes, which must not run, by those of a snapshot. Throws `not_found`. */
   async restore(id: number): Promise<SnapshotFacts> {
     const facts = this.get(id);
     await writeFacts(join(this.#folder, REVERT_FILE), facts);
@@ -97,7 +97,7 @@ export class Snapshots {
     return facts;
   }
 
-  /** May be repeated from its beginning, however far it came. */
+  /** Copies a snapshot to the place of the nodes; after an interruption it can be called again. */
   async #putBack(facts: SnapshotFacts): Promise<void> {
     for (const role of NODE_ROLES) {
       const folder = join(this.#folder, role);
@@ -110,7 +110,7 @@ export class Snapshots {
   }
 
   async #remove(id: number): Promise<void> {
-    // Renamed first: what is left of it after a crash is not taken for a snapshot.
+    // The folder is renamed first, so that remains after a crash are not taken for a snapshot.
     await rename(this.#folderOf(id), `${this.#folderOf(id)}${UNFINISHED}`);
     await rm(`${this.#folderOf(id)}${UNFINISHED}`, { recursive: true, force: true });
   }
@@ -138,7 +138,7 @@ function writeFacts(file: string, facts: SnapshotFacts): Promise<void> {
   return writeFileDurable(file, utf8(`${JSON.stringify(facts)}\n`), OWNER_ONLY);
 }
 
-/** Undefined when there is no such file. */
+/** The facts in a file; undefined when there is no such file. */
 async function readFacts(file: string): Promise<SnapshotFacts | undefined> {
   try {
     return Value.Parse(SnapshotFacts, JSON.parse((await readWhole(file)).toString('utf8')));

@@ -26,7 +26,7 @@ const FIRST_LINE_LENGTH = 100;
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 const MAX_CONTENT = 1024 * 1024 * 1024;
-/** Files of nodes and of the chain, and nothing outside of the folder. */
+/** Pattern of names in a state file: files of nodes and of the chain, nothing outside of the folder. */
 const PATH = new RegExp(`^(${CHAIN_FILES.join('|')}|(${NODE_ROLES.join('|')})(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+)$`);
 
 const Header = Type.Object({
@@ -44,7 +44,7 @@ export interface StateFacts {
   readonly time: number;
 }
 
-/** Writes what is in the folder of the network, whose nodes must not run; resolves with the size of the file. */
+/** Writes the contents of the network's folder, whose nodes must not run; resolves with the size of the file. */
 export async function writeState(file: string, folder: string, { height, time }: StateFacts): Promise<number> {
   const paths = await filesIn(folder);
   const contents: Buffer[] = [];
@@ -69,7 +69,7 @@ export async function writeState(file: string, folder: string, { height, time }:
   return whole.length;
 }
 
-/** Unpacks a state file into an empty folder; false for none. Throws `data_dir_invalid`, `data_corrupt`. */
+/** Unpacks a state file into an empty folder; false when there is none. Throws `data_dir_invalid`, `data_corrupt`. */
 export async function readState(file: string, folder: string): Promise<boolean> {
   const whole = await readWhole(file).catch(ifMissing);
   if (whole === undefined) return false;
@@ -106,7 +106,7 @@ function checked(file: string, whole: Buffer) {
   }
 }
 
-/** Undefined when it is not what was packed. */
+/** The unpacked bytes; undefined when they do not have that size or are damaged. */
 async function unpacked(packed: Uint8Array, size: number): Promise<Buffer | undefined> {
   try {
     const content = await promisify(gunzip)(packed, { maxOutputLength: Math.max(1, size) });

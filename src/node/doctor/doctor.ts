@@ -11,7 +11,7 @@ export function examineProgram(): readonly Finding[] {
   return [versions(), descriptors()];
 }
 
-/** All findings about the configured node, as they come. Ends shortly after `timeoutMs` at the latest. */
+/** All findings about the configured node, one by one. Ends shortly after `timeoutMs` at the latest. */
 export async function* examineNode(loaded: LoadedConfig, timeoutMs: number): AsyncGenerator<Finding> {
   const { config } = loaded;
   const deadline = AbortSignal.timeout(timeoutMs);

@@ -12,7 +12,7 @@ export interface Finding {
   readonly advice?: string;
 }
 
-/** A part of the examination; `name` is used in its place when it does not finish. */
+/** A part of the examination; `name` is the check of its finding when it does not finish in time. */
 export interface Examination {
   readonly name: string;
   run(signal: AbortSignal): Promise<readonly Finding[]>;
@@ -32,7 +32,7 @@ export const fail = (check: string, found: string, advice: string): Finding => (
   advice,
 });
 
-/** `data_lost: the log is missing` */
+/** Code and message of an error: `data_lost: the log is missing`. */
 export function reasonOf(error: unknown): string {
   return isTesseraError(error) ? `${error.code}: ${error.message}` : errorMessage(error);
 }

@@ -16,7 +16,7 @@ import { keystoreCopies } from '../../wallet/keys/keystore-copies.js';
 import { segmentsOf } from '../archive-files.js';
 import { type Examination, type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
-/** The permissions of group and others. */
+/** Permission bits of group and others. */
 const OTHERS = 0o077;
 const TABLE_BYTES = 64 * 1024 * 1024;
 const MIB = 1024 * 1024;
@@ -81,7 +81,7 @@ async function contents(path: string, role: string, network: string, signal: Abo
   ];
 }
 
-/** Archives that were put aside: something of them is not in the new one yet. */
+/** Findings about archives that were put aside because parts of them are not in the new one yet. */
 async function putAside(path: string, { databases: names }: Marker): Promise<readonly Finding[]> {
   const folders = await Promise.all(names.map((name) => damagedFolders(path, name)));
   const advice =

@@ -109,7 +109,7 @@ async function clockFinding(address: string, tls: TlsMaterial | undefined, signa
   }
 }
 
-/** URL where the node has noted that it listens, whatever port it was started with; else as configured. */
+/** URL where the running node has noted that it listens, whatever port it was started with; else the configured one. */
 function apiUrl({ api, node }: Config): URL {
   const scheme = api.tls.certFile === undefined ? 'http' : 'https';
   const noted = runningNode(node.dataDir).url;

@@ -31,7 +31,7 @@ export function versions(): Finding {
   return warn('versions', shown, 'use Node.js 20, 22 or 24: this version is not supported');
 }
 
-/** Checks for settings that are allowed but probably not intended, and who can read secrets. */
+/** Checks for settings that are allowed but probably unintended, and for secrets that others can read. */
 export function configExamination({ config, file, warnings, values, sources }: LoadedConfig): Examination {
   return {
     name: 'config',
@@ -184,7 +184,7 @@ function socketsOf(pid: string): string[] {
   });
 }
 
-/** Ignores errors, because processes and descriptors come and go meanwhile. */
+/** Result of `look`, or `otherwise` after an error: processes and descriptors come and go meanwhile. */
 function read<T>(look: () => T, otherwise: T): T {
   try {
     return look();

@@ -1,6 +1,6 @@
 /**
  * A folder as the source of a chain: files `blocks*.json` and `transactions*.json`, each a list of `[key, data, place]` as the API of a
- * storage node gives them, the blocks in order. Of a file only the places of its entries are held in memory.
+ * storage node gives them, the blocks in order. Only the places of the entries in a file are kept in memory.
  */
 
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
@@ -11,10 +11,10 @@ import { type JsonValue, parseExactJson } from '../../lib/json.js';
 import { type Answers, type Entries, MOST_ENTRY } from './source.js';
 
 const CHUNK = 1024 * 1024;
-/** Bytes of the shortest entry: what is held of one in memory is bounded by what it has in the file. */
+/** Bytes of the shortest entry: a limit on the number of entries of a file, and so on the memory for their places. */
 const LEAST_ENTRY = 32;
 const KEY = /^\[\s*"((?:[^"\\]|\\.)*)"/;
-/** Bytes that an entry's key is found in. */
+/** Bytes of an entry in which its key must end. */
 const KEY_BYTES = 512;
 const [QUOTE, BACKSLASH, OPEN, OPEN_OBJECT, CLOSE, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x7b, 0x5d, 0x7d];
 
@@ -25,8 +25,8 @@ interface Place {
 }
 
 /**
- * Throws `data_lost` when there are no blocks, `malformed_json` for a file that is no such list, and the reason of the signal, which ends
- * the reading of large files.
+ * Opens the folder. Throws `data_lost` when there are no blocks, `malformed_json` for a file that is no such list, and the reason of the
+ * signal, which ends the reading of large files.
  */
 export async function folderAnswers(
   folder: string,
@@ -90,7 +90,7 @@ function bytesAt({ file, at, length }: Place, most = length): Buffer {
 
 function keyAt(place: Place): string {
   const key = KEY.exec(bytesAt(place, KEY_BYTES).toString())?.[1] ?? '';
-  // A copy: a part of a text keeps the whole of it.
+  // The key is copied: a part of a text keeps the whole text in memory.
   return Buffer.from(key).toString();
 }
 
@@ -123,7 +123,7 @@ async function* placesIn(file: number, name: string, signal: AbortSignal): Async
         const length = offset + i + 1 - begin;
         if (--depth === 1) yield { file, at: begin, length: checked(length, name) };
       }
-      // An escape at the end of the chunk: what it escapes is in the next one.
+      // The escaped byte of an escape at the end of the chunk is in the next chunk.
       if (i === read) offset++;
     }
     offset += read;

@@ -16,11 +16,11 @@ import { ChainSource } from './source.js';
 
 /** Milliseconds between two questions. */
 const PACE_MS = 100;
-/** Milliseconds until the node is asked for a new block, and after the first fault and at most after many. */
+/** Milliseconds until the source is asked for new blocks; after a first fault; and after many faults at most. */
 const ASK_MS = 2_000;
 const REST_MS = 1_000;
 const MOST_REST_MS = 60_000;
-/** A node that lacks fewer blocks than this is only a little late. */
+/** Number of missing blocks from which a node counts as far behind; with fewer it is only a little late. */
 const FAR_BEHIND = 16;
 
 export interface FollowerModules extends HasLogger {
@@ -28,7 +28,7 @@ export interface FollowerModules extends HasLogger {
   readonly genesis: Pick<Genesis, 'eras'>;
   readonly scripts: Verifier;
   readonly progress: Progress;
-  /** Told when all blocks of the source are stored, where there were new ones. */
+  /** Called when all blocks of the source are stored, if there were new ones. */
   readonly onCaughtUp: () => void;
 }
 
@@ -39,7 +39,7 @@ export class Follower {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #problem: string | null = null;
-  /** The first guess, until it knows better. */
+  /** True while the node is far behind, which is the first guess. */
   #isFar = true;
 
   /** `askMs`: see `ASK_MS`. */
@@ -92,7 +92,7 @@ export class Follower {
     }
   }
 
-  /** Takes the blocks that the source has now. */
+  /** Stores the blocks that the source has now. */
   async #catchUp(source: ChainSource): Promise<void> {
     const { archive, genesis, scripts, progress, onCaughtUp } = this.#modules;
     const end = await source.latest();

@@ -10,11 +10,11 @@ import { type Answers, type Entries, MOST_ENTRY, memberOf, requestTo } from './s
 
 export interface HttpOptions {
   readonly signal: AbortSignal;
-  /** Milliseconds for one answer. */
+  /** Milliseconds that one answer may take. */
   readonly timeoutMs?: number;
-  /** Bytes of one answer. */
+  /** Bytes that one answer may have. */
   readonly maxAnswerBytes?: number;
-  /** Milliseconds from one question to the next, of which there is one at a time; without it they come at once. */
+  /** Milliseconds from one question to the next, asked one at a time; without it questions do not wait for one another. */
   readonly paceMs?: number;
 }
 
@@ -41,7 +41,7 @@ export async function httpAnswers(url: string, options: HttpOptions): Promise<An
       return answer;
     };
   const ask = asking(false);
-  // A name for each question, under which the answer is kept for an hour, only where the node insists on it.
+  // Some nodes insist on a name for each question, and keep the answer under it for an hour; the others get none.
   const kinds = [versioned(url, ask), enveloped(url, ask), enveloped(url, asking(true))];
   const refused: unknown[] = [];
   for (const answers of kinds) {

@@ -1,6 +1,6 @@
 /**
  * `tessera import`: a whole chain from elsewhere into the folder of a storage node, each block held to the rules of its height and
- * synced before the next one, so that what was imported is whole whenever the process ends. The same command goes on from there. Rules
+ * synced before the next one, so that the imported part is whole whenever the process ends. The same command goes on from there. Rules
  * that a genesis file does not know (`find` in docs/chain.md#eras) are found in the blocks.
  */
 
@@ -33,19 +33,19 @@ interface ImportOptions {
   readonly config: Config;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
-  /** Told each rule that was found, in words. */
+  /** Called with each rule that was found, in words. */
   readonly onFound: (what: string) => void;
 }
 
 export type ImportedChain = Awaited<ReturnType<typeof importChain>>;
 
-/** Throws the fault of the source, with its name, `block_refused` for a block that breaks a rule, and `aborted` by the signal. */
+/** Imports the chain. Throws the fault of the source, with its name, `block_refused` for a block that breaks a rule, `aborted`. */
 export async function importChain(source: ChainSource, options: ImportOptions) {
   const { config, signal } = options;
   const directory = await DataDir.open(config.node.dataDir, { role: 'storage', networkName: config.network.name });
   const scripts = new Verifier({ threads: config.storage.verifyThreads });
   try {
-    // Another import, which had the folder, may have written into the file.
+    // Another import may have held the folder and written into the file.
     const genesis = await readGenesis(config.network.genesisFile, { withUnknown: true });
     const end = await source.latest();
     const rules = new FoundSoFar(genesis, options);
@@ -63,7 +63,7 @@ export async function importChain(source: ChainSource, options: ImportOptions) {
     await rules.settle();
     return {
       ...(await summary(archive, files.kv)),
-      /** Blocks of this run. */
+      /** Blocks imported in this run. */
       imported: archive.nextHeight - before,
       eras: rules.eras,
     };
@@ -88,7 +88,7 @@ class FoundSoFar {
     this.eras = isOpen ? genesis.eras.with(-1, { ...last, find: [...last.find, 'miners'] }) : genesis.eras;
   }
 
-  /** The next block as one of its era. What it shows is written down when it meets every rule by that, before it is stored. */
+  /** The next block in the form of its era. Rules found in it are written down when it meets them all, before it is stored. */
   async look(full: FullBlock, archive: Archive): Promise<FullBlock> {
     const { tip } = archive;
     const before = this.eras;
@@ -108,7 +108,7 @@ class FoundSoFar {
     return one;
   }
 
-  /** Nothing is left to be found: nodes may start. */
+  /** Ends the search in the genesis file, so that nodes may start. */
   async settle(): Promise<void> {
     if (this.eras.every(({ find }) => find.length === 0)) return;
     this.eras = this.eras.map((era) => ({ ...era, find: [] }));
@@ -137,11 +137,11 @@ export async function holdBeginning(archive: Archive, source: ChainSource, end: 
 
 export interface Storing extends Pick<ImportOptions, 'signal' | 'onProgress'> {
   readonly scripts: Verifier;
-  /** The block as one of its era, and in its turn. */
+  /** The next block in the form of its era; called in the order of the blocks. */
   look(full: FullBlock): FullBlock | Promise<FullBlock>;
 }
 
-/** Stores the blocks up to the end that the source has named. Throws as `importChain`. */
+/** Stores the blocks up to the end of the source's chain. Throws as `importChain`. */
 export async function storeAll(archive: Archive, source: ChainSource, end: ChainEnd, options: Storing): Promise<void> {
   const { signal, onProgress, scripts } = options;
   const slices = new TimeSlices(systemClock);
@@ -185,7 +185,7 @@ async function storeOne(archive: Archive, source: ChainSource, full: FullBlock, 
   }
 }
 
-/** The block as one of its era; what JSON does not say. Throws `invalid_config` where our nodes have taken over. */
+/** The block in the form of its era, which JSON does not tell. Throws `invalid_config` where our nodes have taken over. */
 export function asIn(full: FullBlock, eras: readonly Era[], height: number): FullBlock {
   const { isOriginal } = eraAt(eras, height);
   if (!isOriginal && eras.some((era) => era.isOriginal && era.from < height)) {
@@ -207,15 +207,15 @@ async function summary(archive: Archive, kv: Kv) {
   return { blocks: next, transactions, supply: issued, unspent, lastHash: hash ?? '' };
 }
 
-/** Most mempool nodes that a reward is divided by. */
+/** The most mempool nodes that a reward may be divided by. */
 const MOST_NODES = 100;
 const OTHER_MINERS = 'seeds that the addresses of the miners do not give';
 const UNKNOWN_SEEDS = 'seeds and witnesses that the settings do not give';
 
 /**
- * The eras by which the next block may be valid. Whether it is, the rules say afterwards: a source that lies here is refused
- * there, or has made a chain by other rules of original nodes. `issued`: raw units before its coinbase. `found`: what is
- * new, in words.
+ * The eras by which the next block may be valid; whether it is, the rules check afterwards. A source that lies here is refused
+ * there, or has made a chain by other rules of original nodes. `issued`: raw units before its coinbase. `found`: new rules,
+ * in words.
  */
 function findRules(eras: readonly Era[], full: FullBlock, tip: ChainTip, issued: bigint) {
   const era = eraAt(eras, tip.next);
@@ -251,7 +251,7 @@ function dividedBy({ miningTransaction }: FullBlock, issued: bigint): Partial<Er
   return {};
 }
 
-/** Since the first signature over the outputs there was no other. */
+/** The form of the signatures; from the first one over the outputs on, all have that form. */
 function signedAs(transactions: readonly Transaction[], { find }: Era): Partial<Era> {
   for (const { inputs } of transactions) {
     for (const { previousOut, script } of inputs) {
@@ -264,7 +264,7 @@ function signedAs(transactions: readonly Transaction[], { find }: Era): Partial<
   return {};
 }
 
-/** Where a miner was known to others by another address, the seeds stay unchecked; with other parameters the witnesses too. */
+/** The unicorn's rules as far as the block keeps them: without seeds where miners have other addresses; none with other parameters. */
 function seededBy({ block }: FullBlock, tip: ChainTip, era: Era): Partial<Era> {
   if (era.unicorn === null || unicornFault(block, tip, era) === null) return {};
   const unicorn = { ...era.unicorn, miners: [] };

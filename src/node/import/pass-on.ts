@@ -1,6 +1,6 @@
 /**
  * `mempool.pass_on`: transactions for a network whose blocks original nodes make go on to one of its mempool nodes, when every rule that
- * can be checked here holds. What that node refuses is refused here too.
+ * can be checked here holds. A transaction that the other node refuses is refused here too.
  */
 
 import { transactionJson } from '../../chain/json.js';
@@ -12,7 +12,7 @@ import { memberOf, requestTo } from './source.js';
 
 const TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-/** Statuses of nodes without the route. */
+/** HTTP statuses of nodes without the route. */
 const NO_ROUTE: ReadonlySet<number> = new Set([404, 405]);
 
 /**

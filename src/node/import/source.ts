@@ -1,6 +1,6 @@
 /**
- * A chain that is read from elsewhere: the API of a storage node, by `/v1` or by the older envelope routes, or a folder with what such
- * an API has answered. Nothing is believed: answers are bounded in bytes and time, what is asked for must be what comes, and whoever
+ * A chain that is read from elsewhere: the API of a storage node, by `/v1` or by the older envelope routes, or a folder with answers of
+ * such an API. Nothing is believed: answers are bounded in bytes and time, each must be what was asked for, and whoever
  * stores the blocks checks them by every rule.
  */
 
@@ -16,16 +16,16 @@ import type { JsonValue } from '../../lib/json.js';
 import { Mutex } from '../../lib/mutex.js';
 import { pause } from '../../lib/pause.js';
 
-/** Blocks and transactions of one question, and questions at once. */
+/** The most blocks and transactions of one question, and the most questions at once. */
 const BLOCKS = 50;
 const TRANSACTIONS = 200;
 const AT_ONCE = 4;
-/** Transactions of the blocks that are handed over together, where it is more than one block, and their bytes. */
+/** The most transactions of blocks that are returned together, and their bytes; a single block may have more. */
 const MOST_TOGETHER = 1_000;
 const MOST_TOGETHER_BYTES = 8 * 1024 * 1024;
-/** Bytes of the transactions of a block: what a message between nodes holds. */
+/** The most bytes of the transactions of a block: what a message between nodes holds. */
 const MOST_BLOCK_BYTES = 48 * 1024 * 1024;
-/** Bytes of an answer to several keys, and of one to a single key, which is alone in memory. */
+/** The most bytes of an answer to several keys, and of an answer to a single key, which is alone in memory. */
 const MOST_ANSWER = 4 * 1024 * 1024;
 export const MOST_ENTRY = 32 * 1024 * 1024;
 /** Attempts at a question that cannot be made smaller. */
@@ -35,11 +35,11 @@ const ATTEMPTS = 3;
 export type Entries = readonly (readonly [key: string, data: JsonValue])[];
 
 /**
- * The three questions by which a chain is read. What is not there is left out of the answer. One that would have more than `most` bytes
- * is `node_unreachable`, as one that does not come.
+ * The three questions by which a chain is read. An entry that the source lacks is left out of the answer. An answer with more than
+ * `most` bytes, or none at all, is `node_unreachable`.
  */
 export interface Answers {
-  /** The source in words. */
+  /** Name of the source in words. */
   readonly name: string;
   latest(): Promise<JsonValue>;
   blocks(heights: readonly number[], most: number): Promise<Entries>;
@@ -62,7 +62,7 @@ export class ChainSource {
   readonly #answers: Answers;
   readonly #signal: AbortSignal;
   readonly #retryMs: number;
-  /** Large answers come one after the other. */
+  /** Held for a large answer, so that only one is in memory. */
   readonly #alone = new Mutex();
 
   constructor(answers: Answers, { signal, retryMs = 1_000 }: ChainSourceOptions) {
@@ -83,7 +83,7 @@ export class ChainSource {
 
   /**
    * Whole blocks in order from `from` on, one or more, `to` at most. Throws `data_lost` when the source lacks one, `node_unreachable`
-   * when it does not answer, and `other_chain` when it answers something else than it was asked for.
+   * when it does not answer, and `other_chain` when it answers something else than was asked for.
    */
   async blocks(from: number, to: number): Promise<readonly FullBlock[]> {
     const heights = Array.from({ length: Math.min(to - from + 1, BLOCKS) }, (_, i) => from + i);
@@ -110,7 +110,7 @@ export class ChainSource {
     return block;
   }
 
-  /** The blocks with their transactions; fewer of them where these are too large together. */
+  /** The blocks with their transactions; only the first of them when all together are too large. */
   async #whole(blocks: readonly Block[]): Promise<readonly FullBlock[]> {
     const names = new Set(blocks.flatMap(({ header, transactions }) => [...transactions, header.miningTxHash]));
     const most = blocks.length > 1 ? MOST_TOGETHER_BYTES : MOST_BLOCK_BYTES;
@@ -129,7 +129,7 @@ export class ChainSource {
     return this.#whole(blocks.slice(0, Math.ceil(blocks.length / 2)));
   }
 
-  /** Undefined where they have more than `most` bytes. */
+  /** The named transactions; undefined when they have more than `most` bytes. */
   async #transactions(names: readonly string[], most: number): Promise<Map<string, Transaction> | undefined> {
     const found = new Map<string, Transaction>();
     let bytes = 0;
@@ -198,13 +198,13 @@ export class ChainSource {
   }
 }
 
-/** `{"block": {"header": …}}`, once or twice in each other. */
+/** The block in `{"block": {"header": …}}`, where `block` may be nested twice. */
 function blockIn(value: JsonValue | undefined): JsonValue | undefined {
   const inner = memberOf(value, 'block');
   return inner === undefined ? value : blockIn(inner);
 }
 
-/** A request to an original node, of which some releases want a name for each, and answer the same one alike for an hour. */
+/** A request to an original node. Some releases want a name for each, and answer requests of one name alike for an hour. */
 export function requestTo(url: string, path: string, body: string | undefined, isNamed = true): Outgoing {
   const headers = isNamed ? { 'x-cache-id': randomUUID().replaceAll('-', '') } : {};
   const method = body === undefined ? 'GET' : 'POST';

@@ -1,4 +1,4 @@
-/** The archive of a stopped storage node, which a mempool state is made from. */
+/** The archive of a stopped storage node, as the source of a mempool state. */
 
 import { existsSync } from 'node:fs';
 import { blockCertificateFault, type Producers } from '../../chain/certificate.js';

@@ -34,10 +34,10 @@ export interface RebuildOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** The databases in the data folder of a node, and in the folder that a new state is built in. */
+/** Folder of the databases, in the data folder of a node and in the folder where a new state is built. */
 export const DATABASE_FOLDER = 'db';
 
-/** Builds the state in a folder of its own: the blocks of the archive, and what the old databases still hold. */
+/** Builds the state in a folder of its own: from blocks of the archive, and transactions that the old databases still hold. */
 export async function buildState(
   building: DataDir,
   options: RebuildOptions,
@@ -57,7 +57,7 @@ export async function buildState(
   }
 }
 
-/** Takes in the blocks that the new state lacks; gives the number of the last one. */
+/** Takes in the blocks that the new state lacks; returns the number of the last one. */
 async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions): Promise<number> {
   const { config, genesis, signal, onProgress } = options;
   const state = await loadMempoolState(kv, stateRules(genesis, config), {
@@ -88,7 +88,7 @@ async function adoptAll(kv: Kv, journal: LocalJournal, options: RebuildOptions):
   }
 }
 
-/** Puts the state where the journal in etcd begins. What is in a block of the state changes nothing when it comes again. */
+/** Places the state at the beginning of the journal in etcd. A transaction that is in its blocks changes nothing when it comes again. */
 async function joinEtcd(kv: Kv, { config, genesis, signal }: RebuildOptions): Promise<void> {
   const journal = etcdJournal(config, 'rebuild', {
     clock: systemClock,

@@ -15,7 +15,7 @@ import { decodePooled } from '../../mempool/state/records.js';
 
 const GROUPS_PER_WRITE = 500;
 
-/** Transactions of the old journal and state that are in no adopted block, and those carried over before. */
+/** Transactions of the old journal and state that are in no adopted block, and those carried over earlier. */
 export class OldTransactions {
   readonly problems: string[] = [];
   readonly #folder: string;
@@ -29,7 +29,7 @@ export class OldTransactions {
     this.#kv = kv;
   }
 
-  /** Writes them into the new state; returns the number of groups. */
+  /** Writes the transactions into the new state; returns the number of groups. */
   async carryOver(): Promise<number> {
     await this.#clear();
     await this.#read('mempool', (kv) => this.#readCarried(kv));

@@ -1,4 +1,4 @@
-/** The index of a storage node's chain made anew from its archive; and the same beside it, to compare the two. */
+/** Makes the index of a storage node's chain anew from its archive; or a second one beside it, to compare the two. */
 
 import { existsSync } from 'node:fs';
 import type { Genesis } from '../../chain/genesis.js';
@@ -16,7 +16,7 @@ import { ChainIndex, type IndexDatabase } from '../../storage/chain-index/chain-
 import { openArchiveFiles, segmentsOf } from '../archive-files.js';
 import { producersOf } from '../producers.js';
 
-/** The second index, while the two are compared. */
+/** Folder of the second index while the two are compared. */
 const CHECK = 'index-check';
 const ALL_KEYS = { gte: new Uint8Array(), lt: Uint8Array.of(0xff) };
 
@@ -28,7 +28,7 @@ export interface RebuildIndexOptions {
 }
 
 /**
- * Gives the number of blocks in the new index, null where it is switched off, and whether an older one was removed. Throws
+ * Rebuilds the index. Gives the number of its blocks, null where it is switched off, and whether an older one was removed. Throws
  * `data_dir_invalid` when there is no folder, `data_dir_locked` while the node runs, `aborted` by the signal.
  */
 export async function rebuildIndex({ config, genesis, signal, onProgress }: RebuildIndexOptions) {
@@ -53,7 +53,7 @@ export async function rebuildIndex({ config, genesis, signal, onProgress }: Rebu
   }
 }
 
-/** Builds the index again and compares every record; gives its blocks. Throws `data_corrupt`, `aborted`. */
+/** Builds a second index and compares every record; gives the number of blocks. Throws `data_corrupt`, `aborted`. */
 export async function compareIndex(
   directory: DataDir,
   kv: Kv,

@@ -1,6 +1,6 @@
 /**
- * A mempool node's state made anew from the blocks of an archive, with the transactions of the old journal and pool.
- * Built beside the old databases, which are kept. Interrupted at any point, the next call goes on.
+ * Makes a mempool node's state anew from the blocks of an archive, with the transactions of the old journal and pool.
+ * The state is built beside the old databases, which are kept. After an interruption at any point, the next call goes on.
  */
 
 import { existsSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { buildState, DATABASE_FOLDER, type RebuildOptions } from './build-state.js';
 
 const BUILD_FOLDER = 'rebuild';
-/** The file of the result, in that folder, once the new databases only have to replace the old ones. */
+/** The file of the result, in that folder, which exists when the new databases only have to replace the old ones. */
 const DONE_FILE = 'done.json';
 const RebuildResult = Type.Object({
   /** Number of the last block in the new state; -1 for none. */
@@ -32,17 +32,17 @@ const RebuildResult = Type.Object({
 });
 export type RebuildResult = Static<typeof RebuildResult>;
 
-/** Throws `data_dir_locked` while the node runs, `aborted` by the signal, and errors of the archive. */
+/** Rebuilds the state. Throws `data_dir_locked` while the node runs, `aborted` by the signal, and errors of the archive. */
 export async function rebuildMempool(options: RebuildOptions): Promise<RebuildResult> {
   const { node, network } = options.config;
   await mkdir(node.dataDir, { recursive: true, mode: 0o700 });
   const unlock = await lockFolder(node.dataDir);
   try {
     const folder = join(node.dataDir, BUILD_FOLDER);
-    // A leftover of a call that ended between its last two steps.
+    // The folder may remain from a call that ended between its last two steps.
     if (!existsSync(join(folder, DATABASE_FOLDER))) await rm(folder, { recursive: true, force: true });
     const old = join(node.dataDir, DATABASE_FOLDER);
-    // A node may have run since on the databases that are still in place, so what was built before is out of date.
+    // If the databases are still in place, a node may have used them since: then an earlier result is out of date.
     const done = existsSync(old) ? undefined : await readDone(folder);
     const result = done ?? (await build(folder, network.name, options));
     await takeOver(node.dataDir, result);

@@ -22,7 +22,7 @@ import { Joining } from './mempool/joining.js';
 import { mempoolOptions, unicornSource } from './mempool/options.js';
 import type { Role, RoleContext, RoleDefinition, RoleServices } from './role.js';
 
-/** Folder below the data directory for what can be made again, so that backups leave it out. */
+/** Folder below the data directory for files that can be made again, so that backups leave it out. */
 const IMAGE_FOLDER = 'image';
 
 export const mempool: RoleDefinition = {
@@ -68,7 +68,7 @@ class MempoolRole implements Role {
     setFlagsFromString('--no-parallel-scavenge');
     const signer = signerOf(config, genesis, nodeKey);
     if (signer === undefined) context.logger('mempool').warn({}, unsignedWarning(config, nodeKey));
-    // The journal, other nodes and storage have what was in it.
+    // The database may be gone: the journal, other nodes and storage have what was in it.
     const kv = await dataDir.open('mempool', { mayBeGone: config.journal.kind === 'etcd' });
     return new MempoolRole(context, kv, await openJournal(context), signer);
   }
@@ -108,14 +108,14 @@ class MempoolRole implements Role {
   }
 
   async load(): Promise<void> {
-    // The awaited event may never come.
+    // A stop ends the wait for an event that may never come.
     const giveUp = (): void => void this.stop().catch(this.#failure.report);
     this.#stopping.addEventListener('abort', giveUp);
     await this.#load().finally(() => this.#stopping.removeEventListener('abort', giveUp));
   }
 
   async start(): Promise<void> {
-    // From here on the others take this state, or find that there is a leader.
+    // From here on the other nodes take this state, or find that there is a leader.
     const settle = (): void => {
       if (this.#leadership.leads) this.#fromStorage?.stop().catch(this.#failure.report);
     };
@@ -163,7 +163,7 @@ class MempoolRole implements Role {
     const missing = missingPeer('storage node with the same network.secret', storages);
     const hasStorage = missing === null;
     const reasons = [
-      // A node that does not make the blocks needs none.
+      // Only the node that makes the blocks needs miners.
       ...(miners === 0 && !isFollowed && this.#leadership.leads ? ['no miner has joined: no block can be made'] : []),
       ...(hasStorage ? [] : [`${missing}: no block can be kept`]),
       ...(hasStorage && apart !== null ? [apart] : []),
@@ -192,14 +192,14 @@ class MempoolRole implements Role {
   }
 }
 
-/** The other end is asked for only where transactions have one. */
+/** The function that passes transactions on; undefined where no node for them is configured. */
 function passOn({ config, stopping }: RoleContext): MempoolModules['passOn'] {
   const { passOn: urls } = config.mempool;
   if (urls.length === 0) return undefined;
   return createPassOn(urls, stopping);
 }
 
-/** Takes the state of another mempool node where the own one is behind the journal. */
+/** Takes the state of another mempool node when the own one is behind the journal. */
 function joining(context: RoleContext, kv: Kv, shared: EtcdJournal, storage: FromStorage): Joining {
   const { config, network, clock, logger } = context;
   const join = async (last: LastEntry): Promise<{ base: number; last: LastEntry }> => {
@@ -228,9 +228,9 @@ function fromStorage(
 interface OpenJournal {
   readonly journal: Journal;
   readonly shared?: EtcdJournal;
-  /** Started by whoever has the state, once it is loaded. */
+  /** Leadership of the journal; started once the state is loaded. */
   readonly leadership: Leadership & Service;
-  /** Held by the one node that makes its state anew from storage; where several share the journal. */
+  /** Turn of the one node that makes its state anew from storage; where several share the journal. */
   readonly rebuilding?: Leadership & Service;
 }
 

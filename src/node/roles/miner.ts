@@ -8,7 +8,7 @@ import { ofWallets, WalletRole } from './wallet.js';
 
 export const miner: RoleDefinition = { open: (context) => WalletRole.open(context, createMiner), ...ofWallets };
 
-/** Rewards go to the configured address, else to the wallet. Without either, the node does not mine. */
+/** The miner; its rewards go to the configured address, else to the wallet. Without either, the node does not mine. */
 function createMiner(context: RoleContext, wallet: Wallet | undefined): Miner | undefined {
   const { mining } = context.config;
   const fixed = mining.staticAddress;

@@ -1,4 +1,4 @@
-/** Parts that a role gives to its node, and that it is made from. */
+/** Parts that a role gives to its node, and parts that it is made from. */
 
 import type { Producers } from '../../chain/certificate.js';
 import type { Genesis } from '../../chain/genesis.js';
@@ -26,9 +26,9 @@ export interface RoleContext extends HasClock, HasMetrics, HasRandom {
   readonly dataDir: DataDir;
   /** The node's own key, by which its peers know it. */
   readonly nodeKey: KeyPair;
-  /** Undefined in a network that names no producers. */
+  /** The producers; undefined in a network that names none. */
   readonly producers: Producers | undefined;
-  /** Network that is not started yet. */
+  /** Network of the node, which is not started yet. */
   readonly network: PeerNetwork;
   readonly room: Room;
   /** Aborted when the node is told to stop, to end `load`. */
@@ -70,47 +70,47 @@ export interface Role extends Service {
   /** Sets message handlers and loads. Called before the network starts; `start` is called after it. */
   load(): Promise<void>;
   readiness(): readonly string[];
-  /** Work that it cannot do now although it is ready: no balancer should take it out for that. */
+  /** Work that the role cannot do now although it is ready: a load balancer should keep it for the rest. */
   degraded?(): readonly string[];
 }
 
 /** Definition of a role in the composition root. */
 export interface RoleDefinition {
-  /** Opens what its nodes run. */
+  /** Opens the role of a node. */
   open(context: RoleContext): Promise<Role>;
   /** Makes the data of a stopped node anew (`tessera rebuild`). */
   rebuild(options: RebuildOptions): Promise<Rebuilt>;
-  /** Checks the rules of the data of a stopped node, whose records have been read (`tessera verify`). */
+  /** Checks the data of a stopped node, whose records have been read, by its rules (`tessera verify`). */
   verify?(data: VerifiedData): Promise<void>;
-  /** Holds what it counts as unspent against an archive. Resolves with the number of outputs that are the same. */
+  /** Compares outputs that a node counts as unspent with an archive. Resolves with the number of equal ones. */
   holdAgainst?(archive: ArchiveAccount, data: VerifiedData, show: (outputs: number) => void): Promise<number>;
 }
 
 /** The data of a stopped node that is verified. */
 export interface VerifiedData extends Pick<RebuildOptions, 'config' | 'signal'> {
   readonly directory: DataDir;
-  /** The last database of the role, which is that of its state, and all of them by name. */
+  /** The last database of the role, which holds its state, and all of them by name. */
   readonly kv: Kv;
   readonly databases: ReadonlyMap<string, Kv>;
   progress(task: string, unit: string): Progress;
-  /** Tells what was found in a database, the last one by default. */
+  /** Reports a result about a database, the last one by default. */
   note(found: string, database?: string): void;
-  /** Reads every record of a database, and tells how many there are. */
+  /** Reads every record of a database, and reports their number. */
   readAll(name: string, kv: Kv): Promise<void>;
 }
 
 export interface RebuildOptions {
   readonly config: Config;
-  /** The data folder of a storage node to read the blocks from. */
+  /** The data folder of a storage node from which blocks are read. */
   readonly archive: string | undefined;
-  /** The payments of a wallet of so many hours are sent again. */
+  /** Hours back from now in which payments of a wallet are sent again. */
   readonly hours: number;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
 }
 
 export interface Rebuilt {
-  /** Result, for people and for programs. */
+  /** Result in words, for people and for programs. */
   readonly text: string;
   readonly report: object;
   readonly problems: readonly string[];

@@ -42,15 +42,15 @@ export class StorageRole implements Role {
   #broughtOver: Promise<void> | undefined;
   #takeAgain: Timer | undefined;
   #taken: Promise<void> | undefined;
-  /** Work that could not be done now, with the reason. */
+  /** Reasons why pieces of work could not be done, by the work. */
   readonly #refused = new Map<unknown, string>();
   #retry: Timer | undefined;
   #retrying: Promise<void> | undefined;
   readonly #catchingUp: Progress;
-  /** Both undefined without an object store. */
+  /** Segments in the object store, and uploads to it; undefined without an object store. */
   readonly #far: FarSegments | undefined;
   readonly #uploads: Uploads | undefined;
-  /** Undefined when it is switched off. */
+  /** Index of the chain; undefined when it is switched off. */
   readonly #index: ChainIndex | undefined;
   #follower: Follower | undefined;
 
@@ -122,8 +122,8 @@ export class StorageRole implements Role {
   }
 
   /**
-   * Takes in what the segments have and the database does not, then what the object store has; an archive of an older version counts its
-   * unspent outputs.
+   * Takes in blocks that the segments have and the database lacks, then those of the object store; an archive of an older version
+   * counts its unspent outputs.
    */
   load(): Promise<void> {
     const { stopping } = this.#context;
@@ -137,7 +137,7 @@ export class StorageRole implements Role {
     });
   }
 
-  /** Blocks that this node lacks come from the object store; what it does not give, other storage nodes may. */
+  /** Takes in blocks from the object store that this node lacks; the rest may come from other storage nodes. */
   async #takeFromStore(far: FarSegments, isAgain = false): Promise<void> {
     const { producers, stopping: signal, clock, logger } = this.#context;
     const from = this.#archive.nextHeight;
@@ -152,7 +152,7 @@ export class StorageRole implements Role {
       const problem = `the object store gives no more blocks: ${errorMessage(error)}`;
       logger('storage')[isAgain ? 'debug' : 'error']({ err: error }, problem);
       if (from === 0) this.#refused.set(far, problem);
-      // One that was away may have them later.
+      // A store that could not be reached may have the blocks later.
       if (!isOver && !signal.aborted && (far.store.problem !== null || !isOurs))
         this.#takeAgain = clock.after(RETRY_MS, () => {
           this.#taken = this.#takeFromStore(far, true);
@@ -165,7 +165,7 @@ export class StorageRole implements Role {
       logger('storage').info({ from, next: nextHeight }, 'blocks were taken from the object store');
   }
 
-  /** A full disk ends no node: what it refuses is tried again, and blocks are stored after it. */
+  /** Does work that a full disk may refuse: it is tried again then, and blocks are stored after it. */
   async #retried(work: () => Promise<void>): Promise<void> {
     const { clock, logger } = this.#context;
     try {
@@ -176,14 +176,14 @@ export class StorageRole implements Role {
       const refusal = `the archive cannot be prepared now, which is tried again: ${errorMessage(error)}`;
       this.#refused.set(work, refusal);
       logger('storage').error({ err: error }, refusal);
-      // Damage is reported by the archive itself.
+      // The archive itself reports damage.
       this.#retry = clock.after(RETRY_MS, () => {
         this.#retrying = this.#retried(work).catch(() => undefined);
       });
     }
   }
 
-  /** Blocks of an older data format go to the segments while the node serves. */
+  /** Moves blocks of an older data format to the segments while the node serves. */
   async #bringOver(): Promise<void> {
     const { logger, stopping } = this.#context;
     if (!this.#archive.isOlder) return;
@@ -242,7 +242,7 @@ export class StorageRole implements Role {
     ];
   }
 
-  /** Without its object store it serves recent blocks, and takes new ones. While old blocks go to segments it serves all, and is busier. */
+  /** Reasons to be degraded: without its object store it serves recent blocks only; while old blocks go to segments it is busier. */
   degraded(): readonly string[] {
     return [this.#uploads?.problem ?? null, this.#bringingOver.current ?? null].filter((one) => one !== null);
   }
@@ -275,7 +275,7 @@ async function openArchive(context: RoleContext, scripts: Verifier): Promise<Ope
     const archive = await open(await openArchiveFiles(dataDir, options));
     if (!hasDamageNote(dataDir.path, ARCHIVE)) return archive;
     if (!hasOthers) {
-      // Every byte of the files is right, so the disk may have recovered; whoever reads the record again will see.
+      // All files are whole, so the disk may have recovered; the next reader of the damaged record will see.
       log.warn({}, 'damage was found in the archive when it ran last: tessera verify says where it is');
       await forgetDamage(dataDir.path, ARCHIVE);
       return archive;

@@ -26,7 +26,7 @@ export class WalletRole implements Role {
   readonly #failure = new Failure();
   readonly failed = this.#failure.promise;
 
-  /** Opens the wallet, unless the configuration switches it off. `createMiner` makes the miner of a node that has one. */
+  /** Opens the wallet, unless the configuration switches it off. `createMiner` makes the miner of a node that mines. */
   static async open(context: RoleContext, createMiner?: MakeMiner): Promise<WalletRole> {
     const wallet = context.config.wallet.enabled ? await openWallet(context) : undefined;
     return new WalletRole(context, wallet, createMiner?.(context, wallet));
@@ -62,7 +62,7 @@ export class WalletRole implements Role {
       'mempool node',
       [...this.#links].filter(({ role }) => role === 'mempool'),
     );
-    // A node that the wallet has left has no link any more: what was wrong with it is still the reason.
+    // After the wallet has left a node, its problem is still the reason: there is no link any more.
     const problem = user?.problem ?? null;
     if (missing !== null) return [missing, ...(problem === null ? [] : [problem])];
     if (user === undefined || user.inStep) return [];
@@ -105,7 +105,7 @@ export const ofWallets: Pick<RoleDefinition, 'rebuild' | 'holdAgainst'> = {
 };
 
 /**
- * Copies the store of the wallet aside, and discards what it knows of the chain; payments of the last `hours` are sent again. Throws
+ * Copies the store of the wallet aside, and discards its knowledge of the chain; payments of the last `hours` are sent again. Throws
  * `data_dir_invalid` when there is no wallet, `data_dir_locked` while the node runs, `aborted`.
  */
 async function rebuild({ config: { node, network }, hours, signal }: RebuildOptions): Promise<Rebuilt> {

@@ -11,16 +11,16 @@ import { type JsonValue, parseExactJson, stringifyExact } from '../../lib/json.j
 import { MAX_DOCUMENT_FILE, readBounded } from '../../lib/read-bounded.js';
 import { memberOf, requestTo } from '../import/source.js';
 
-/** Addresses of one question. */
+/** The most addresses of one question. */
 const AT_ONCE = 200;
 
-/** Contents of the outputs of each address, in words, by the names of the outputs. */
+/** Outputs of each address: their contents in words, by the name of the output. */
 export type Holdings = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export interface OldBalances {
-  /** Addresses that it names unasked. */
+  /** Addresses that the source lists by itself. */
   addresses(): Promise<readonly string[]>;
-  /** Outputs of these addresses, or of more. */
+  /** Outputs of these addresses, and maybe of more. */
   at(addresses: readonly string[]): Promise<Holdings>;
 }
 
@@ -31,7 +31,7 @@ export function oldBalances(source: string, signal: AbortSignal): OldBalances {
     return { addresses: async () => [...held.keys()], at: async () => held };
   }
   const fetch = nodeFetch();
-  /** Null for a route that it does not have, or refuses. */
+  /** The answer of a route; null when the node does not have the route, or refuses. */
   const ask = async (path: string, content?: unknown): Promise<JsonValue> => {
     const outgoing = requestTo(source, path, content === undefined ? undefined : stringifyExact(content));
     const limits = { timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES };
@@ -54,7 +54,7 @@ export function oldBalances(source: string, signal: AbortSignal): OldBalances {
   };
 }
 
-/** Number of compared addresses, and a line for each difference. Throws the fault of the source. */
+/** Compares the balances; gives the number of addresses, and a line for each difference. Throws the fault of the source. */
 export async function compare(old: OldBalances, held: Holdings, onProgress: (done: number, total: number) => void) {
   const addresses = [...new Set([...held.keys(), ...(await old.addresses())])];
   const differences: string[] = [];
@@ -74,14 +74,14 @@ export async function compare(old: OldBalances, held: Holdings, onProgress: (don
   return { addresses: addresses.length, differences };
 }
 
-/** An item that was made by the output itself has the hash of the transaction as its name. */
+/** Content of an output in words. An item created by the output itself is named by the hash of its transaction. */
 export function contentText(asset: JsonValue | undefined, hash: string): string | undefined {
   const [item, tokens] = [memberOf(asset, 'Item'), memberOf(asset, 'Token')];
   if (item === undefined) return tokens === undefined ? undefined : `${tokens} raw units`;
   return `${memberOf(item, 'amount')} of item ${memberOf(item, 'genesis_hash') ?? hash}`;
 }
 
-/** The answer is an envelope, that of `/v1`, or what they have in them. Throws `other_chain`. */
+/** Holdings in an answer: in an envelope, in the form of `/v1`, or without either. Throws `other_chain`. */
 function holdingsIn(answer: JsonValue | undefined, source: string): Holdings {
   const inner = memberOf(answer, 'content') ?? memberOf(answer, 'balance');
   if (inner !== undefined) return holdingsIn(inner, source);

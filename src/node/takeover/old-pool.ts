@@ -1,6 +1,6 @@
 /**
- * The pool of an old mempool node, from the folders of its databases (its API lists none): transactions that wait there by themselves,
- * and those in its snapshots. Each lies behind its own hash, by which it is recognized wherever it is.
+ * The pool of an old mempool node, from the folders of its databases (its API lists none): transactions that are there one by one,
+ * and those in its snapshots. Each is stored behind its own hash, by which it is recognized wherever it is.
  */
 
 import { BincodeReader } from '../../chain/bincode.js';
@@ -11,7 +11,7 @@ import { rocksValues } from '../../db/level-files/rocks-values.js';
 import { asBuffer } from '../../lib/bytes.js';
 
 const HASH_LENGTH = 32;
-/** A hash in bincode: its length, and the letter that it begins with. */
+/** Start of a hash in bincode: its length, and its first letter. */
 const MARK = Buffer.from('200000000000000067', 'hex');
 const LENGTH = 8;
 

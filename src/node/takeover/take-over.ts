@@ -1,5 +1,5 @@
 /**
- * `tessera takeover`: what lets our nodes go on with an imported chain. The genesis file says that our rules begin at a height; the
+ * `tessera takeover`: prepares an imported chain for our nodes. The genesis file gets the height from which our rules hold; the
  * last block of the original nodes gets the certificate of a producer, which proves all blocks before it.
  */
 
@@ -28,17 +28,17 @@ import { genesisFingerprint } from '../network-rules.js';
 import { compare, contentText, type Holdings, type OldBalances } from './old-balances.js';
 
 export interface TakeoverOptions {
-  /** Configuration of the storage node that has the chain. */
+  /** Configuration of the storage node with the imported chain. */
   readonly config: Config;
-  /** The first block by our rules. */
+  /** The first block that our rules hold for. */
   readonly at: number;
-  /** All is done to a copy, which is removed; differences do not end it. */
+  /** True for a rehearsal on a copy, which is removed; differences do not end it. */
   readonly isRehearsal: boolean;
   readonly producer: KeyPair | undefined;
   /** Milliseconds between two blocks; undefined leaves it to the configuration. */
   readonly intervalMs: number | undefined;
   readonly balances: OldBalances | undefined;
-  /** Transactions of the old pool, by hash. */
+  /** Transactions of the old network's pool, by hash. */
   readonly pool: ReadonlyMap<string, Transaction>;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
@@ -47,8 +47,8 @@ export interface TakeoverOptions {
 export type Takeover = Awaited<ReturnType<typeof takeOver>>;
 
 /**
- * Gives the genesis file that every node needs, how many addresses were compared (undefined without balances), and of what waited what
- * can be posted, and what cannot, with the reason. Throws `invalid_config` for another height than that of the next block, and
+ * Gives the genesis file that every node needs, the number of compared addresses (undefined without balances), and which transactions
+ * of the old pool can be posted, and which not, with the reason. Throws `invalid_config` for a height that is not the next block's, and
  * `other_chain` when balances differ.
  */
 export async function takeOver(options: TakeoverOptions) {
@@ -114,7 +114,7 @@ async function heldIn(kv: Kv): Promise<Holdings> {
   return held;
 }
 
-/** Transactions that are in no block, and why some of them cannot be posted. */
+/** Sorts the transactions of the old pool that are in no block: which can be posted, and why others cannot. */
 async function sorted({ lookups }: Archive, kv: Kv, pool: TakeoverOptions['pool']) {
   const waiting: Transaction[] = [];
   const refused: [hash: string, reason: string][] = [];

@@ -11,7 +11,7 @@ import { readLast } from '../../storage/archive/records.js';
 import { unspentIn } from '../../storage/archive/unspent-outputs.js';
 import { type ArchiveFiles, openArchiveFiles } from '../archive-files.js';
 
-/** Maximum number of blocks that the archive may be ahead; their changes are kept in memory. */
+/** The most blocks that the archive may be ahead; their changes are kept in memory. */
 const MAX_AHEAD = 10_000;
 
 /** Outputs that the blocks after a height have created and spent. */
@@ -90,7 +90,7 @@ export class ArchiveAccount {
   }
 }
 
-/** The error for two accounts of one chain that differ. */
+/** The error for two sources that differ about one chain. */
 export function disagreement(message: string): TesseraError {
   return new TesseraError('data_corrupt', message);
 }

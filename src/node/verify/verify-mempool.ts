@@ -57,7 +57,7 @@ async function loadState(data: VerifiedData, onProgress = (_: number): void => u
   return loadMempoolState(data.kv, rules, { hashKey, onProgress });
 }
 
-/** Returns the number of common outputs. Throws `data_corrupt` at the first that only one has, `data_lost`, `aborted`. */
+/** Returns the number of common outputs. Throws `data_corrupt` at the first output that only one side has, `data_lost`, `aborted`. */
 async function holdStateAgainst(
   archive: ArchiveAccount,
   { head, round, utxos }: MempoolState,
@@ -112,7 +112,7 @@ interface ReplayOptions {
   readonly rules: StateRules;
   readonly unicorn: ApplierModules['unicorn'];
   readonly signal: AbortSignal;
-  /** Called with the commands done, of those that a replay takes. */
+  /** Called with the number of commands done, and of all that a replay takes. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
@@ -124,7 +124,7 @@ interface Replayed {
   readonly isFromNothing: boolean;
 }
 
-/** Throws `data_corrupt` when the two are not the same state, or the journal lacks what the state has; `aborted`. */
+/** Replays the journal. Throws `data_corrupt` when it does not give the same state, or lacks commands of the state; `aborted`. */
 async function replayJournal(options: ReplayOptions): Promise<Replayed> {
   const journal = await LocalJournal.open({}, { kv: options.journal, clock: systemClock, metrics: noMetrics });
   try {
@@ -178,7 +178,7 @@ async function stateAfter(base: Kv | undefined, journal: LocalJournal, options: 
   }
 }
 
-/** The database as it is. Of what a replay writes it keeps what a replay reads: which creations are in the chain. */
+/** The database, unchanged. Of a replay's writes only those are kept that it reads again: which creations are in the chain. */
 class UnwrittenKv implements Kv {
   readonly #base: Kv | undefined;
   readonly #creations = new Map<string, Uint8Array>();
@@ -215,7 +215,7 @@ class UnwrittenKv implements Kv {
   async close(): Promise<void> {}
 }
 
-/** The journal as it is: nothing is appended to it or forgotten. */
+/** The journal, unchanged: nothing is appended to it or forgotten. */
 class UnchangedJournal implements Journal {
   readonly #journal: LocalJournal;
 

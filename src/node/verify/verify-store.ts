@@ -19,7 +19,7 @@ export interface VerifyStoreOptions {
   readonly signal: AbortSignal;
 }
 
-/** Says what is there. Throws `invalid_config` without a store, `archive_incomplete` at the first fault, and `aborted`. */
+/** Verifies the store; gives a report. Throws `invalid_config` without a store, `archive_incomplete` at the first fault, and `aborted`. */
 export async function verifyStore({ config, path, progress, signal }: VerifyStoreOptions): Promise<readonly string[]> {
   const { far } = await segmentsOf({ path }, config);
   if (far === undefined) throw new TesseraError('invalid_config', 'storage.segments.store names no object store');
@@ -38,7 +38,7 @@ export async function verifyStore({ config, path, progress, signal }: VerifyStor
 async function checkAll(far: FarSegments, progress: Progress): Promise<readonly string[]> {
   let foreign = 0;
   const segments = await listSegments(far, () => foreign++);
-  // Nodes that were given different certificates have made different files of the same blocks.
+  // Nodes with different certificates make different files of the same blocks.
   const firsts = segments.filter(({ first }, i) => segments[i - 1]?.first !== first);
   const gap = gapIn(firsts);
   if (gap !== undefined) throw fault(`has no segment with block ${gap}, and later ones`);

@@ -12,7 +12,7 @@ import { keyText, PREFIX } from '../../wallet/layout.js';
 import { readMeta } from '../../wallet/meta.js';
 import { type ArchiveAccount, disagreement } from './archive-account.js';
 
-/** Returns the number of common coins. Throws `data_corrupt` at the first that only one has, `data_lost`, `aborted`. */
+/** Returns the number of common coins. Throws `data_corrupt` at the first coin that only one side has, `data_lost`, `aborted`. */
 export async function holdWalletAgainst(
   archive: ArchiveAccount,
   kv: Kv,
@@ -73,8 +73,8 @@ const ADDRESSES_AT_ONCE = 100;
 type Balances = BalancesResponse['balance']['address_list'];
 
 /**
- * Gives the number of outputs that are the same, and of those that the wallet has not seen yet. Throws `data_corrupt` at a coin that the
- * node does not have or has otherwise, `node_unreachable`, `aborted`.
+ * Gives the number of equal outputs, and of those that the wallet has not seen yet. Throws `data_corrupt` at a coin that the node does not
+ * have or has otherwise, `node_unreachable`, `aborted`.
  */
 export async function holdWalletAgainstNode(
   { api }: Pick<NodeClient, 'api'>,

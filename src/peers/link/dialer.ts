@@ -45,7 +45,7 @@ export class Dialer {
     this.#modules = modules;
   }
 
-  /** Joins the running attempt for this address or starts one; it is abandoned when the last caller has left it. */
+  /** Joins the running attempt for this address or starts one, which is aborted when its last caller leaves. */
   async dial(address: string, { timeoutMs, signal }: DialOptions): Promise<Link> {
     if (this.#stopped) throw new TesseraError('shutting_down', 'the node is stopping');
     if (signal?.aborted) throw givenUp(address);
@@ -104,7 +104,7 @@ export class Dialer {
     const link = this.#options.openLink(address, abort.signal).finally(() => {
       if (this.#attempts.get(address)?.abort === abort) this.#attempts.delete(address);
     });
-    // Every caller handles the failure; an attempt that all callers have left may fail unseen.
+    // Callers handle the failure; an attempt that all callers have left may fail unseen.
     link.catch(() => undefined);
     const attempt: Attempt = { link, abort, waiting: 1 };
     this.#attempts.set(address, attempt);
@@ -122,14 +122,14 @@ export class Dialer {
     const { clock, logger } = this.#modules;
     peer.timer = undefined;
     try {
-      // Once to connect, once for the handshake.
+      // The time is doubled: once to connect, once for the handshake.
       peer.link = await this.dial(peer.address, { timeoutMs: 2 * this.#options.limits.dialTimeoutMs });
       peer.since = clock.monotonic();
       // The link may already be down again; `linkDown` was then called before `peer.link` was set.
       if (!this.#options.isUp(peer.link)) this.linkDown(peer.link);
     } catch (error) {
       if (this.#stopped) return;
-      // The first failure is news; that it continues is not.
+      // The first failure is news; later ones are not.
       const level = peer.failures === 0 ? 'warn' : 'debug';
       const facts = { peer: peer.address, failures: peer.failures + 1 };
       logger[level](facts, `no link to a configured peer: ${errorMessage(error)}`);
@@ -144,7 +144,7 @@ export class Dialer {
     peer.timer = this.#modules.clock.after(delayMs, () => void this.#attempt(peer));
   }
 
-  /** Half of the delay is fixed, half is random. */
+  /** Milliseconds until the next attempt: one half is fixed, the other random. */
   #backoffMs(failures: number): number {
     const { backoffMinMs, reconnectMaxMs } = this.#options.limits;
     const full = Math.min(reconnectMaxMs, backoffMinMs * 2 ** Math.min(failures, 30));

@@ -1,6 +1,6 @@
 /**
- * The bytes of frames. Text is a control record in JSON; binary is a message: u32le length ‖ JSON envelope `{t, id?,
- * re?, b}` ‖ attachment (`id`: a request, `re`: its answer). All that comes in is checked.
+ * The bytes of frames. A text frame is a control record in JSON; a binary frame is a message: u32le length ‖ JSON
+ * envelope `{t, id?, re?, b}` ‖ attachment (`id`: a request, `re`: its answer). All incoming frames are checked.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
@@ -18,7 +18,7 @@ import { meets, PERMISSIONS, type Standing } from '../permissions.js';
 
 const MAX_RULES = 48;
 
-/** The name of a rule (for one that is an option, the option's) → its value, or the hash of a long one. */
+/** Values of rules by name (for an option, its name); a long value is given by its hash. */
 export const NetworkRules = Type.Record(
   Type.String({ pattern: '^[a-z][a-z0-9_.]{0,63}$' }),
   Type.String({ pattern: '^[\\x20-\\x7e]{1,160}$' }),
@@ -26,10 +26,10 @@ export const NetworkRules = Type.Record(
 );
 export type NetworkRules = Static<typeof NetworkRules>;
 
-/** Rules that are lists of words: one in common is enough, so that a running network can change its producer keys. */
+/** Rules that are lists of words: one word in common is enough, so that a running network can change its producer keys. */
 const LISTS: ReadonlySet<string> = new Set(['network.producer_keys']);
 
-/** Names the first rule that differs; null when all rules that both have are compatible. */
+/** Fault that names the first differing rule; null when all rules that both nodes have are compatible. */
 export function rulesFault(own: NetworkRules, theirs: NetworkRules): Verdict {
   for (const [name, value] of Object.entries(own).sort(byName)) {
     const other = Object.hasOwn(theirs, name) ? theirs[name] : undefined;
@@ -47,7 +47,7 @@ function haveCommonWord(a: string, b: string): boolean {
   return a.split(' ').some((word) => words.has(word));
 }
 
-/** The rules in an order that does not depend on who wrote them down. */
+/** The rules in the order of their names. */
 export function listRules(rules: NetworkRules): [name: string, value: string][] {
   return Object.entries(rules).sort(byName);
 }
@@ -64,24 +64,24 @@ export const PROTOCOL_VERSION = 3;
 
 /** Bytes of the largest envelope: a list of 1,000 statuses with their reasons, escaped. */
 const MAX_ENVELOPE_BYTES = 4 * 1024 * 1024;
-/** The same from those who ask and do not answer: a list of 1,000 hashes. */
+/** Bytes of the largest envelope from nodes that only ask: a list of 1,000 hashes. */
 const MAX_ASKING_ENVELOPE_BYTES = 256 * 1024;
 const MAX_CONTROL_LENGTH = 12 * 1024;
-/** Characters of a reason; what is longer is cut when sent. */
+/** Most characters of a reason; a longer reason is cut when sent. */
 const MAX_REASON_LENGTH = 500;
 const LENGTH_BYTES = 4;
 /** Bytes of an envelope that cost one unit to read. */
 const ENVELOPE_BYTES_PER_UNIT = 4 * 1024;
-/** Length (in characters) from which on texts are checked before they are parsed; shorter ones cost little, whatever is in them. */
+/** Length in characters from which on texts are checked before they are parsed; shorter texts cost little, whatever they contain. */
 const SCANNED_FROM = 4_096;
-/** Levels and different member names of a record or an envelope; every schema here is well below. */
+/** Most levels and different member names of a record or an envelope; every schema here has far fewer. */
 const SHAPE: JsonShapeLimits = { depth: 16, names: 256 };
 
 const hexOf = (bytes: number) => Type.String({ pattern: `^[0-9a-f]{${bytes * 2}}$` });
 
 const NodeRoleSchema = Type.Unsafe<NodeRole>(Type.Union(NODE_ROLES.map((role) => Type.Literal(role))));
 
-/** A version of the program that a hello can have. */
+/** Form of a program's version in a hello. */
 export const VERSION = /^[0-9A-Za-z.+-]{1,32}$/;
 
 /** First record of each side. */
@@ -94,26 +94,26 @@ export const Hello = Type.Object({
   node_key: hexOf(32),
   nonce: hexOf(32),
   rules: NetworkRules,
-  /** Version of the sender's program, as it says; shown to people, and compared with nothing. */
+  /** Version of the sender's program, as the sender says; shown to people, and compared with nothing. */
   version: Type.Optional(Type.String({ pattern: VERSION.source })),
 });
 export type Hello = Static<typeof Hello>;
 
-/** Second record of each side: what it proves over both hellos. */
+/** Second record of each side: proof of its key and secret over both hellos. */
 export const Proof = Type.Object({
   k: Type.Literal('proof'),
   signature: hexOf(64),
-  /** Absent when the sender has no network secret. */
+  /** MAC by the network secret; absent when the sender has none. */
   mac: Type.Optional(hexOf(32)),
 });
 export type Proof = Static<typeof Proof>;
 
-/** Third record of each side: the other one is accepted, messages may come. */
+/** Third record of each side: the other side is accepted, messages may come. */
 const Ready = Type.Object({ k: Type.Literal('ready') });
 const Ping = Type.Object({ k: Type.Literal('ping') });
 const Pong = Type.Object({ k: Type.Literal('pong') });
 
-/** Why a connection is being closed. `duplicate`: there is a link to this node key already. */
+/** Reason why a connection is being closed. `duplicate`: there is a link to this node key already. */
 const Bye = Type.Object({
   k: Type.Literal('bye'),
   reason: Type.String({ maxLength: 1_000 }),
@@ -140,7 +140,7 @@ const envelopeCheck = TypeCompiler.Compile(Envelope);
 
 const checks = new Map<TSchema, TypeCheck<TSchema>>();
 
-/** The check of a schema of this file or of `messages.ts`, compiled when it is first needed: a node needs less than half of them. */
+/** The check of a schema of this file or of `messages.ts`, compiled on first use: a node needs less than half of them. */
 function checkOf(schema: TSchema): TypeCheck<TSchema> {
   let check = checks.get(schema);
   if (check === undefined) {
@@ -150,7 +150,7 @@ function checkOf(schema: TSchema): TypeCheck<TSchema> {
   return check;
 }
 
-/** The direction of a message, as far as it decides who may send it. */
+/** The facts about the two ends that decide who may send a message. */
 export interface Route {
   readonly from: NodeRole;
   readonly to: NodeRole;
@@ -160,12 +160,12 @@ export interface Route {
 
 export interface Envelope {
   readonly message: Message;
-  /** Set on a request. */
+  /** Number of a request; undefined for other messages. */
   readonly id: number | undefined;
   readonly re: number | undefined;
 }
 
-/** Bytes of the largest frame that may come this way. */
+/** Bytes of the largest frame that may come by this route. */
 export function maxFrameBytes(route: Route): number {
   const attachments = Object.entries(MESSAGES).map(([type, { maxAttachment }]) =>
     permissionFault(type as MessageType, route) === null ? maxAttachment : 0,
@@ -173,7 +173,7 @@ export function maxFrameBytes(route: Route): number {
   return LENGTH_BYTES + maxEnvelopeBytesFrom(route.from) + Math.max(...attachments);
 }
 
-/** Why a message may not go this way; null when it may. */
+/** Fault of a message that may not go by this route; null when it may. */
 export function permissionFault(type: MessageType, { from, to, standing }: Route): Verdict {
   const ofSender = PERMISSIONS[type].filter((permission) => permission.from.includes(from));
   if (ofSender.length === 0) {
@@ -195,14 +195,12 @@ function maxEnvelopeBytesFrom(role: NodeRole): number {
   return isOperator(role) ? MAX_ENVELOPE_BYTES : MAX_ASKING_ENVELOPE_BYTES;
 }
 
-/**
- * Cost of reading a message of so many bytes, in the units of `messages.ts`; the envelope is parsed whatever it holds.
- */
+/** Cost of reading a message in a frame of so many bytes, in the units of `messages.ts`; every envelope is parsed. */
 export function readingCost({ attachment }: Message, frameBytes: number): number {
   return 1 + (frameBytes - attachment.length) / ENVELOPE_BYTES_PER_UNIT;
 }
 
-/** Cost of handling it then. */
+/** Cost of handling a message once it is read. */
 export function workCost({ type, body, attachment }: Message): number {
   const { cost } = MESSAGES[type] as { readonly cost: (body: never, attachmentBytes: number) => number };
   return cost(body as never, attachment.length);
@@ -217,7 +215,7 @@ export function encodeControl(control: Control): string {
   return JSON.stringify({ ...control, reason: control.reason.slice(0, MAX_REASON_LENGTH) });
 }
 
-/** Throws `protocol_violation`; a hello of another protocol version says so before anything else is looked at. */
+/** The checked control record of a text frame. Throws `protocol_violation`; another protocol version is named before anything else. */
 export function decodeControl(text: string): Control {
   if (text.length > MAX_CONTROL_LENGTH)
     throw violation(`a control record has at most ${MAX_CONTROL_LENGTH} characters`);
@@ -279,7 +277,7 @@ export function decodeMessage(frame: Uint8Array, route: Route): Envelope {
   const type = knownType(envelope.t);
   assertSound(permissionFault(type, route));
   checkBounds(type, envelope.b, attachment.length);
-  // The body has just been checked against the schema of its type.
+  // The body was checked against the schema of its type just now.
   const message = { type, body: withPrintableTexts(envelope.b), attachment } as Message;
   return { message, id: envelope.id, re: envelope.re };
 }
@@ -287,7 +285,7 @@ export function decodeMessage(frame: Uint8Array, route: Route): Envelope {
 /** The members of a body that are sentences for people. */
 const TEXTS: ReadonlySet<string> = new Set(['reason', 'detail', 'info', 'code']);
 
-/** The body with the sentences in it made safe to show: what a peer writes is shown to people, in logs and on terminals. */
+/** The body with its sentences made safe to show: they appear in logs and on terminals. */
 function withPrintableTexts(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(withPrintableTexts);
   if (typeof body !== 'object' || body === null) return body;
@@ -327,7 +325,7 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Place and kind of an error; never the value, which is the other side's. */
+/** Place and kind of an error in a value; never the value itself, which is the other side's. */
 function firstError(check: TypeCheck<TSchema>, value: unknown): string {
   const error = check.Errors(value).First();
   return error ? `${printable(error.path, 64) || 'the body'}: ${error.message}` : 'not as the schema asks';

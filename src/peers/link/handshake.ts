@@ -2,8 +2,8 @@
  * The handshake that opens a link. Both sides say who they are (hello), prove it over both hellos (proof), and accept each
  * other (ready). Each hello carries the network rules that its node follows: a difference ends the handshake and is named.
  * The signature proves the node key, the MAC proves `network.secret`; both cover everything either side said, with fresh
- * nonces of both, so neither can be replayed, reflected or moved to another connection. It does not give secrecy, or
- * protection against somebody on the wire after the handshake: TLS does.
+ * nonces of both, so neither can be replayed, reflected or moved to another connection. The handshake does not give secrecy,
+ * or protection against somebody on the wire after it: TLS does.
  *
  *   dialer                       listener
  *   hello  ───────────────────▶
@@ -38,7 +38,7 @@ import {
   violation,
 } from './frames.js';
 
-/** End of a connection that a node is. */
+/** The end of a connection that a node is. */
 export type Side = 'dialer' | 'listener';
 
 const DOMAIN = 'tessera/peer/1';
@@ -53,7 +53,7 @@ export interface Identity {
   /** The operator's `network.secret`, if it has one. */
   readonly secret: string | undefined;
   readonly rules: NetworkRules;
-  /** Version of the program that it runs. */
+  /** Version of the program that the node runs. */
   readonly version?: string | undefined;
 }
 
@@ -63,10 +63,10 @@ export type PeerIdentity = Pick<Link, 'address' | 'nodeKey' | 'role' | 'trusted'
 /** First frames of both sides. */
 export type Hellos = Readonly<Record<Side, Hello>>;
 
-/** Outcome of a handshake. Exactly one of the two is called, once, and synchronously with the frame that decided it. */
+/** Receiver of a handshake's outcome: one of its functions is called, once, and synchronously with the frame that decided. */
 export interface HandshakeOutcome {
   done(peer: PeerIdentity): void;
-  /** `peer` is set when the other side had proven its key before it failed. */
+  /** Called on failure; `peer` is set when the other side had proven its key before. */
   failed(error: TesseraError, peer: PeerIdentity | undefined, isDuplicate: boolean): void;
 }
 
@@ -78,7 +78,7 @@ export interface HandshakeOptions {
   admit(peer: PeerIdentity): Verdict;
 }
 
-/** A version that no hello can have is not told. */
+/** The hello of this node; a version that does not have the form is left out. */
 export function createHello(identity: Identity, random: Random): Hello {
   const { version } = identity;
   return {
@@ -102,7 +102,7 @@ export function createProof(identity: Identity, side: Side, hellos: Hellos): Pro
   return { k: 'proof', signature, mac: toHex(macOf(identity.secret, side, transcript)) };
 }
 
-/** True when the proof shows the same secret. In constant time. */
+/** True when the proof was made with this secret. Takes constant time. */
 function verifySecret(proof: Proof, side: Side, hellos: Hellos, secret: string | undefined): boolean {
   if (secret === undefined || proof.mac === undefined) return false;
   return timingSafeEqual(macOf(secret, side, hashHellos(hellos)), fromHex(proof.mac));
@@ -147,7 +147,7 @@ export class Handshake {
     this.#own = createHello(options.identity, options.random);
   }
 
-  /** Says hello. Frames may already be waiting, so the handshake can be over before this returns. */
+  /** Sends the hello. Frames may be waiting, so the handshake can be over before this returns. */
   start(): void {
     this.#connection.onClose((reason) =>
       this.#fail(
@@ -245,7 +245,7 @@ function helloFault(identity: Identity, hello: Hello): Verdict {
   return rulesFault(identity.rules, hello.rules);
 }
 
-/** The signature must be the other side's own. */
+/** Fault of a signature that is not by the other side's own key. */
 function proofFault(proof: Proof, side: Side, hellos: Hellos): Verdict {
   const { node_key: nodeKey } = hellos[side];
   const message = signedBytes(side, hashHellos(hellos));
@@ -253,7 +253,7 @@ function proofFault(proof: Proof, side: Side, hellos: Hellos): Verdict {
   return fault('link_refused', 'the signature does not prove the node key: the handshake was altered or is not yours');
 }
 
-/** Fault of a peer that did not prove the secret: between some roles it must. */
+/** Fault of a peer without proof of the secret, where its role must have one. */
 function secretFault(identity: Identity, role: NodeRole, proof: Proof): Verdict {
   if (!needsSecret(identity.role, role)) return null;
   const same = 'set the same network.secret on both nodes';

@@ -1,7 +1,7 @@
 /**
- * Tells whether a link's other end is alive and reads, by looks at the bytes that came and went, and pings. Looks are
- * counted, not milliseconds: a node that is held up makes none. A peer is called silent soon, and loses its link much
- * later.
+ * Tells whether a link's other end is alive and reads, by looks at the bytes that came and went, and by pings. Looks
+ * are counted, not milliseconds: a node that is held up makes no looks. A peer is called silent soon, and loses its
+ * link much later.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -32,7 +32,7 @@ export class SendQueue {
     return this.#sent - this.#connection.bufferedAmount;
   }
 
-  /** Bytes of frames that nobody else sends too. */
+  /** Bytes of the queued frames that go to this link only. */
   get ownBytes(): number {
     const { flushed } = this;
     let out = 0;
@@ -48,7 +48,7 @@ export class SendQueue {
     this.#sent += frame.length;
     this.#connection.send(frame);
     if (isShared) return;
-    // Keeps the list short on a link that is never asked.
+    // Asking drops sent frames, which keeps the list short on a link whose bytes nobody asks for.
     if (this.#own.length > 0) void this.ownBytes;
     this.#own.push({ end: this.#sent, bytes: frame.length });
     this.#ownBytes += frame.length;
@@ -56,17 +56,17 @@ export class SendQueue {
 }
 
 const LOOKS = 5;
-/** Looks in a row without a sign of life after which a peer is silent: two pings have had no answer then. */
+/** Looks in a row without a sign of life after which a peer is silent; by then two pings have had no answer. */
 const SILENT_LOOKS = 3;
 
 export interface HeartbeatModules {
   readonly clock: Clock;
   readonly connection: Pick<Connection, 'bytesReceived'>;
   readonly queue: Pick<SendQueue, 'bytes' | 'flushed'>;
-  /** True while this node does not read: the silence is then its own doing. */
+  /** True while this node does not read: then the silence is its own doing. */
   isPaused(): boolean;
   ping(): void;
-  /** The peer was silent for as many heartbeats as it may miss. */
+  /** Called when the peer was silent for as many heartbeats as it may miss. */
   onSilent(reason: string): void;
   onSlow(reason: string): void;
 }
@@ -79,7 +79,7 @@ export class Heartbeat {
   #quiet = 0;
   #slow = 0;
   #lastReceived = 0;
-  /** Bytes at the last look, and at the last heartbeat. */
+  /** Bytes that had gone out at the last look; those at the last heartbeat, and the bytes queued then. */
   #lastFlushed = 0;
   #lastRead = 0;
   #lastQueued = 0;
@@ -89,7 +89,7 @@ export class Heartbeat {
     this.#modules = modules;
   }
 
-  /** Nothing has come from the peer for most of a heartbeat, no answer to a ping either. */
+  /** True when nothing has come from the peer for most of a heartbeat, not even an answer to a ping. */
   get isSilent(): boolean {
     return this.#quiet >= SILENT_LOOKS && this.#modules.connection.bytesReceived === this.#lastReceived;
   }

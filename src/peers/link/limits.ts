@@ -1,25 +1,25 @@
-/** The bounds of links: the operator's settings (`peers`), and the rest, which tests may change. */
+/** The bounds of links: the operator's settings (`peers`), and further bounds, which tests may change. */
 
 const MIB = 1024 * 1024;
 
-/** Settings of the operator; the options of the same names. */
+/** Settings of the operator, by the options of the same names. */
 export interface LinkSettings {
-  /** Links of strangers at once. Links of the same operator and links that this node dialed have places of their own. */
+  /** Links of strangers at once. Links to nodes of the same operator and links that this node dialed have places of their own. */
   readonly maxLinks: number;
   /** Links of strangers from one address at once (an IPv6 /64 is one address); loopback is not counted. */
   readonly maxLinksPerAddress: number;
   /** Milliseconds to connect, and as many again for the handshake. */
   readonly dialTimeoutMs: number;
-  /** Milliseconds of a heartbeat; a peer that is not heard for most of one is silent. */
+  /** Milliseconds of a heartbeat; a peer that is not heard of for most of one is silent. */
   readonly heartbeatMs: number;
   /** Milliseconds of the longest pause between attempts to reach a configured peer. */
   readonly reconnectMaxMs: number;
 }
 
 export interface LinkBounds {
-  /** Accepted connections in their handshake: those that showed no valid pass, and as many again of those that did. */
+  /** Accepted connections in their handshake without a valid pass, and as many again with one. */
   readonly maxHandshakes: number;
-  /** Number of those without a pass from one address. */
+  /** Accepted connections in their handshake without a pass from one address. */
   readonly maxHandshakesPerAddress: number;
   /** Milliseconds for which the link of a stranger need not make room for another. */
   readonly tenureMs: number;
@@ -27,7 +27,7 @@ export interface LinkBounds {
   readonly missedHeartbeats: number;
   /** Bytes a second that a peer must read while its queue is not empty. */
   readonly minReadRate: number;
-  /** Milliseconds that a request waits for its answer unless it says otherwise. */
+  /** Milliseconds for which a request without a time of its own waits for its answer. */
   readonly requestTimeoutMs: number;
   /** Requests of this node that wait for an answer, on one link. */
   readonly maxPendingRequests: number;
@@ -37,21 +37,21 @@ export interface LinkBounds {
   readonly maxRunningBytes: number;
   /** Bytes that wait to be sent on one link. Larger than the largest message. */
   readonly maxQueuedBytes: number;
-  /** The same on the link of a stranger, which may also have one message of any size when nothing else waits. */
+  /** Bytes that wait to be sent on the link of a stranger, which may have one message of any size if nothing else waits. */
   readonly maxStrangerQueuedBytes: number;
   /** Bytes that wait to be sent to all strangers together. */
   readonly maxQueuedBytesInAll: number;
   /** Bytes of incomplete frames of all strangers together. */
   readonly maxHeldBytesInAll: number;
-  /** Work that one peer without the secret may ask of this node in a second, in units of `messages.ts`, and at once. */
+  /** Work that one peer without the secret may cause in a second, and at once, in units of `messages.ts`. */
   readonly costPerSecond: number;
   readonly costBurst: number;
-  /** The same for all strangers together. */
+  /** Work that all strangers together may cause in a second, and at once. */
   readonly costPerSecondInAll: number;
   readonly costBurstInAll: number;
   /** Milliseconds before the first retry of a configured peer. */
   readonly backoffMinMs: number;
-  /** Milliseconds after which a link counts as stable and the retries start small again. */
+  /** Milliseconds after which a link counts as stable, so that the pauses of retries start small again. */
   readonly stableAfterMs: number;
 }
 

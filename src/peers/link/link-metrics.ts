@@ -3,7 +3,7 @@
 import type { CounterHandle, Metrics } from '../../observability/metrics.js';
 import type { MessageType } from '../messages.js';
 
-/** `control` stands for handshakes, pings and farewells. */
+/** Kinds of frames; `control` stands for handshakes, pings and farewells. */
 type Kind = MessageType | 'control';
 type Direction = 'in' | 'out';
 
@@ -11,10 +11,10 @@ export class LinkMetrics {
   readonly #metrics: Metrics;
   readonly #messages = { in: new Map<Kind, CounterHandle>(), out: new Map<Kind, CounterHandle>() };
   readonly #bytes: Readonly<Record<Direction, CounterHandle>>;
-  /** A link is closed because the peer broke the protocol. */
+  /** Counts a link that is closed because the peer broke the protocol. */
   readonly violation: () => void;
   readonly dialFailed: () => void;
-  /** Something of a stranger had to make room. */
+  /** Counts a handshake, a link or bytes of a stranger that had to make room. */
   readonly evicted: Readonly<Record<'handshake' | 'link' | 'bytes', () => void>>;
 
   constructor(metrics: Metrics) {
@@ -23,7 +23,7 @@ export class LinkMetrics {
       in: metrics.counter('tessera_peers_bytes_total', 'in'),
       out: metrics.counter('tessera_peers_bytes_total', 'out'),
     };
-    // A counter of something that has not happened yet must exist, at 0.
+    // A counter of something that has not happened yet must be there, at 0.
     const counted = (handle: CounterHandle): (() => void) => {
       handle.inc(0);
       return () => handle.inc();

@@ -1,4 +1,4 @@
-/** Leads each connection through its handshake, asks the register whether the peer may come in, and knows it until it is closed. */
+/** Leads each connection through its handshake, asks the register whether to let the peer in, and tracks the connection until it closes. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { fromHex, isHex, toHex } from '../../lib/bytes.js';
@@ -89,7 +89,7 @@ export class LinkOpener {
     handshake.start();
   }
 
-  /** Dials, and resolves with the link. Throws `peer_unreachable`. */
+  /** Dials an address, and resolves with the link. Throws `peer_unreachable`. */
   async dial(to: string, signal: AbortSignal): Promise<Link> {
     const { network, secret } = this.#options.identity();
     const pass = secret === undefined ? undefined : createPass({ network, secret }, this.#modules);
@@ -127,7 +127,7 @@ export class LinkOpener {
     const { clock, random, register } = this.#modules;
     const { dialTimeoutMs } = this.#options.limits;
     const result = createDeferred<Link>();
-    // No caller waits for the links that other nodes dial.
+    // Nobody waits for links that other nodes dial.
     result.promise.catch(() => undefined);
     let admission: Admission | undefined;
     this.#track(connection);
@@ -163,7 +163,7 @@ export class LinkOpener {
     return { handshake, link: result.promise };
   }
 
-  /** `duplicateOf` is the peer to which there is a link already. */
+  /** Ends a failed handshake. `duplicateOf`: the peer to which there is a link already, which is used instead. */
   #failed(
     { connection, side, reachedAt }: Opening,
     error: TesseraError,
@@ -177,7 +177,7 @@ export class LinkOpener {
       result.resolve(existing);
       return;
     }
-    // Whoever came to this node has proven nothing.
+    // A peer that dialed this node has proven nothing.
     lines.about({ trusted: side === 'dialer' }).info({ remote: connection.remote }, `no link: ${error.message}`);
     result.reject(error);
   }
@@ -192,7 +192,7 @@ export class LinkOpener {
   }
 }
 
-/** Seconds for which a pass is accepted, into the past and, because clocks differ, into the future. */
+/** Seconds for which a pass is accepted, backward and, as clocks differ, forward. */
 const FRESH_SECONDS = 300;
 const NONCE_BYTES = 16;
 const MAC_BYTES = 32;
@@ -202,7 +202,7 @@ export interface PassOptions {
   readonly secret: string;
 }
 
-/** `<unix seconds>.<nonce>.<mac>` */
+/** A new pass, `<unix seconds>.<nonce>.<mac>`, which proves knowledge of the network's secret before the handshake. */
 export function createPass(options: PassOptions, { clock, random }: { clock: Clock; random: Random }): string {
   const said = `${unixSeconds(clock)}.${toHex(random.bytes(NONCE_BYTES))}`;
   return `${said}.${toHex(macOf(options, said))}`;

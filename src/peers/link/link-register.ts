@@ -1,6 +1,6 @@
 /**
- * Register of the links of a node. Between two nodes there is one at most: the node with the smaller key refuses a
- * second connection; the other takes it as the sign that the first is dead.
+ * Register of the links of a node, of which there is one at most between two nodes: the node with the smaller key
+ * refuses a second connection; the other takes it as the sign that the first connection is dead.
  */
 
 import type { Clock } from '../../lib/clock.js';
@@ -19,10 +19,10 @@ export interface LinkRegisterOptions {
   readonly places: StrangerPlacesOptions;
 }
 
-/** A peer that was let in; to be released when its handshake fails or its link goes down. */
+/** A peer that was let in; it is released when its handshake fails or its link goes down. */
 export interface Admission {
   readonly nodeKey: string;
-  /** Set for a peer that nobody vouches for: it was not dialed, and proved no secret and no known key. */
+  /** Set for a peer that nobody vouches for: this node did not dial it, and it proved no secret and no known key. */
   readonly stranger: Stranger | undefined;
 }
 
@@ -37,9 +37,9 @@ export class LinkRegister {
   readonly #places: StrangerPlaces;
   readonly #links = new Set<Link>();
   readonly #byKey = new Map<string, Link>();
-  /** Links by the address that this node dialed: what a peer says of its own address proves nothing. */
+  /** Links by the address that this node dialed: the address that a peer states proves nothing. */
   readonly #byAddress = new Map<string, Link>();
-  /** Connections let in for each node key, links included. */
+  /** Number of connections let in for each node key, those with links included. */
   readonly #admitted = new Map<string, number>();
 
   constructor(options: LinkRegisterOptions, clock: Clock) {
@@ -48,7 +48,7 @@ export class LinkRegister {
     this.links = this.#links;
   }
 
-  /** Lets a peer in that has proven its key, or says why not. `host` is where its connection comes from. */
+  /** Lets in a peer that has proven its key, or returns the reason against it. `host` is where its connection comes from. */
   admit(peer: PeerIdentity, side: Side, host: string): Admission | Fault {
     const wrong = this.#fault(peer, side);
     if (wrong !== null) return wrong;
@@ -87,7 +87,7 @@ export class LinkRegister {
     return this.#byAddress.get(address);
   }
 
-  /** True for a key that this node was told of. */
+  /** True for a key that the configuration of this node lists. */
   #isListed({ role, nodeKey }: PeerIdentity): boolean {
     return this.#options.allowedKeys[role]?.some((key) => key.toLowerCase() === nodeKey) ?? false;
   }
@@ -100,7 +100,7 @@ export class LinkRegister {
         `node key ${peer.nodeKey} is not among the keys that this node allows for the role ${peer.role}`,
       );
     }
-    // Wallets and miners believe what their mempool says, so it must be one that they chose, not one that came to them.
+    // Wallets and miners believe what their mempool says, so they must have chosen it: it must not have come to them.
     const cameUnknown = side === 'listener' && !peer.trusted && !this.#isListed(peer);
     if (cameUnknown && isOperator(peer.role) && !isOperator(ownRole)) {
       return fault(

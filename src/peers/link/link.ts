@@ -29,7 +29,7 @@ import type { LinkMetrics } from './link-metrics.js';
 import { PendingRequests } from './pending-requests.js';
 import { type BudgetedLink, ReadThrottle, type StrangerBudget } from './stranger-budget.js';
 
-/** Handlers by the type they were registered for; the network keeps the pairs matched. */
+/** Handlers by message type; the network keeps each handler with its type. */
 export type HandlerTable = ReadonlyMap<MessageType, MessageHandler<MessageType>>;
 
 export interface LinkOptions {
@@ -37,7 +37,7 @@ export interface LinkOptions {
   readonly ownRole: NodeRole;
   readonly peer: PeerIdentity;
   readonly sender: string;
-  /** The standing of the peer at this node, and of this node at the peer as far as this node can know. */
+  /** Standing of the peer at this node; `ownStanding`: of this node at the peer, as far as this node can know. */
   readonly standing: Standing;
   readonly ownStanding: Standing;
   readonly connection: Connection;
@@ -45,9 +45,9 @@ export interface LinkOptions {
   /** True while handlers are missing because the node starts. */
   readonly isStarting?: () => boolean;
   readonly limits: PeerLimits;
-  /** Set for a link of a stranger, which shares it with all others. */
+  /** Budget of all strangers; set for the link of a stranger. */
   readonly strangers: StrangerBudget | undefined;
-  /** Called when the peer got something it asked for. */
+  /** Called when the peer got something that it asked for. */
   onUseful(): void;
   /** Called once when the link is down, before `close` returns. */
   onDown(reason: string): void;
@@ -59,9 +59,9 @@ export interface LinkModules extends HasClock, HasLogger {
 
 const NOTHING = new Uint8Array(0);
 const ANSWER_BYTES_PER_UNIT = 4 * 1024;
-/** Bytes that may wait for a stranger while it asks for more. */
+/** Most bytes that may wait for a stranger while it asks for more. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
-/** Characters of the detail in an `error` answer (`messages.ts`, Reason). */
+/** Most characters of the detail in an `error` answer (`messages.ts`, Reason). */
 const MAX_DETAIL_LENGTH = 1_000;
 
 export class PeerLink implements Link, BudgetedLink {
@@ -80,7 +80,7 @@ export class PeerLink implements Link, BudgetedLink {
   readonly #pending: PendingRequests;
   readonly #queue: SendQueue;
   readonly #heartbeat: Heartbeat;
-  /** Undefined for a peer of the same operator. */
+  /** Throttle of the peer; undefined for one of the same operator. */
   readonly #throttle: ReadThrottle | undefined;
   readonly #maxFrameBytes: number;
   #down = false;
@@ -131,9 +131,9 @@ export class PeerLink implements Link, BudgetedLink {
     return this.#heldBytes;
   }
 
-  /** Begins the heartbeat and lets messages in: frames may be waiting, and their handlers are given the link. */
+  /** Begins the heartbeat and lets messages in: waiting frames get to handlers, which are given the link. */
   open(): void {
-    // Somebody who was told of the link may already have closed it.
+    // A listener that was told of the link may have closed it already.
     if (this.#down) return;
     this.#options.strangers?.add(this);
     this.#connection.onClose((reason) => this.#goDown(reason));
@@ -182,7 +182,7 @@ export class PeerLink implements Link, BudgetedLink {
     return encodeMessage(type, body, attachment, marks);
   }
 
-  /** A message that this node must not send is its own mistake, found before the peer closes the link over it. */
+  /** Throws for a message that this node must not send: its own mistake, found before the peer closes the link over it. */
   #assertMaySend(type: MessageType): void {
     const wrong = permissionFault(type, this.#outgoing);
     if (wrong !== null) throw new TesseraError('internal_error', `this node must not send this: ${wrong.message}`);
@@ -204,7 +204,7 @@ export class PeerLink implements Link, BudgetedLink {
     this.close(reason);
   }
 
-  /** False when the link is down or has no room for the frame. */
+  /** Sends a frame; false when the link is down or has no room for it. */
   #transmit(frame: Frame, type: MessageType | 'control', isShared = false): boolean {
     if (this.#down || !this.#hasRoom(frame.length, isShared)) return false;
     this.#modules.metrics.message('out', type, frame.length);
@@ -305,7 +305,7 @@ export class PeerLink implements Link, BudgetedLink {
     this.#runningHandlers++;
     this.#runningBytes += bytes;
     try {
-      // Called before the first await: messages reach their handlers in the order of their arrival.
+      // The handler is called before the first await: messages reach handlers in the order of their arrival.
       const result = handler(this, message);
       const reply = result instanceof Promise ? await result : result;
       this.#options.onUseful();
@@ -353,7 +353,7 @@ export class PeerLink implements Link, BudgetedLink {
     else this.#answerError(id, 'internal_error', 'something broke inside the node');
   }
 
-  /** Books work that the peer has caused. */
+  /** Charges the peer for the work that it has caused. */
   #charge(cost: number): void {
     if (!this.#down) this.#throttle?.charge(cost);
   }

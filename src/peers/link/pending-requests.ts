@@ -7,7 +7,7 @@ import type { MessageBody, MessageType } from '../messages.js';
 import type { Message } from '../network.js';
 import { violation } from './frames.js';
 
-/** Codes that a peer's answer may carry to the caller. Any other is about the peer itself. */
+/** Codes of a peer's answer that are passed on to the caller. Any other code is about the peer itself. */
 const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'invalid_request',
   'malformed_transaction',
@@ -28,7 +28,7 @@ const PEER_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'overloaded',
 ]);
 
-/** Requests that were given up and may still be answered. */
+/** Most remembered requests that were given up and may still be answered. */
 const MAX_GIVEN_UP = 1_024;
 
 export interface PendingRequestsOptions {
@@ -80,7 +80,7 @@ export class PendingRequests {
     }
   }
 
-  /** Drops the answer to a request that was given up. Throws `protocol_violation` for one that nobody has asked for. */
+  /** Takes an answer; drops that to a request that was given up. Throws `protocol_violation` for an answer to no request. */
   settle(id: number, answer: Message): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined && !this.#givenUp.delete(id)) throw violation(`${answer.type} answers no request`);

@@ -1,6 +1,6 @@
 /**
- * Bounds on the work and the memory that peers may take. A peer that asks for more than its share is not read until it has
- * paid; of all strangers together, whoever holds most bytes is cut off when they run out, so that the others are served.
+ * Bounds on the work and the memory that peers may take. A peer that asks for more than its share is not read until its debt is paid; when the bytes
+ * of all strangers run out, the stranger with most bytes is cut off, so that others are served.
  */
 
 import type { Clock, Timer } from '../../lib/clock.js';
@@ -14,7 +14,7 @@ export class TokenBucket {
   #level: number;
   #last: number;
 
-  /** Refills `perSecond` tokens a second up to `burst`, and starts full. */
+  /** Makes a bucket that gets `perSecond` tokens a second up to `burst`, and starts full. */
   constructor(perSecond: number, burst: number, clock: Clock) {
     this.#perSecond = perSecond;
     this.#burst = burst;
@@ -23,7 +23,7 @@ export class TokenBucket {
     this.#last = clock.monotonic();
   }
 
-  /** Takes tokens, if need be on credit; returns the milliseconds until there is no debt, 0 when there is none. */
+  /** Takes tokens, if need be on credit; returns the milliseconds until the debt is paid, 0 without debt. */
   charge(tokens: number): number {
     const now = this.#clock.monotonic();
     this.#level = Math.min(this.#burst, this.#level + ((now - this.#last) / 1_000) * this.#perSecond) - tokens;
@@ -35,7 +35,7 @@ export class TokenBucket {
 export interface ReadThrottleModules {
   readonly clock: Clock;
   readonly connection: Pick<Connection, 'pause' | 'resume'>;
-  /** Set for a stranger, which also draws on what all strangers share. */
+  /** Budget of all strangers; set for a stranger, which draws on it too. */
   readonly strangers: Pick<StrangerBudget, 'charge'> | undefined;
 }
 
@@ -74,9 +74,9 @@ export class ReadThrottle {
   }
 }
 
-/** A link as far as the budget cares. */
+/** A link as the budget sees it. */
 export interface BudgetedLink {
-  /** Bytes that wait to be sent on this link alone; those of a frame that many links share are not counted. */
+  /** Bytes that wait to be sent on this link alone; frames that many links share are not counted. */
   readonly queuedBytes: number;
   readonly heldBytes: number;
   cutOff(reason: string): void;
@@ -94,7 +94,7 @@ export class StrangerBudget {
     this.#onCutOff = onCutOff;
   }
 
-  /** Bytes that wait to be sent to all of them. */
+  /** Bytes that wait to be sent to all strangers. */
   get queuedBytes(): number {
     let total = 0;
     for (const link of this.#links) total += link.queuedBytes;
@@ -114,13 +114,13 @@ export class StrangerBudget {
     return this.#work.charge(cost);
   }
 
-  /** True when this many more bytes may wait on the link. Cuts off readers that have more waiting than it has. */
+  /** True when so many more bytes may wait on the link. Cuts off slow readers with more waiting bytes than this link. */
   makeRoomToSend(link: BudgetedLink, bytes: number): boolean {
     const max = this.#limits.maxQueuedBytesInAll;
     return this.#makeRoom(link, bytes, max, (one) => one.queuedBytes, 'you read too slowly: too much waits for you');
   }
 
-  /** True when what the link holds of a frame still fits. Cuts off senders that hold more. */
+  /** True when the link's bytes of an incomplete frame still fit. Cuts off senders of larger incomplete frames. */
   makeRoomToReceive(link: BudgetedLink): boolean {
     const max = this.#limits.maxHeldBytesInAll;
     return this.#makeRoom(link, 0, max, (one) => one.heldBytes, 'your frame is too large to wait for its end');

@@ -1,4 +1,4 @@
-/** Places for peers that nobody vouches for: those of links, and those of handshakes under way. */
+/** Places for peers that nobody vouches for: places of links, and of handshakes under way. */
 
 import { inTheWay } from '../../lib/budget.js';
 import type { Clock } from '../../lib/clock.js';
@@ -7,11 +7,11 @@ import { isLoopback } from '../../lib/ip-address.js';
 
 export interface Stranger {
   readonly host: string;
-  /** See `addressGroup`. */
+  /** Group of the host, as of `addressGroup`. */
   readonly group: string;
-  /** `clock.monotonic()` when its link came up, or its place was taken. */
+  /** Time (`clock.monotonic()`) when the stranger's place was taken. */
   readonly since: number;
-  /** Time when it last did something useful; `since` when it never did. */
+  /** Time when the stranger last did something useful; `since` when it never did. */
   usefulAt: number;
   close: ((reason: string) => void) | undefined;
 }
@@ -23,7 +23,7 @@ export interface StrangerPlacesOptions {
   onEvicted(): void;
 }
 
-/** One in this many links is spared for its age. */
+/** Share of the links that are spared, the oldest: one in so many. */
 const SPARED_OF = 4;
 
 export class StrangerPlaces {
@@ -36,7 +36,7 @@ export class StrangerPlaces {
     this.#clock = clock;
   }
 
-  /** A place, or why there is none. Return it with `release`. */
+  /** Takes a place, or returns the reason why there is none. `release` gives the place back. */
   take(host: string, group: string): Stranger | Fault {
     const { maxLinks, maxLinksPerAddress } = this.#options;
     const ofGroup = [...this.#strangers].filter((one) => one.group === group).length;
@@ -76,10 +76,10 @@ export class StrangerPlaces {
 }
 
 export interface PendingHandshake {
-  /** See `addressGroup`. */
+  /** Group of the host, as of `addressGroup`. */
   readonly group: string;
   readonly hasPass: boolean;
-  /** True when the peer has proven its key and only has to say that it is ready. */
+  /** True when the peer has proven its key and only its ready is missing. */
   hasProven: boolean;
   cancel(reason: string): void;
 }

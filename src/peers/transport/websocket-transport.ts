@@ -1,6 +1,6 @@
 /**
- * Links over WebSocket, with TLS when certificates are given. Uncompressed: hashes do not shrink, and a compressed
- * frame hides its size. Frames, open sockets and the time until the upgrade are bounded.
+ * Links over WebSocket, with TLS when certificates are given. Frames are not compressed: hashes do not shrink, and a
+ * compressed frame hides its size. Frames, open sockets and the time until the upgrade are bounded.
  */
 
 import { randomFillSync } from 'node:crypto';
@@ -22,7 +22,7 @@ import {
   type Transport,
 } from './transport.js';
 
-/** Certificates as PEM text or bytes. With them every link of this node uses TLS, dialed and accepted. */
+/** Certificates as PEM text or bytes. With certificates every link of this node uses TLS, dialed and accepted. */
 export interface TlsFiles {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
@@ -32,19 +32,19 @@ export interface TlsFiles {
 
 interface WebSocketTransportOptions {
   readonly tls?: TlsFiles;
-  /** Sockets that one listener holds at once; links have their own, lower bound. */
+  /** Sockets that one listener holds at once; links have a lower bound of their own. */
   readonly maxSockets?: number;
-  /** Bytes; smaller than `MAX_FRAME_BYTES` in tests only. */
+  /** Most bytes of a frame; less than `MAX_FRAME_BYTES` in tests only. */
   readonly maxFrameBytes?: number;
 }
 
 const UPGRADE_TIMEOUT_MS = 5_000;
-/** Milliseconds that a closing connection has to send what is queued. */
+/** Milliseconds that a closing connection has to send queued frames. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** Parts in which a frame may come: nodes send it in one, a proxy may cut it up, and a part without bytes costs work, too. */
+/** Most parts of a frame: nodes send a frame in one part, a proxy may cut it up, and even a part without bytes costs work. */
 const MAX_FRAGMENTS = 64;
 const DEFAULT_MAX_SOCKETS = 2_048;
-/** Connections that the system queues (`net.core.somaxconn`): in a full queue everybody waits for repeats after 1, 3, 7, 15 s. */
+/** Connections that the system queues (`net.core.somaxconn`): with a full queue, all that connect wait for retries after 1, 3, 7, 15 s. */
 const BACKLOG = 4_096;
 const PASS_HEADER = 'x-tessera-pass';
 const MAX_PASS_LENGTH = 256;
@@ -77,7 +77,7 @@ export class WebSocketTransport implements Transport {
       ...this.#bounds,
       noServer: true,
       clientTracking: false,
-      // Browsers name the page that connects, nodes send none: a page in an operator's browser would be a stranger on loopback.
+      // Browsers name the page that connects, nodes name none: a page in an operator's browser would be a stranger on loopback.
       verifyClient: ({ origin }: { readonly origin?: string }) => origin === undefined,
     };
     const webSockets = new WebSocketServer(serverOptions);
@@ -163,7 +163,7 @@ function opened(webSocket: WebSocket, address: string, signal: AbortSignal, mask
       signal.removeEventListener('abort', abort);
       if (socket) resolve(new WebSocketConnection(webSocket, socket, { masks }));
     });
-    // Stays for the life of the object: terminating it while it connects emits an error too.
+    // The listener stays for the life of the object: terminating a connecting WebSocket emits an error too.
     webSocket.on('error', (cause) => {
       signal.removeEventListener('abort', abort);
       reject(new TesseraError('peer_unreachable', `cannot reach ${address}: ${describeError(cause)}`, { cause }));
@@ -176,13 +176,13 @@ function aborted(address: string): TesseraError {
 }
 
 interface SocketPoolOptions {
-  /** Sockets at once, connections included. */
+  /** Most sockets at once, connections included. */
   readonly maxSockets: number;
-  /** Sockets at once that are not connections yet. */
+  /** Most sockets at once that are not connections yet. */
   readonly maxIdle: number;
 }
 
-/** The two ends' addresses name a socket; with TLS there are two objects for it. */
+/** Name of a socket, by the addresses of its two ends: with TLS there are two objects for one socket. */
 const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort} ${socket.localPort}`;
 
 class SocketPool {
@@ -226,16 +226,16 @@ class SocketPool {
   }
 }
 
-/** Bytes from which a frame to a node of the same operator is not masked: below, masking costs nothing worth saving. */
+/** Bytes from which on a frame to a node of the same operator is not masked: below, masking costs next to nothing. */
 const PLAIN_FROM = 64 * 1024;
-/** Bytes that a small arrival counts as: each is an object in memory, which takes some 700 bytes beside them. */
+/** Bytes that a small arrival counts as: each is an object in memory, which takes some 700 bytes besides its content. */
 const LEAST_ARRIVAL_BYTES = 512;
-/** Pings and pongs between two frames, beyond which a connection ends: nodes send none, proxies a few. */
+/** Most pings and pongs between two frames before a connection ends: nodes send none, proxies a few. */
 const MAX_BARE_CONTROLS = 32;
 
-/** The masks of what a dialer sends. Of an accepted connection nothing is masked. */
+/** The masks of frames that a dialer sends. Frames of an accepted connection are not masked. */
 class Masks {
-  /** The next frame is sent as it is, which a mask of zeros says. */
+  /** True if the next frame is sent as it is, which a mask of zeros says. */
   isOff = false;
 
   readonly next = (mask: Buffer): void => {
@@ -259,7 +259,7 @@ class WebSocketConnection implements Connection {
   #heldBytes = 0;
   /** True if the last arrival has brought the end of a frame. */
   #isComplete = false;
-  /** Bare controls since the last frame. */
+  /** Pings and pongs since the last frame. */
   #bareControls = 0;
   #isPlain = false;
   #closeReason = '';
@@ -276,8 +276,8 @@ class WebSocketConnection implements Connection {
     this.pass = pass;
     this.remoteHost = socket.remoteAddress ?? '?';
     this.remote = formatAddress({ host: this.remoteHost, port: socket.remotePort ?? 0 });
-    // Added after the library's own listener: the frames of a chunk are handled, and the guard that they may have changed is
-    // in place, before the chunk is counted.
+    // The listener is added after the library's own: the frames of a chunk are handled before the chunk is counted,
+    // with the guard that they may have set.
     socket.on('data', this.#count);
     socket.setNoDelay(true);
     webSocket.on('message', (data: RawData, isBinary: boolean) => this.#receive(data, isBinary));
@@ -299,7 +299,7 @@ class WebSocketConnection implements Connection {
 
   send(frame: Frame): void {
     if (this.#webSocket.readyState !== WebSocket.OPEN) return;
-    // The library asks for the mask before it returns.
+    // The library asks for the mask before `send` returns.
     this.#masks.isOff = this.#isPlain && frame.length >= PLAIN_FROM;
     this.#webSocket.send(typeof frame === 'string' ? frame : asBuffer(frame), () => undefined);
     this.#masks.isOff = false;
@@ -375,7 +375,7 @@ function toBytes(data: RawData): Buffer {
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }
 
-/** The text of an error; a failed dial of several addresses has its texts inside. */
+/** The text of an error; that of a failed dial of several addresses has the texts of all its errors. */
 function describeError(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(errorMessage).join('; ');
   return errorMessage(error);

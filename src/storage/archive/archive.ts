@@ -35,16 +35,16 @@ const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
 
 export interface ArchiveOptions {
   readonly rules: ChainRules;
-  /** Bytes; 64 MiB by default. */
+  /** Bytes of the cache of answers; 64 MiB by default. */
   readonly cacheBytes?: number;
 }
 
 export interface ArchiveModules {
-  /** A database of its own. It stays open: who opened it closes it. */
+  /** The archive's own database. Whoever opened it closes it. */
   readonly kv: Kv;
-  /** Blocks; without it they are records of the database, as before data format 3. Who opened it closes it. */
+  /** Segments of blocks; without them blocks are records of the database, as before data format 3. Whoever opened them closes them. */
   readonly segments?: Segments;
-  /** Verifies signatures and scripts; on the main thread, a few in each turn, when it is left out. */
+  /** Verifier of signatures and scripts; by default they are verified on the main thread, a few in each turn. */
   readonly scripts?: ScriptVerifier;
   /** Room on the disk; unlimited when left out. */
   readonly room?: Room;
@@ -68,9 +68,9 @@ interface OpenParts extends Pick<BlockWriterModules, 'certificates' | 'reader' |
 }
 
 export class Archive implements StorageService {
-  /** Records by their names, for the index of the chain. */
+  /** Records by their names, for the chain index. */
   readonly lookups: ArchiveLookups;
-  /** Verifier of its blocks. */
+  /** Verifier of this archive's blocks. */
   readonly scripts: ScriptVerifier;
   readonly #rules: ChainRules;
   readonly #kv: Kv;
@@ -83,7 +83,7 @@ export class Archive implements StorageService {
   readonly #certificates: Certificates;
   readonly #verifier: BlockVerifier;
   readonly #entries: Entries;
-  /** Blocks that were in the segments when it was opened. */
+  /** Number of blocks that were in the segments when the archive was opened. */
   readonly #found: number;
   readonly #slices: TimeSlices;
   readonly #storing = new Mutex();
@@ -138,7 +138,7 @@ export class Archive implements StorageService {
     const { kv, segments, clock = systemClock } = modules;
     const reader = new ArchiveReader(kv, segments, new TimeSlices(clock));
     const [placed, name] = [await reader.lastPlaced(), await reader.lastName()];
-    // Blocks that were appended and not named are still in the older records.
+    // Blocks that were appended but not named yet are still in the older records.
     await segments?.settle(placed, placed?.height === name?.height);
     if (segments !== undefined && segments.next > (name?.height ?? -1)) {
       if (!segments.isWhole) await segments.noteWhole();
@@ -151,7 +151,7 @@ export class Archive implements StorageService {
     return new Archive(options, modules, { reader, last, segments, unspent, certificates });
   }
 
-  /** Height of the block that comes next: the number of blocks stored, for there is no gap. */
+  /** Height of the next block: the number of stored blocks, for there are no gaps. */
   get nextHeight(): number {
     return this.#tip.next;
   }
@@ -160,17 +160,17 @@ export class Archive implements StorageService {
     return this.#tip;
   }
 
-  /** Each block, when it is on disk. */
+  /** Fires for each block, when it is on disk. */
   get blockStored(): Signal<StoredBlockName> {
     return this.#blockStored;
   }
 
-  /** The same with all that is in it. */
+  /** Fires for each block, when it is on disk, with its contents. */
   get blockWritten(): Signal<WrittenBlock> {
     return this.#blockWritten;
   }
 
-  /** Damage, or an error of the disk, that a call has met: the node must stop (rule P3). */
+  /** Fires when a call has met damage or an error of the disk: the node must stop (rule P3). */
   get failed(): Signal<TesseraError> {
     return this.#failed;
   }
@@ -194,12 +194,12 @@ export class Archive implements StorageService {
     });
   }
 
-  /** Undefined when there is no such block. */
+  /** Hash of a block; undefined when there is no such block. */
   hashAt(height: number): Promise<string | undefined> {
     return this.#guard(() => this.#entries.hashAt(height));
   }
 
-  /** The certificate of the last block, where it has one. */
+  /** The certificate of the last block, if it has one. */
   get tipCertificate(): Certificate | undefined {
     return this.#certificates.last;
   }
@@ -209,7 +209,7 @@ export class Archive implements StorageService {
     return !this.#certificates.isEmpty || this.#writer.isCertified;
   }
 
-  /** The certificate of a stored block, where it has one. */
+  /** The certificate of a stored block, if it has one. */
   certificateAt(height: number): Promise<Certificate | undefined> {
     return this.#guard(() => this.#certificates.at(height));
   }
@@ -230,8 +230,8 @@ export class Archive implements StorageService {
   }
 
   /**
-   * Takes in what the segments have and the database does not, and counts the unspent outputs of an archive of a version without
-   * them; until then no block can be stored. Throws `aborted`; goes on then.
+   * Takes in blocks that the segments have and the database lacks, and counts the unspent outputs of an archive of a version without
+   * a count; until then no block can be stored. Throws `aborted`; a later call goes on.
    */
   load(onProgress: (progress: BlockProgress) => void = () => undefined, signal?: AbortSignal): Promise<void> {
     return this.#storing.run(() =>
@@ -242,27 +242,27 @@ export class Archive implements StorageService {
     );
   }
 
-  /** Number of blocks in the segments that wait for a damaged one before them; `load` takes in those that do not. */
+  /** Number of blocks in the segments that wait for a damaged block before them; `load` takes them in once that is there. */
   get ahead(): number {
     return Math.max(this.#found - this.#tip.next, 0);
   }
 
-  /** Number of blocks that are damaged from the next one on; undefined when it is not. */
+  /** Number of damaged blocks from the next one on; undefined when the next one is not damaged. */
   get missing(): number | undefined {
     return this.#writer.missing;
   }
 
-  /** Names the segment in which the next block is damaged; null when none is. */
+  /** Names the segment in which the next block is damaged; null when that is not so. */
   get problem(): string | null {
     return this.#writer.problem;
   }
 
-  /** True while blocks are in records of an older data format, and segments are there for them. */
+  /** True while blocks are still in records of an older data format although there are segments. */
   get isOlder(): boolean {
     return this.#segments !== undefined && this.#segments.next < this.#tip.next;
   }
 
-  /** Brings blocks of an older data format over to the segments, one after the other while others are stored. Throws `aborted`. */
+  /** Moves blocks of an older data format to the segments, one by one while new ones are stored. Throws `aborted`. */
   async bringOver(onProgress: (progress: BlockProgress) => void, signal: AbortSignal): Promise<void> {
     while (this.#segments !== undefined && this.isOlder) {
       if (signal.aborted) throw new TesseraError('aborted', 'bringing over the archive was cancelled');
@@ -277,7 +277,7 @@ export class Archive implements StorageService {
 
   /**
    * Verifies the block and writes it, with its certificate if that is by a producer of this network; resolves when it
-   * survives power loss. Whether a block needs a certificate is up to whoever brings it. Throws `block_refused`
+   * survives power loss. The caller decides whether a block needs a certificate. Throws `block_refused`
    * (`details.rule` says which rule) and changes nothing then, `write_failed` or `database_failed` when the disk does not
    * take it. Calls are served one after the other.
    */
@@ -285,7 +285,7 @@ export class Archive implements StorageService {
     return this.#storing.run(() => this.#guard(() => this.#store(full, certificate, round)));
   }
 
-  /** Holds a block to the rules of the next one, and stores nothing. Throws `block_refused`. */
+  /** Checks a block by the rules of the next one, and stores nothing. Throws `block_refused`. */
   check(full: FullBlock): Promise<void> {
     return this.#storing.run(() => this.#guard(async () => void (await this.#verify(full, undefined))));
   }
@@ -295,12 +295,12 @@ export class Archive implements StorageService {
     return this.#storing.isBusy;
   }
 
-  /** Resolves at once while no block is being stored, otherwise between two of them: for work that comes second. */
+  /** Resolves at once while no block is being stored, otherwise between two blocks: for work of less urgency. */
   async betweenBlocks(): Promise<void> {
     if (this.isStoring) await this.#storing.run(() => undefined);
   }
 
-  /** Reads a range of blocks again, checking each against every rule and index. Throws `data_corrupt` at the first fault. */
+  /** Reads a range of blocks again and checks each by every rule and index. Throws `data_corrupt` at the first fault. */
   verify(
     range?: AuditRange,
     onProgress?: (progress: AuditProgress) => void,
@@ -326,7 +326,7 @@ export class Archive implements StorageService {
     };
   }
 
-  /** Reports what must end the node beyond the caller, which may only be a client's request. */
+  /** Does work of a caller, who may only be a client's request, and reports errors that must end the node. */
   async #guard<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -353,7 +353,7 @@ export class Archive implements StorageService {
     this.#told(written);
     if (isHealed) {
       this.#metrics.counter('tessera_storage_blocks_healed_total', 'nodes').inc();
-      // A failed load is tried again with the next block.
+      // If the load fails, it is tried again with the next block.
       this.load().catch(() => undefined);
     }
     return { height: record.height, hash: record.hash };
@@ -371,7 +371,7 @@ export class Archive implements StorageService {
     await this.#writer.takeIn(this.#tip.next, taken, signal);
   }
 
-  /** The block is on disk. */
+  /** Makes a block the last one: it is on disk. */
   #stored({ record }: WrittenBlock, certificate: Certificate | undefined): void {
     const { hash, height, issued } = record;
     this.#unspent.changed();
@@ -391,7 +391,7 @@ export class Archive implements StorageService {
       const verified = await this.#verifier.verify(full, this.#tip);
       return { verified, certificate: this.#certificates.keepable(verified, told) };
     } catch (error) {
-      // A block that is stored already is sent again now and then, and breaks no rule.
+      // Blocks that are stored already are sent again now and then; they break no rule.
       const isNew = full.block.header.bNum >= BigInt(this.#tip.next);
       if (isNew && isTesseraError(error, 'block_refused')) {
         this.#metrics.counter('tessera_storage_blocks_refused_total', String(error.details.rule)).inc();

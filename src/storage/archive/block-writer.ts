@@ -1,7 +1,7 @@
 /**
- * Writing blocks: appended to the segments, synced, and then named by one synced batch, with all that they change. Blocks that the
- * segments have and the database does not, after a crash or because it was lost, are taken in from there; those that are in
- * records of an older data format are brought over to the segments.
+ * Writing blocks: a block is appended to the segments, synced, and then named by one synced batch, with all that it changes. Blocks
+ * that the segments have and the database lacks, after a crash or a loss of the database, are taken in from there; blocks in
+ * records of an older data format are moved to the segments.
  */
 
 import type { Certificate } from '../../chain/certificate.js';
@@ -38,7 +38,7 @@ const NONE: EarlierPlaces = new Map();
 
 export interface BlockWriterModules {
   readonly kv: Kv;
-  /** Undefined for an archive that keeps blocks in records, as before data format 3. */
+  /** Segments; undefined for an archive that keeps blocks in records, as before data format 3. */
   readonly segments: Segments | undefined;
   readonly reader: ArchiveReader;
   readonly unspent: UnspentOutputs;
@@ -54,14 +54,14 @@ export interface WrittenWith {
 
 export class BlockWriter {
   readonly #modules: BlockWriterModules;
-  /** A damaged part of the segments in which the next block belongs, and the block after it. */
+  /** The damaged part of the segments where the next block belongs, and the block after that part. */
   #gap: (Found & { readonly after: SegmentBlock | undefined }) | undefined;
 
   constructor(modules: BlockWriterModules) {
     this.#modules = modules;
   }
 
-  /** Number of blocks that are damaged from the next one on; undefined when it is not. */
+  /** Number of damaged blocks from the next one on; undefined when the next one is not damaged. */
   get missing(): number | undefined {
     return this.#gap && this.#gap.to - this.#gap.height + 1;
   }
@@ -71,7 +71,7 @@ export class BlockWriter {
     return this.#gap !== undefined && this.#modules.segments?.isCertified === true;
   }
 
-  /** Why blocks wait for another; null when none do. */
+  /** Why blocks wait for a damaged one; null when none do. */
   get problem(): string | null {
     const { segments } = this.#modules;
     return this.#gap === undefined || segments === undefined ? null : segments.damaged(this.#gap.height).message;
@@ -82,7 +82,7 @@ export class BlockWriter {
     return { hash, height, issued, bytes, block };
   }
 
-  /** Writes the next block; it survives power loss when this resolves. Gives the places of transactions that an earlier block has too. */
+  /** Writes the next block; resolves when it survives power loss, with the places of transactions that an earlier block has too. */
   async write(verified: VerifiedBlock, bytes: Uint8Array, { certificate, round }: WrittenWith): Promise<EarlierPlaces> {
     const { kv, segments, slices } = this.#modules;
     const batch = kv.batch();
@@ -105,8 +105,8 @@ export class BlockWriter {
   }
 
   /**
-   * Takes in what the segments have from this height on. It ends before a damaged block, which then comes as any block does, and
-   * has its place again. Throws `aborted`.
+   * Takes in blocks of the segments from a height on. It ends before a damaged block, which then comes as any block does, and
+   * is written in its old place. Throws `aborted`.
    */
   async takeIn(
     from: number,
@@ -139,7 +139,7 @@ export class BlockWriter {
     }
   }
 
-  /** Brings the next block over from older records to the segments, and removes these. */
+  /** Moves the next block from older records to the segments, and removes the records. */
   async bringOver(height: number): Promise<void> {
     const { kv, segments, reader, certificates, slices } = this.#modules;
     if (segments === undefined) return;
@@ -166,7 +166,7 @@ export class BlockWriter {
     await putPlaces(verified, block, place, batch, slices);
   }
 
-  /** Changes by a block, besides its own records. */
+  /** Puts the changes by a block, besides its own records, into the batch. */
   async #change(verified: VerifiedBlock, certificate: Certificate | undefined, batch: KvBatch): Promise<EarlierPlaces> {
     const { reader, unspent, certificates, slices } = this.#modules;
     let spent: ReadonlySet<string> | undefined;
@@ -181,12 +181,12 @@ export class BlockWriter {
     await unspent.change(verified, batch, slices);
     const earlier = verified.isOriginal ? await this.#keepFirstPlaces(verified, batch) : NONE;
     batch.put(LAST_KEY, encodeLast(verified.height, verified.hash));
-    // Handing over what was gathered takes a turn of its own.
+    // The gathered changes are handed over in a turn of their own.
     await slices.turn();
     return earlier;
   }
 
-  /** What original nodes took again, by the same bytes, stays where it was first. */
+  /** Keeps the first place of transactions that original nodes accepted again, by the same bytes. */
   async #keepFirstPlaces({ height, transactions }: VerifiedBlock, batch: KvBatch): Promise<EarlierPlaces> {
     const earlier = new Map<string, TransactionPlace>();
     const { kv, slices } = this.#modules;
@@ -215,7 +215,7 @@ export class BlockWriter {
   }
 }
 
-/** Throws `block_refused` for a block that is not the one whose record is damaged: its length, and what follows it, are known. */
+/** Throws `block_refused` for another block than the one whose record is damaged: its length, and the next block's link, tell. */
 function assertSame(
   gap: Found & { readonly after: SegmentBlock | undefined },
   { hash, height }: VerifiedBlock,

@@ -29,7 +29,7 @@ export class Certificates {
     this.#isEmpty = isEmpty;
   }
 
-  /** `last`: height of the last stored block, -1 when there is none. */
+  /** Opens the certificates. `last`: height of the last stored block, -1 when there is none. */
   static async open(kv: Kv, producers: Producers | undefined, last: number): Promise<Certificates> {
     let isEmpty = true;
     for await (const _ of kv.entries({ ...CERTIFICATES, limit: 1 })) isEmpty = false;
@@ -38,7 +38,7 @@ export class Certificates {
     return certificates;
   }
 
-  /** True while no stored block has one. */
+  /** True while no stored block has a certificate. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
@@ -69,7 +69,7 @@ export class Certificates {
     batch.put(certificateKey(height), concatBytes(fromHex(key), fromHex(signature)));
   }
 
-  /** The block with this certificate, or without one, is the last that is stored. */
+  /** Notes the certificate of the last block that was stored, or that it has none. */
   stored(certificate: Certificate | undefined): void {
     this.#last = certificate;
     if (certificate !== undefined) this.#isEmpty = false;

@@ -20,7 +20,7 @@ const ENTRY_OVERHEAD = 512;
 
 interface Rendered<T> {
   readonly entry: T;
-  /** Bytes of memory. */
+  /** Bytes of memory that the entry takes. */
   readonly size: number;
 }
 
@@ -66,19 +66,19 @@ export class Entries {
     return hash;
   }
 
-  /** The last block. */
+  /** The last block, rendered. */
   get latest(): LatestBlock | undefined {
     return this.#latest;
   }
 
-  /** The block is the last one, as it was found or taken in. */
+  /** Makes a block the last one, which was found at the start or taken in. */
   found(record: BlockRecord): void {
     this.#latest = renderLatest(record);
     this.#hashes.set(record.height, record.hash);
   }
 
   /**
-   * Renders a block before it is written, in turns. What is called when it is on disk does little at once, however large the block is.
+   * Renders a block before it is written, in turns. The result is called when the block is on disk, and does little, whatever its size.
    */
   async rendered(record: BlockRecord, turn: () => Promise<void>): Promise<() => void> {
     await turn();
@@ -92,7 +92,7 @@ export class Entries {
     };
   }
 
-  /** Heights from outside may not be integers at all. */
+  /** True if a block of this height is stored. Heights from outside may be no integers at all. */
   isStored(height: number): boolean {
     return Number.isInteger(height) && height >= 0 && height < this.#next();
   }
@@ -135,7 +135,7 @@ export class Entries {
     }
   }
 
-  /** The transactions of block 0 may have any name, that of a block too. */
+  /** Entry of a block, else of a transaction: those of block 0 may have any name, also that of a block. */
   async #blockOrTransaction(hash: string): Promise<StoredEntry | undefined> {
     return (await this.#block(hash)) ?? this.#transaction(hash);
   }

@@ -6,7 +6,7 @@ import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { ItemRecord } from './records.js';
 
-/** Transactions of a block that one piece looks at. */
+/** Transactions of a block that one piece goes through. */
 const PIECE_TRANSACTIONS = 1_024;
 
 /**
@@ -28,7 +28,7 @@ export async function itemsAfter(
     const { amount, metadata } = output.value;
     const genesisHash = output.value.genesisHash ?? hash;
     const known = after.get(genesisHash) ?? (await before(genesisHash));
-    // Original nodes let an item be created again by the same bytes: an output that is there is no more than it was.
+    // Original nodes let an item be created again by the same bytes: if its output is unspent, that adds nothing.
     if (done.has(hash) || (known !== undefined && (await isUnspent({ tHash: hash, n: 0 })))) continue;
     done.add(hash);
     const founded = { height: block.height, txHash: hash, metadata, creatorAddress: output.scriptPublicKey };

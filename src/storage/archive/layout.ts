@@ -1,19 +1,19 @@
 /**
- * The archive's key map, and the names that clients use (decision V9). Blocks are in segments; what is here can be made again from them.
+ * The archive's key map, and the names that clients use (decision V9). Blocks are in segments; these records can be made again from them.
  *
  *   p ‖ number (u64 be)                    → place of the block in the segments, and its hash
  *   k ‖ block hash (32 bytes)              → number (u64 be) of the block
  *   d ‖ transaction hash (31 digits, 16 bytes) → place of the transaction
- *   e ‖ transaction name                   → the same where the name, in block 0, has another form
+ *   e ‖ transaction name                   → place of a transaction in block 0 whose name has another form
  *   g ‖ genesis hash                       → item record
  *   l                                      → last block: number (u64 be) ‖ hash
  *   v ‖ transaction hash (16 bytes) ‖ index (1 or 4 bytes) → an unspent output: TxOut, packed
- *   u ‖ transaction name ‖ index (u32 be)  → the same where the name has another form: TxOut. Earlier versions had all here
+ *   u ‖ transaction name ‖ index (u32 be)  → an unspent output, TxOut, where the name has another form. Earlier versions had all here
  *   c ‖ number (u64 be)                    → certificate of the block: public key (32 bytes) ‖ signature (64 bytes)
- *   r                                      → of the round of the last block, where it is known: JSON with its number
+ *   r                                      → facts of the round of the last block, where they are known: JSON with its number
  *   s                                      → the block of the unspent outputs: number (u64 be) ‖ hash
  *
- * Archives of data format 2 have blocks that are in no segment yet in these records. They are read as they are, and brought over.
+ * Archives of data format 2 have blocks that are in no segment yet in these records. They are read as they are, and moved later.
  *
  *   h ‖ number (u64 be)                    → block hash
  *   n ‖ number (u64 be)                    → block record
@@ -21,7 +21,7 @@
  *   x ‖ number (u64 be) ‖ index (u32 be)   → hashes of 32 transactions from this index on; the coinbase comes last
  *   t ‖ transaction hash                   → transaction record
  *
- * Those of data format 1 (docs/adr/small-decisions.md#0053) have the block record under `b ‖ block hash`, and the hash of
+ * Archives of data format 1 (docs/adr/small-decisions.md#0053) have the block record under `b ‖ block hash`, and the hash of
  * each transaction under `i ‖ number ‖ index`.
  *
  * Block hashes are `b` + 64 hex digits. Transaction hashes are `g` + 31 hex digits, but those of block 0 are any text.
@@ -40,7 +40,7 @@ export function transactionPlaceKey(hash: string): Uint8Array {
   return PACKED_NAME.test(hash) ? packedKey('d', hash.slice(1), '0') : textKey('e', hash);
 }
 
-/** Keys of the prefix whose hashes begin with these digits, of which there are so many bytes. */
+/** Keys of the prefix whose hashes begin with these digits. */
 export function packedRange(prefix: 'd' | 'k', digits: string): KvRange {
   const lt = packedKey(prefix, digits, 'f');
   return { gte: packedKey(prefix, digits, '0'), lt: Buffer.concat([lt, Buffer.alloc(32, 0xff)]) };
@@ -80,12 +80,12 @@ export const HEIGHTS = prefixRange('h');
 export const BLOCKS = prefixRange('n');
 export const NAMES = prefixRange('x');
 export const CERTIFICATES = prefixRange('c');
-/** Unspent outputs of both forms of keys, and those of earlier versions that wait for the shorter one. */
+/** Unspent outputs under both forms of keys, also those of earlier versions that do not have the shorter form yet. */
 export const UNSPENT: KvRange = { gte: prefixKey('u'), lt: prefixKey('w') };
 export const LONG_UNSPENT = prefixRange('u');
 export const UNSPENT_TIP_KEY = prefixKey('s');
 
-/** Outputs of one transaction lie side by side: they are made together and often read together. */
+/** Key of an unspent output. Outputs of one transaction lie side by side: they are made and often read together. */
 export function unspentKey({ tHash, n }: OutPoint): Uint8Array {
   const isPacked = PACKED_NAME.test(tHash);
   const end = 1 + (isPacked ? 16 : Buffer.byteLength(tHash));
@@ -108,7 +108,7 @@ export function outPointOfKey(key: Uint8Array): OutPoint {
 /** True for the key of an unspent output whose record is packed. */
 export const isShortKey = (key: Uint8Array): boolean => key[0] === 0x76;
 
-/** Names of transactions that are hashes. */
+/** Form of the transaction names that are hashes. */
 const PACKED_NAME = /^g[0-9a-f]{31}$/;
 const LAST_BLOCK = 'nLastBlockHashKey';
 const INDEXED_BLOCK = /^nIndexedBlockHashKey_([0-9a-f]{16})$/;
@@ -123,7 +123,7 @@ export type EntryKey =
   | { readonly kind: 'block-hash' }
   | { readonly kind: 'transaction-hash' };
 
-/** A number that no double can hold is beyond every chain. */
+/** Meaning of a key. A number too large for a double is beyond every chain. */
 export function parseEntryKey(key: string): EntryKey {
   if (key === LAST_BLOCK) return { kind: 'last' };
   const block = INDEXED_BLOCK.exec(key);

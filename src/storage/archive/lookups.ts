@@ -1,4 +1,4 @@
-/** Records of the archive by their names, checked as all that is read from it: for the index of the chain. */
+/** Records of the archive by their names, checked like everything that is read from it: for the chain index. */
 
 import type { Kv } from '../../db/kv.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
@@ -8,17 +8,17 @@ import type { NumberedTransaction } from './old-records.js';
 import type { ArchiveReader, DecodingTurns } from './reader.js';
 import { type BlockRecord, type ItemRecord, present, type TransactionRecord } from './records.js';
 
-/** Places of transactions of a block that an earlier one has by the same bytes, as original nodes let happen; by hash. */
+/** Places, by hash, of a block's transactions that an earlier block has by the same bytes, as original nodes let happen. */
 export type EarlierPlaces = ReadonlyMap<string, NumberedTransaction>;
 
-/** A block that is on disk now, as it was verified. */
+/** A block that was just written to disk, as it was verified. */
 export interface WrittenBlock {
   readonly record: BlockRecord;
   readonly verified: VerifiedBlock;
   readonly earlier: EarlierPlaces;
 }
 
-/** Beginnings of hashes. */
+/** Forms of the beginnings of hashes. */
 const BLOCK_NAME = /^b[0-9a-f]*$/;
 const TRANSACTION_NAME = /^g[0-9a-f]*$/;
 
@@ -29,14 +29,14 @@ export class ArchiveLookups {
   readonly #reader: ArchiveReader;
   readonly #guard: Guard;
 
-  /** `guard` reports what is damaged. */
+  /** `guard`: reports damage. */
   constructor(kv: Kv, reader: ArchiveReader, guard: Guard) {
     this.#kv = kv;
     this.#reader = reader;
     this.#guard = guard;
   }
 
-  /** A block that must be there. */
+  /** The block at a height, which must be there. */
   blockAt(height: number): Promise<BlockRecord> {
     return this.#guard(() => this.#reader.blockAt(height));
   }
@@ -46,19 +46,19 @@ export class ArchiveLookups {
   }
 
   /**
-   * Transactions in the order of the hashes; undefined for those not stored. Ask for a few at a time: they are decoded
+   * Transactions in the order of the hashes; undefined for those not stored. Ask for a few at a time: all are decoded
    * without a pause, or with `turns` each in a turn of its own.
    */
   transactions(hashes: readonly string[], turns?: DecodingTurns): Promise<(TransactionRecord | undefined)[]> {
     return this.#guard(() => this.#reader.transactions(hashes, turns));
   }
 
-  /** Record of an item's creation. */
+  /** Record of an item's creation; undefined when there is none. */
   item(genesisHash: string): Promise<ItemRecord | undefined> {
     return this.#guard(() => this.#reader.item(genesisHash));
   }
 
-  /** Hashes of transactions that must be there, in the order of the places. */
+  /** Hashes of transactions, which must be there, in the order of the places. */
   namesAt(places: readonly { readonly height: number; readonly txNum: number }[]): Promise<string[]> {
     return this.#guard(async () => {
       const names = await this.#reader.namesAt(places);
@@ -76,14 +76,14 @@ export class ArchiveLookups {
   /** Names of stored transactions that begin with a text. */
   transactionsFrom(text: string, limit: number): Promise<string[]> {
     if (TRANSACTION_NAME.test(text)) return this.#namesFrom('d', transactionKey, text, limit);
-    // Others are those that the genesis file gives: that spares a search of the disk for what a number may be the beginning of.
+    // All other names are in block 0: its list spares a search of the disk for each number that is typed.
     return this.#guard(async () => {
       const names = await this.#reader.namesOfGenesis();
       return names.filter((name) => name.startsWith(text)).slice(0, limit);
     });
   }
 
-  /** Names from the places, and from records that are in no segment yet. */
+  /** Names from the records of places, and from records of blocks that are in no segment yet. */
   #namesFrom(prefix: 'd' | 'k', oldKey: (name: string) => Uint8Array, text: string, limit: number): Promise<string[]> {
     return this.#guard(async () => {
       const names = new Set<string>();
@@ -95,7 +95,7 @@ export class ArchiveLookups {
         names.add((text[0] ?? '') + digitsOfKey(key));
       }
       const gte = oldKey(text);
-      // No UTF-8 text has this byte.
+      // The byte 0xff is in no UTF-8 text.
       const lt = Buffer.concat([gte, Uint8Array.of(0xff)]);
       for await (const [key] of this.#kv.entries({ gte, lt, limit })) names.add(fromUtf8(key.subarray(1)));
       return [...names].sort().slice(0, limit);

@@ -1,4 +1,4 @@
-/** Blocks that are in no segment yet: records of data formats 1 and 2, which are read, written and removed here. */
+/** Blocks that are in no segment yet: reads, writes and removes their records of data formats 1 and 2. */
 
 import { encodeU64 } from '../../db/keys.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
@@ -24,7 +24,7 @@ export interface NumberedTransaction {
   readonly txNum: number;
 }
 
-/** Places with the same text have their hashes in one record. */
+/** Name of the record that has the hash at a place. */
 const recordOf = ({ height, txNum }: NumberedTransaction): string => `${height}/${Math.floor(txNum / NAMES_EACH)}`;
 
 export class OldReader {
@@ -42,7 +42,7 @@ export class OldReader {
     return readBlockRecord(hash, present(record, `block ${height}, ${hash},`));
   }
 
-  /** Undefined when neither the block nor its hash is there. */
+  /** The block at a height; undefined when neither it nor its hash is there. */
   async blockAt(height: number): Promise<BlockRecord | undefined> {
     const record = await this.#kv.get(blockAtKey(height));
     if (record !== undefined) return readBlockRecord(height, record);
@@ -55,7 +55,7 @@ export class OldReader {
     return record && readHash(`block ${height}`, record);
   }
 
-  /** Hashes of transactions in the order of the places; undefined where there is none. */
+  /** Hashes of transactions in the order of the places; undefined for those not found. */
   async namesAt(places: readonly NumberedTransaction[]): Promise<(string | undefined)[]> {
     const firsts = new Map(places.map((place) => [recordOf(place), place]));
     const records = await this.#kv.getMany([...firsts.values()].map(({ height, txNum }) => namesKey(height, txNum)));
@@ -68,7 +68,7 @@ export class OldReader {
     return names.size === firsts.size ? found : this.#withOlderNames(places, found);
   }
 
-  /** Fills in those of data format 1. */
+  /** Adds the hashes that are in records of data format 1. */
   async #withOlderNames(
     places: readonly NumberedTransaction[],
     found: readonly (string | undefined)[],
@@ -87,7 +87,7 @@ export class OldReader {
 }
 
 /**
- * Writes the records of a block of data format 2, as new blocks are kept while older ones are brought over to the segments.
+ * Writes the records of a block of data format 2, as new blocks are kept while older ones are moved to the segments.
  * `blockBytes`: the encoded block, without its transactions.
  */
 export async function putBlock(

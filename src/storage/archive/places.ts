@@ -1,7 +1,7 @@
 /**
  * Places of blocks and transactions in the segments, as the archive's database keeps them. Numbers are big-endian.
  *
- *   block         offset of the record (u32) ‖ length of its front (u32) ‖ length of all (u32) ‖ hash (32)
+ *   block         offset of the record (u32) ‖ length of its front (u32) ‖ length of the record (u32) ‖ hash (32)
  *   transaction   number of its block (u32) ‖ index in the block (u32, its highest bit: fees replace outputs) ‖ offset (u32) ‖ length (u32); of block 0, whose names are
  *                 no hashes, also CRC-32C of its bytes (u32)
  */
@@ -22,11 +22,11 @@ import { damaged, FEES_REPLACE } from './records.js';
 const BLOCK_LENGTH = 44;
 const TRANSACTION_LENGTH = 16;
 const SUM_LENGTH = 4;
-/** The number of transactions in a FullBlock. */
+/** Bytes of the number of transactions in a FullBlock. */
 const COUNT_LENGTH = 8;
 
 export interface BlockPlace extends RecordPlace {
-  /** Bytes of the record up to the end of the Block. */
+  /** Bytes of the record from its beginning to the end of the Block. */
   readonly front: number;
   readonly hash: string;
 }
@@ -34,9 +34,9 @@ export interface BlockPlace extends RecordPlace {
 export interface TransactionPlace extends RecordPlace {
   readonly height: number;
   readonly txNum: number;
-  /** True where fees take the places of outputs. */
+  /** True when fees take the places of outputs, as on original nodes. */
   readonly isOriginal: boolean;
-  /** Checksum of its packed bytes, in block 0. */
+  /** Checksum of the transaction's packed bytes, in block 0. */
   readonly sum: number | undefined;
 }
 
@@ -61,7 +61,7 @@ export function readTransactionPlace(hash: string, record: Uint8Array): Transact
   };
 }
 
-/** The block as its segment has it. */
+/** The block in the form in which a segment has it. */
 export async function segmentBlock(
   { height, issued, transactions }: Pick<VerifiedBlock, 'height' | 'issued' | 'transactions'>,
   block: Uint8Array,
@@ -77,7 +77,7 @@ export async function segmentBlock(
   return { height, issued, block: pack(block), certificate: proof, transactions: packed };
 }
 
-/** The encoded FullBlock of a record of a segment. */
+/** The encoded FullBlock from a segment's record. */
 export async function encodedBlock({ block, transactions }: SegmentBlock, slices: TimeSlices): Promise<Uint8Array> {
   let length = unpackedLength(block) + COUNT_LENGTH;
   for (const packed of transactions) {
@@ -86,7 +86,7 @@ export async function encodedBlock({ block, transactions }: SegmentBlock, slices
   }
   const bytes = new Uint8Array(length);
   let at = unpackInto(block, bytes, 0);
-  // The coinbase behind them is not counted.
+  // The coinbase at the end is not counted.
   asBuffer(bytes).writeBigUInt64LE(BigInt(transactions.length - 1), at);
   at += COUNT_LENGTH;
   for (const packed of transactions) {

@@ -1,4 +1,4 @@
-/** Reading what the archive holds: everything is hashed again, and what an index names must be there (rule P3). */
+/** Reads the archive: everything is hashed again, and records that an index names must be there (rule P3). */
 
 import { decodeTransaction, encodeHeader, inBlock, joinFullBlockPieces } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
@@ -49,7 +49,7 @@ import {
 /** Transactions that one read takes. */
 const READ_CHUNK = 500;
 
-/** Turns of the event loop, such as `TimeSlices`, for the decoding of so many bytes. */
+/** Turns of the event loop, such as those of `TimeSlices`, for decoding so many bytes. */
 export interface DecodingTurns {
   turn(bytes: number): Promise<void>;
 }
@@ -62,12 +62,12 @@ export interface WholeBlock {
 export class ArchiveReader {
   readonly #kv: Kv;
   readonly #segments: Segments | undefined;
-  /** Reads blocks that are in no segment yet; undefined when all are in segments. Whoever looks there second takes it before the first look. */
+  /** Reader of blocks that are in no segment yet; undefined once all are in segments. To be copied before the segments are searched. */
   #old: OldReader | undefined;
-  /** The names that configuration, not hashing, gave to the transactions of block 0. */
+  /** The names of block 0's transactions, which come from the configuration and are no hashes. */
   #genesisNames: readonly string[] | undefined;
 
-  /** Blocks are unpacked and decoded in these turns. */
+  /** Turns in which blocks are unpacked and decoded. */
   readonly #slices: TimeSlices;
 
   constructor(kv: Kv, segments?: Segments, slices = new TimeSlices(systemClock)) {
@@ -132,13 +132,13 @@ export class ArchiveReader {
     );
   }
 
-  /** Facts from the mempool about the round of block `height`; undefined where they are of another one. */
+  /** Facts from the mempool about the round of block `height`; undefined where the stored ones are of another block. */
   async roundFacts(height: number): Promise<RoundFactsBody | undefined> {
     const record = await this.#kv.get(ROUND_KEY);
     return record && readRoundFacts(record, height);
   }
 
-  /** A block that must be there. */
+  /** The block at a height, which must be there. */
   async blockAt(height: number): Promise<BlockRecord> {
     const found = await this.#either(
       async () => {
@@ -160,7 +160,7 @@ export class ArchiveReader {
     return record && readItemRecord(genesisHash, record);
   }
 
-  /** Hash of a block that must be there. */
+  /** Hash of the block at a height, which must be there. */
   async hashAt(height: number): Promise<string> {
     const found = await this.#either(
       async () => (await this.place(height))?.hash,
@@ -169,7 +169,7 @@ export class ArchiveReader {
     return present(found, `the hash of block ${height}`);
   }
 
-  /** Hashes of transactions in the order of the places; undefined where there is none. */
+  /** Hashes of transactions in the order of the places; undefined for those not found. */
   async namesAt(places: readonly NumberedTransaction[]): Promise<(string | undefined)[]> {
     const older = this.#old;
     const lists = new Map<number, readonly string[] | undefined>();
@@ -177,7 +177,7 @@ export class ArchiveReader {
     const old = older === undefined ? [] : places.filter(({ height }) => lists.get(height) === undefined);
     const names = (await older?.namesAt(old)) ?? [];
     const byPlace = new Map(old.map((place, i) => [place, names[i]]));
-    // Those that were in neither may have been brought over between the two looks.
+    // Hashes that were in neither may have been moved to the segments between the two looks.
     for (const { height } of old.filter((_, i) => names[i] === undefined))
       lists.set(height, await this.#namesOf(height));
     return places.map((place) => byPlace.get(place) ?? lists.get(place.height)?.[place.txNum]);
@@ -191,7 +191,7 @@ export class ArchiveReader {
     return [...block.transactions, block.header.miningTxHash];
   }
 
-  /** A block that must be there, with all its transactions in order, the coinbase last. */
+  /** The block at a height, which must be there, with all its transactions in order, the coinbase last. */
   async wholeBlock(height: number): Promise<WholeBlock> {
     const found = await this.#either(
       async () => {
@@ -209,12 +209,12 @@ export class ArchiveReader {
     return present(found, `block ${height}`);
   }
 
-  /** The encoding of a header that must be there. */
+  /** The encoded header of the block at a height, which must be there. */
   async headerBytes(height: number): Promise<Uint8Array> {
     return encodeHeader((await this.blockAt(height)).block.header);
   }
 
-  /** The encoding of a FullBlock that must be there. */
+  /** The encoded FullBlock of a height, which must be there. */
   async fullBlockBytes(height: number): Promise<Uint8Array> {
     const place = await this.place(height);
     if (place !== undefined) return encodedBlock(await this.#recordIn(height, place), this.#slices);
@@ -224,14 +224,14 @@ export class ArchiveReader {
     return inPieces(joinFullBlockPieces(record.bytes, all, mining), () => this.#slices.turn());
   }
 
-  /** Hashes among these that are names of stored transactions. */
+  /** The hashes among these that are names of stored transactions. */
   async storedTransactions(hashes: readonly string[]): Promise<string[]> {
     const places = await this.#kv.getMany(hashes.map(transactionPlaceKey));
     const old = (await this.#old?.transactions(hashes)) ?? [];
     return hashes.filter((_, i) => places[i] !== undefined || old[i] !== undefined);
   }
 
-  /** Tells the names of block 0's transactions, once it is stored. */
+  /** Sets the names of block 0's transactions, once it is stored. */
   genesisStored(names: readonly string[]): void {
     this.#genesisNames = names;
   }
@@ -269,7 +269,7 @@ export class ArchiveReader {
     if (older === undefined || missing.length === 0) return found;
     const old = await older.transactions(missing);
     const moved = missing.filter((_, i) => old[i] === undefined);
-    // Those that were in neither may have been brought over between the two looks.
+    // Transactions that were in neither may have been moved to the segments between the two looks.
     const again = moved.length === 0 ? [] : await this.#placedBytes(moved);
     const others = new Map<string, TransactionBytes | undefined>(moved.map((hash, i) => [hash, again[i]]));
     for (const [i, hash] of missing.entries()) {
@@ -302,7 +302,7 @@ export class ArchiveReader {
     return place === undefined ? bytes.length : this.#inSegment(place.height, () => unpackedLength(bytes));
   }
 
-  /** Names the segment when what was read from it is not what its name says. */
+  /** Reads from a segment; an error names the segment when its bytes are not what its name says. */
   #inSegment<T>(height: number, read: () => T): T {
     try {
       return read();
@@ -329,7 +329,7 @@ export class ArchiveReader {
     return record;
   }
 
-  /** Reads from the segments, or else from the older records; a block may be brought over between the two looks. */
+  /** Reads from the segments, else from older records, and again from the segments: a block may be moved meanwhile. */
   async #either<T>(
     fromSegments: () => Promise<T | undefined>,
     fromRecords: (old: OldReader) => Promise<T | undefined>,
@@ -350,12 +350,12 @@ export class ArchiveReader {
 }
 
 interface TransactionBytes {
-  /** Undefined for a record of an older format. */
+  /** Place in the segments; undefined for a record of an older format. */
   readonly place: TransactionPlace | undefined;
   readonly bytes: Uint8Array;
 }
 
-/** A transaction as a segment has it. Names of block 0 are no hashes: its bytes have a checksum instead. */
+/** A transaction from a segment. Those of block 0 are checked by a checksum, since their names are no hashes. */
 function readPlaced(
   hash: string,
   { height, txNum, isOriginal, sum }: TransactionPlace,
@@ -371,7 +371,7 @@ function readPlaced(
   });
 }
 
-/** The block of a record, with its transactions, all of which hash to their names. */
+/** The block of a record, with its transactions, each of which must hash to its name. */
 export async function readWholeBlock(
   height: number,
   { issued, block, transactions: allPacked }: SegmentBlock,

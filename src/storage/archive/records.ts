@@ -1,5 +1,5 @@
 /**
- * Records of the archive, as bytes. The canonical content is the chain's own encoding, and on every read it is
+ * Records of the archive, as bytes. The contents are in the chain's own encoding, and on every read they are
  * hashed again: a record that does not hash to its key is `data_corrupt` (rule P3), whatever its checksum says.
  *
  *   block         issued (u64 le, raw units, this block included) ‖ bincode Block
@@ -30,7 +30,7 @@ import { RoundFactsBody } from '../../peers/messages.js';
 
 const U64_LENGTH = 8;
 const U32_LENGTH = 4;
-/** Marks a transaction of original nodes whose fees take the places of outputs. */
+/** Bit that marks a transaction of original nodes whose fees take the places of outputs. */
 export const FEES_REPLACE = 0x8000_0000;
 
 export interface BlockRecord {
@@ -64,19 +64,19 @@ export function encodeBlockRecord(issued: bigint, bytes: Uint8Array): Uint8Array
   return concatBytes(head, bytes);
 }
 
-/** Checks that the block has the number `name`, or that its header hashes to it, and the list of transactions to the header's. */
+/** Checks that the block has the number or hash `name`, and that its list of transactions hashes to the header's. */
 export function readBlockRecord(name: number | string, record: Uint8Array): BlockRecord {
   const issued = checked(`block ${name}`, () => asBuffer(record).readBigUInt64LE(0));
   return readBlock(name, issued, record.subarray(U64_LENGTH));
 }
 
-/** The same with what is issued beside the encoded Block. */
+/** Checks a block as `readBlockRecord` does; `issued` comes apart from the encoded Block. */
 export function readBlock(name: number | string, issued: bigint, bytes: Uint8Array): BlockRecord {
   return checked(`block ${name}`, () => {
     const block = decodeBlock(bytes);
     const hash = blockHash(block.header);
     const isNamed = typeof name === 'string' ? hash === name : block.header.bNum === BigInt(name);
-    // The list is there as it is hashed, behind the header.
+    // The list behind the header is stored in the form that is hashed.
     const list = bytes.subarray(encodeHeader(block.header).length);
     if (!isNamed || sha3Hex(list) !== block.header.txsHash) return undefined;
     return { hash, height: Number(block.header.bNum), issued, bytes, block };
@@ -96,7 +96,7 @@ export function encodeTransactionRecord(
 }
 
 /**
- * Checks that the transaction hashes to `hash`. Those that block 0 lists have their names from configuration: for them
+ * Checks that the transaction hashes to `hash`. Transactions of block 0 have their names from configuration: for them
  * `genesisNames` must hold the name at the transaction's index.
  */
 export function readTransactionRecord(
@@ -118,12 +118,12 @@ export function readTransactionRecord(
   });
 }
 
-/** The number behind the hash of a block; undefined where the block itself is (data format 1). */
+/** The block number in the record of a hash; undefined where the record is the block itself (data format 1). */
 export function readBlockNumber(record: Uint8Array): number | undefined {
   return record.length === U64_LENGTH ? readU64(record, 0) : undefined;
 }
 
-/** Hashes of transactions that follow each other in a block. */
+/** Record of successive transactions' hashes in a block. */
 export function encodeNames(names: readonly string[]): Uint8Array {
   return atOnce(encodeStringsPieces(names));
 }
@@ -185,7 +185,7 @@ export function encodeRoundFacts(height: number, facts: RoundFactsBody): Uint8Ar
   return utf8(JSON.stringify({ height, facts }));
 }
 
-/** Facts about the round of block `height`; undefined when the record is of another block. */
+/** Facts about the round of block `height`; undefined when the record is about another block. */
 export function readRoundFacts(record: Uint8Array, height: number): RoundFactsBody | undefined {
   const read = checked('round of the last block', () => {
     const content: unknown = JSON.parse(fromUtf8(record));
@@ -194,7 +194,7 @@ export function readRoundFacts(record: Uint8Array, height: number): RoundFactsBo
   return read.height === height ? read.facts : undefined;
 }
 
-/** Result of `read`; when it returns undefined or throws, the record is damaged. */
+/** Result of `read`; throws `data_corrupt` when it returns undefined or throws. */
 export function checked<T>(what: string, read: () => T | undefined): T {
   let cause: unknown;
   try {

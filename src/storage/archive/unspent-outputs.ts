@@ -1,6 +1,6 @@
 /**
  * Unspent outputs after the last block, by storage's own account: they are kept in the archive's database and changed in the batch that stores
- * the block, so that the two never disagree. An archive of a version without it gets one from its blocks, in steps that a kill does not undo.
+ * the block, so that the two never disagree. An archive of a version without the account gets it from its blocks, in steps that survive a kill.
  */
 
 import { decodeTxOut, encodeTxOut } from '../../chain/codec.js';
@@ -17,7 +17,7 @@ import type { ArchiveReader } from './reader.js';
 import { damaged, encodeLast, readLast } from './records.js';
 
 export interface BlockProgress {
-  /** Blocks done, and blocks that there are. */
+  /** Number of blocks done, and of all blocks. */
   readonly height: number;
   readonly target: number;
 }
@@ -27,9 +27,9 @@ type Changed = Pick<VerifiedBlock, 'hash' | 'height' | 'spent' | 'created'>;
 export class UnspentOutputs {
   readonly #kv: Kv;
   readonly #reader: ArchiveReader;
-  /** Height of the block that is accounted for next. */
+  /** Height of the next block to account for. */
   #next: number;
-  /** Records of earlier versions have the keys of today. */
+  /** True once records of earlier versions have today's keys. */
   #isShort = false;
 
   private constructor(kv: Kv, reader: ArchiveReader, next: number) {
@@ -38,7 +38,7 @@ export class UnspentOutputs {
     this.#next = next;
   }
 
-  /** Throws `data_corrupt` when the account is not about the blocks of this archive; `stored` is how many it has. */
+  /** Opens the account. Throws `data_corrupt` when it is about other blocks than the archive's; `stored` is their number. */
   static async open(kv: Kv, reader: ArchiveReader, stored: number): Promise<UnspentOutputs> {
     const record = await kv.get(UNSPENT_TIP_KEY);
     if (record === undefined) return new UnspentOutputs(kv, reader, 0);
@@ -61,7 +61,7 @@ export class UnspentOutputs {
     return records.map((record, i) => record && decoded(keys[i] ?? record, record));
   }
 
-  /** Puts what the next block changes into its batch. */
+  /** Puts the changes of the next block into its batch. */
   async change({ hash, height, spent, created }: Changed, batch: KvBatch, slices: TimeSlices): Promise<void> {
     for (const outPoint of spent) {
       if (slices.isUsedUp) await slices.turn();
@@ -75,14 +75,14 @@ export class UnspentOutputs {
     batch.put(UNSPENT_TIP_KEY, encodeLast(height, hash));
   }
 
-  /** The batch with the changes of the next block is on disk. */
+  /** Counts the next block as accounted for: the batch with its changes is on disk. */
   changed(): void {
     this.#next++;
   }
 
   /**
-   * Accounts for the blocks up to `target` that were stored without it. Does not verify them again. Throws `data_corrupt`
-   * when one spends what is not unspent, and `aborted` when the signal says so.
+   * Accounts for the blocks up to `target` that were stored without an account. Does not verify them again. Throws `data_corrupt`
+   * when one spends an output that is not unspent, and `aborted` when the signal says so.
    */
   async catchUp(
     target: number,
@@ -105,7 +105,7 @@ export class UnspentOutputs {
     }
   }
 
-  /** Gives records of earlier versions the key and form of today, a batch in each turn: a kill undoes nothing. */
+  /** Gives records of earlier versions today's key and form, a batch in each turn; after a kill it goes on. */
   async #shorten(slices: TimeSlices, signal: AbortSignal | undefined): Promise<void> {
     let batch = this.#kv.batch();
     for await (const [key, record] of this.#kv.entries(LONG_UNSPENT)) {

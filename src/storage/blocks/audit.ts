@@ -1,6 +1,6 @@
 /**
- * Checking the archive again from disk, past every cache: each block by the rules under which it was stored, each index by
- * what it names. A fault is `data_corrupt`.
+ * Checks the archive again from disk, past every cache: each block by the rules under which it was stored, each index by
+ * the records that it names. A fault is `data_corrupt`.
  */
 
 import type { FullBlock } from '../../chain/types.js';
@@ -31,7 +31,7 @@ export interface AuditProgress {
 
 export interface AuditResult {
   readonly blocks: number;
-  /** Coinbases included. */
+  /** Number of transactions, coinbases included. */
   readonly transactions: number;
 }
 
@@ -46,7 +46,7 @@ interface AuditedArchive extends HasClock {
   counted(): number;
 }
 
-/** Throws `data_corrupt` at the first fault and `aborted` when the signal says so. */
+/** Audits a range of blocks. Throws `data_corrupt` at the first fault and `aborted` when the signal says so. */
 export async function auditArchive(
   archive: AuditedArchive,
   range: AuditRange = {},
@@ -73,7 +73,7 @@ export async function auditArchive(
     transactions += whole.transactions.length;
     onProgress({ height, target });
   }
-  // An archive of an older version has no account yet, and one that grew meanwhile is ahead of what was read.
+  // The account is compared if it is at the last block read: an older archive has none yet, a growing one may be ahead.
   if (outputs instanceof CountedOutputs && archive.counted() === target + 1) await outputs.compareWith(archive.kv);
   return { blocks: Math.max(target - from + 1, 0), transactions };
 }
@@ -114,20 +114,20 @@ async function auditCertificate(certificates: Certificates, { height, hash }: Ve
   }
 }
 
-/** Number, hash and block agree. */
+/** Checks that the index of hashes agrees with a block. */
 async function auditNumber(reader: ArchiveReader, { record: { height, hash } }: WholeBlock): Promise<void> {
   if ((await reader.hashAt(height)) !== hash) throw damaged(`block ${height} has two hashes`);
   if ((await reader.block(hash))?.height !== height) throw damaged(`the hash of block ${height} does not lead to it`);
 }
 
-/** Each transaction is where the index and its own record say. */
+/** Checks that each transaction is where the index and its own record say. */
 async function auditIndex(reader: ArchiveReader, { record, transactions }: WholeBlock): Promise<void> {
   const { height } = record;
   const names = await reader.namesAt(transactions.map((_, txNum) => ({ height, txNum })));
   const found = await reader.transactions(transactions.map(({ hash }) => hash));
   for (const [txNum, { hash }] of transactions.entries()) {
     const tx = present(found[txNum], `transaction ${hash}`);
-    // What original nodes took again by the same bytes, twice in this block or in two, keeps its first place.
+    // A transaction that original nodes accepted twice by the same bytes, in one block or two, keeps its first place.
     const isTwice = tx.height === height && transactions[tx.txNum]?.hash === hash;
     if (record.block.header.isOriginal && (tx.height < height || isTwice)) continue;
     if (tx.height !== record.height || tx.txNum !== txNum) {

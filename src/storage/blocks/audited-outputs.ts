@@ -1,7 +1,7 @@
 /**
  * Unspent outputs before each block of an audit. An audit from block 0 keeps count in memory, about 100 bytes an output, and
- * holds the archive's own account against it at the end. One that begins later takes the outputs from the transactions that
- * made them, and cannot see that an output is spent by two blocks.
+ * compares the archive's own account with it at the end. An audit that begins later takes the outputs from the transactions
+ * that made them, and cannot see that an output is spent by two blocks.
  */
 
 import { encodeTxOut } from '../../chain/codec.js';
@@ -19,15 +19,15 @@ import { damaged, type TransactionRecord } from '../archive/records.js';
 import { unspentIn } from '../archive/unspent-outputs.js';
 
 export interface AuditedOutputs extends LedgerView {
-  /** Takes in a block that was found to be right. */
+  /** Applies a block that was found valid. */
   apply(block: VerifiedBlock): void;
 }
 
-/** Every output from block 0 on. */
+/** Unspent outputs, counted from block 0 on. */
 export class CountedOutputs implements AuditedOutputs {
   readonly #table = new UtxoTable(systemRandom.bytes(HASH_KEY_BYTES));
 
-  /** The index of transactions is audited by itself. */
+  /** No hashes: the index of transactions is audited by itself. */
   async knownHashes(): Promise<readonly string[]> {
     return [];
   }
@@ -39,7 +39,7 @@ export class CountedOutputs implements AuditedOutputs {
   apply({ spent, created }: VerifiedBlock): void {
     for (const outPoint of spent) this.#table.remove(this.#table.find(outPoint));
     for (const { outPoint, txOut } of created) {
-      // Original nodes let an item be created again: its output may be there.
+      // Original nodes let an item be created again: its output may exist already.
       if (this.#table.find(outPoint) === 0) this.#table.insert(outPoint, txOut);
     }
   }
@@ -65,10 +65,10 @@ export class CountedOutputs implements AuditedOutputs {
   }
 }
 
-/** Outputs as the records of their transactions have them. */
+/** Outputs from the stored transactions that made them. */
 export class RecordedOutputs implements AuditedOutputs {
   readonly #reader: ArchiveReader;
-  /** Height of the block that is audited. */
+  /** Height of the block under audit. */
   #height: number;
 
   constructor(reader: ArchiveReader, height: number) {

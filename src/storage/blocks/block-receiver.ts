@@ -1,6 +1,6 @@
 /**
- * Answers of a storage node to other nodes: it takes signed blocks from the mempool of its operator, hands headers and blocks
- * to any storage node, and says how far it is. A block is confirmed only when it is on disk (rule P1).
+ * Answers of a storage node to other nodes: it takes signed blocks from the mempool of its operator, gives headers and blocks
+ * to any storage node, and tells how many it has. A block is confirmed only when it is on disk (rule P1).
  */
 
 import { type BlockPlace, blockCertificateFault, type Certificate, type Producers } from '../../chain/certificate.js';
@@ -22,11 +22,11 @@ import type { Archive } from '../archive/archive.js';
 
 /** Bytes after which an answer to `blocks.get` ends; it holds at least one block. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-/** The same to a node without the secret, and of the headers of an answer. */
+/** Bytes after which an answer to a node without the secret ends, and an answer with headers to any node. */
 const MAX_STRANGER_ANSWER_BYTES = 4 * 1024 * 1024;
-/** Milliseconds that one answer with headers may take: a header is read with the list of its block. */
+/** Milliseconds that one answer with headers may take: to read a header, the list of its block is read too. */
 const MAX_HEADERS_MS = 20;
-/** Characters of a reason that goes to a peer. */
+/** The most characters of a reason that is sent to a peer. */
 const MAX_REASON_LENGTH = 1_000;
 
 export interface BlockReceiverModules extends HasClock, HasLogger, HasMetrics {
@@ -48,10 +48,10 @@ export interface BlockReceiverModules extends HasClock, HasLogger, HasMetrics {
 
 export class BlockReceiver {
   readonly #modules: BlockReceiverModules;
-  /** One answer at a time is in memory, however many peers ask; strangers do not keep the operator's nodes waiting. */
+  /** Held while an answer is in memory, one at a time, however many peers ask. Strangers have a lock of their own, and delay no others. */
   readonly #answering = new Mutex();
   readonly #answeringStrangers = new Mutex();
-  /** Blocks are read and stored in the order in which they came. */
+  /** Held while a block is read and stored: blocks are taken in the order in which they came. */
   readonly #receiving = new Mutex();
   readonly #slices: TimeSlices;
 
@@ -81,7 +81,7 @@ export class BlockReceiver {
       return await this.#receiving.run(() => this.#receive(link, message));
     } catch (error) {
       const height = message.body.block_num;
-      // A node that stops has lost nothing: the block is delivered again.
+      // Nothing is lost when a node stops: the block is delivered again.
       if (!isTesseraError(error, 'shutting_down'))
         this.#modules.logger.error({ err: error, height }, 'a delivered block could not be stored');
       this.#modules.onFailed();
@@ -163,8 +163,8 @@ export class BlockReceiver {
   }
 
   /**
-   * Why the next block comes too early; null when it does not. Times never go back, so one that has the time of the last block has
-   * nothing that is not in the chain. Blocks of other storage nodes are taken whatever their time is: they are in the chain
+   * Why the next block comes too early; null when it does not. Times never go back, so one with the time of the last block could
+   * hold nothing new. Blocks of other storage nodes are taken whatever their time is: they are in the chain
    * (decision B19).
    */
   async #earliness({ timestamp }: BlockHeader): Promise<string | null> {
@@ -176,7 +176,7 @@ export class BlockReceiver {
     return `its time is ${ahead} s ahead of the clock of this node, and at most ${MAX_BLOCK_AHEAD_SECONDS} s are taken: it is taken when its time has come that near`;
   }
 
-  /** The block breaks a rule of the chain: it will be refused however often it is sent. */
+  /** The refusal of a block that breaks a rule of the chain: it will be refused however often it is sent. */
   #refuseForGood(height: number, { message, details }: TesseraError): Reply {
     const rule = String(details.rule);
     this.#modules.logger.error({ height, rule, reason: message }, 'a delivered block breaks a rule and is not stored');
@@ -230,14 +230,14 @@ export class BlockReceiver {
   }
 }
 
-/** Tells of a block whose certificate was checked, if it is not the one that is stored and proven at its height. */
+/** Reports a block with a valid certificate at a height where another block is stored and proven. */
 export async function noteOther(
   { archive, doubleSigning }: Pick<BlockReceiverModules, 'archive' | 'doubleSigning'>,
   { height, hash: other }: BlockPlace,
   certificate: Certificate | undefined,
 ): Promise<void> {
   const kept = await archive.hashAt(height);
-  // The certificate of the last block proves all before it.
+  // The certificate of the last block proves all blocks before it.
   if (kept === undefined || kept === other || certificate === undefined || archive.tipCertificate === undefined) return;
   doubleSigning.found({ height, kept, other, producer: certificate.key });
 }

@@ -1,9 +1,9 @@
 /**
- * Getting the blocks that were made while this node was away, or all of them, from other storage nodes. Peers are asked in
- * turn for ranges; one that is silent or has nothing is passed over until it speaks again, one that sends a block that
- * fails verification is cut off. Nothing a peer says is believed: every block goes through the archive's own rules, and in a
+ * Fetches the blocks that were made while this node was away, or all of them, from other storage nodes. Peers are asked in
+ * turn for ranges; a peer that is silent or has nothing is passed over until it speaks again, a peer that sends an invalid
+ * block is cut off. Nothing that a peer says is believed: every block goes through the archive's own rules, and in a
  * network with producers its hash must be proven by a certificate before it is asked for. Only nodes that know the secret
- * may bring blocks that no certificate proves, and only until the archive has one, or has one behind a block that is damaged.
+ * may bring blocks that no certificate proves, and only until the archive has one, or has one behind a damaged block.
  */
 
 import {
@@ -41,15 +41,15 @@ import { PeerDoubts } from './peer-doubts.js';
 import { verifyAhead } from './verify-ahead.js';
 
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
-/** Errors that no peer is to blame for and none can help with. */
+/** Errors that are no peer's fault, and that no peer can help with. */
 const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set(['data_corrupt', 'database_failed', 'write_failed']);
 const DEFAULT_RETRY_MS = 5_000;
 export interface CatchUpOptions {
   /** Signers of blocks; undefined in a network that names none. */
   readonly producers?: Producers | undefined;
-  /** Time that a peer may take to answer. */
+  /** Milliseconds that a peer may take to answer. */
   readonly requestTimeoutMs?: number;
-  /** Time after a failure until peers are asked for their tips again. */
+  /** Milliseconds after a failure until peers are asked for their tips again. */
   readonly retryMs?: number;
   readonly blocksPerRequest?: number;
 }
@@ -96,13 +96,13 @@ export class CatchUp {
   #running: Promise<void> | undefined;
   #retry: Timer | undefined;
   #turn = 0;
-  /** The hashes of the next blocks, where a certificate proves them. */
+  /** Hashes of the next blocks, where a certificate proves them. */
   #proven: ProvenHashes | undefined;
   /** The peer that was asked last. */
   #asked: Link | undefined;
-  /** The blocks after those that are being stored, asked for meanwhile. */
+  /** Question for the blocks after those that are being stored, asked ahead. */
   #ahead: { readonly link: Link; readonly from: number; readonly reply: Promise<Message> } | undefined;
-  /** Peers of which a block was stored: only they are asked again before their last answer was looked at. */
+  /** Peers that have given a block which was stored: only they are asked ahead, before their last answer is checked. */
   readonly #givers = new WeakSet<Link>();
 
   constructor(options: CatchUpOptions, modules: CatchUpModules) {
@@ -127,7 +127,7 @@ export class CatchUp {
 
   /** Progress while blocks are being fetched; undefined when there is nothing to do. */
   get current(): CatchUpProgress | undefined {
-    // A peer that has broken its word before is still asked, but this node does not wait for it.
+    // A peer that has broken its word before is asked, but does not count as catching up.
     const counts = this.#asked === undefined || !this.#doubts.has(this.#asked);
     return this.#running && counts ? this.#status() : undefined;
   }
@@ -158,8 +158,8 @@ export class CatchUp {
   }
 
   /**
-   * A storage node said how many blocks it has: believed from nodes with the secret, and from others with a certificate of
-   * the last. Throws `protocol_violation` when that is forged.
+   * Notes how many blocks a storage node says it has: believed from nodes with the secret, and from others with a certificate
+   * of the last one. Throws `protocol_violation` when that is forged.
    */
   hear(link: Link, { next, hash, certificate }: MessageBody<'chain.tip'>): void {
     if (this.#isStopping || !this.#isSource(link) || this.#doubts.isActive(link)) return;
@@ -167,7 +167,7 @@ export class CatchUp {
       const place = { height: next - 1, hash };
       assertSound(blockCertificateFault(this.#producers, place, certificate));
       if (place.height < this.#archive.nextHeight) this.#compare(place, certificate);
-      // Only one block is missing: its own certificate is proof enough.
+      // If only one block is missing, its own certificate is proof enough.
       if (place.height === this.#archive.nextHeight) this.#proven = ProvenHashes.single(place.height, hash);
     } else if (!link.trusted) return;
     this.#tips.set(link, next);
@@ -176,11 +176,11 @@ export class CatchUp {
 
   #compare(place: BlockPlace, certificate: Certificate): void {
     const modules = { archive: this.#archive, doubleSigning: this.#doubleSigning };
-    // The archive reports faults of reading by itself.
+    // Errors of reading are reported by the archive itself.
     noteOther(modules, place, certificate).catch(() => undefined);
   }
 
-  /** Asks all storage nodes how far they are. */
+  /** Asks all storage nodes how many blocks they have. */
   lookAround(): void {
     for (const link of this.#network.links) this.#ask(link);
   }
@@ -198,7 +198,7 @@ export class CatchUp {
     return { height, target: Math.max(height, ...this.#tips.values()) };
   }
 
-  /** Peers that say they have more. */
+  /** Peers that say they have more blocks than this node. */
   #sources(): Link[] {
     return [...this.#tips].filter(([, next]) => next > this.#archive.nextHeight).map(([link]) => link);
   }
@@ -214,7 +214,7 @@ export class CatchUp {
 
   async #run(): Promise<void> {
     const { height, target } = this.#status();
-    // One more block is what a mirror gets every time: the block has a line of its own.
+    // A mirror fetches each new block, and logs it when it is stored; only more than one is worth another line.
     const level = target - height > 1 ? 'info' : 'debug';
     this.#logger[level]({ height, target }, 'catching up with other storage nodes');
     while (!this.#isStopping) {
@@ -230,7 +230,7 @@ export class CatchUp {
     this.#logger[level](this.#status(), 'caught up as far as other storage nodes can be used');
   }
 
-  /** The one that has been asked already, else each in its turn. */
+  /** The peer that has been asked ahead, else the next peer in turn. */
   #nextSource(): Link | undefined {
     const sources = this.#sources();
     const { link: asked } = this.#ahead ?? {};
@@ -238,7 +238,7 @@ export class CatchUp {
     return sources[this.#turn++ % Math.max(sources.length, 1)];
   }
 
-  /** The answer to a question for blocks, which may have been asked before. */
+  /** The answer to a question for blocks, which may have been asked ahead. */
   #blocks(link: Link, from: number, count: number): Promise<Message> {
     const ahead = this.#ahead;
     this.#ahead = undefined;
@@ -247,13 +247,13 @@ export class CatchUp {
     return link.request('blocks.get', { from, count }, options);
   }
 
-  /** Asks for the next blocks while the last ones are stored: the slower of both takes the time, and not their sum. */
+  /** Asks for the next blocks while the last ones are stored: the slower of both takes the time, not their sum. */
   #askAhead(from: number, current: Link): void {
     if (this.#ahead !== undefined) return;
     const mayGive = (link: Link): boolean => link !== current || this.#givers.has(link);
     const sources = [...this.#tips].flatMap(([link, next]) => (next > from && mayGive(link) ? [link] : []));
     const link = sources[this.#turn++ % Math.max(sources.length, 1)];
-    // Blocks behind a damaged one in the segments need not be fetched.
+    // Blocks that the segments have behind a damaged one need not be fetched.
     if (link === undefined || this.#archive.ahead > 0 || this.#isStopping) return;
     const reply = this.#blocks(link, from, this.#blocksPerRequest);
     reply.catch(() => undefined);
@@ -301,7 +301,7 @@ export class CatchUp {
       throw new TesseraError('protocol_violation', 'the peer sent blocks of other numbers');
   }
 
-  /** Decodes a block while the one before it is stored; with `isExpected` its signatures are verified meanwhile, too. */
+  /** Decodes a block while the one before it is stored; with `isExpected` its signatures are verified meanwhile. */
   #decode(bytes: Uint8Array | undefined, isExpected = false): Promise<FullBlock | undefined> {
     const decode = async (encoded: Uint8Array): Promise<FullBlock> => {
       const full = await decodeFullBlockInPieces(encoded, () => this.#slices.turn(), { isForRules: true });
@@ -309,12 +309,12 @@ export class CatchUp {
       return full;
     };
     const decoded = bytes === undefined ? Promise.resolve(undefined) : decode(bytes);
-    // Whose turn it is not yet may be wrong before anybody waits for it.
+    // A block may turn out wrong before anybody awaits it in its turn.
     decoded.catch(() => undefined);
     return decoded;
   }
 
-  /** Proof of the next blocks; undefined where they need none. Throws an error that says what the peer did wrong. */
+  /** Proof of the next blocks; undefined where none is needed. Throws an error that says what the peer did wrong. */
   async #prove(link: Link, from: number): Promise<ProvenHashes | undefined> {
     if (this.#producers === undefined) return undefined;
     if (this.#proven?.at(from) !== undefined) return this.#proven;
@@ -325,7 +325,7 @@ export class CatchUp {
     throw new TesseraError('peer_unreachable', 'the peer has no certificate for its blocks');
   }
 
-  /** Stores a block, unless the mempool delivers it first: that is not the peer's fault. */
+  /** Stores a block, unless the mempool has delivered it first: that is not the peer's fault. */
   async #store(full: FullBlock, { certificate, proof, facts }: FetchedWith): Promise<void> {
     const height = Number(full.block.header.bNum);
     const isStored = (): boolean => height < this.#archive.nextHeight;
@@ -352,7 +352,7 @@ export class CatchUp {
       return;
     }
     if (isTesseraError(error) && OWN_FAULTS.has(error.code)) {
-      // It is not the peer's fault, and no peer can help: wait for the retry or for the node to stop.
+      // No peer is to blame or can help: wait for the retry, or for the node to stop.
       this.#logger.error({ peer: link.address, err: error }, 'a fetched block cannot be stored');
       this.#tips.clear();
       return;

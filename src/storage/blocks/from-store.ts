@@ -1,6 +1,6 @@
 /**
- * Beginning from the segments in the object store: blocks that this node lacks are read from there in order, and each is held to every rule,
- * as from a peer. Where the network names producers, only those up to the last certified one of a segment are taken.
+ * Starting from segments in the object store: blocks that this node lacks are read from there in order, and each is checked by every rule,
+ * like a block from a peer. Where the network names producers, only blocks up to the last certified one of a segment are taken.
  */
 
 import { blockCertificateFault, type Producers } from '../../chain/certificate.js';
@@ -24,7 +24,7 @@ import { verifyAhead } from './verify-ahead.js';
 export interface FromStoreOptions {
   readonly producers: Producers | undefined;
   readonly signal: AbortSignal;
-  /** Called with the number of blocks that are stored, and of those in the object store. */
+  /** Called with the number of blocks stored, and of those in the object store. */
   readonly onProgress: (done: number, total: number) => void;
   readonly clock?: Clock;
 }
@@ -38,8 +38,8 @@ interface TakeOptions extends FromStoreOptions {
 }
 
 /**
- * Takes the blocks in; resolves when the object store has no more. Throws `archive_incomplete` when it does not give them, and
- * `block_refused` at one that breaks a rule: those before it stay.
+ * Takes in the blocks; resolves when the object store has no more. Throws `archive_incomplete` when it does not give them, and
+ * `block_refused` at one that breaks a rule: the blocks before it stay.
  */
 export async function takeFromStore(archive: Archive, far: FarSegments, options: FromStoreOptions): Promise<void> {
   const listed = await listSegments(far);
@@ -76,7 +76,7 @@ export async function listSegments(
   return found.sort((a, b) => a.first - b.first);
 }
 
-/** All records of a fetched segment, whose digest was checked. Throws `archive_incomplete` when they are not those of its name. */
+/** All records of a fetched segment, whose digest was checked. Throws `archive_incomplete` when they are not the blocks of its name. */
 export async function* recordsOf({ name, ...range }: Listed, { read, size }: Fetched): AsyncGenerator<SegmentBlock> {
   const footer = await readFooter(read, range, size);
   const places = { height: range.first, at: 0, end: footer?.end ?? 0, last: range.last };
@@ -115,7 +115,7 @@ async function takeRecords(
   for await (const record of recordsOf(segment, fetched)) {
     if (signal.aborted || record.height > end) break;
     if (record.height < archive.nextHeight) continue;
-    // The next one is decoded, and its signatures are checked, while this one is stored.
+    // The next block is decoded, and its signatures are checked, while this one is stored.
     const coming = decode(record);
     coming.catch(() => undefined);
     await storing;
@@ -127,7 +127,7 @@ async function takeRecords(
   await storing;
 }
 
-/** Height of the last block that follows ours and has a certificate of a producer, which proves all before it; -1 without one. */
+/** Height of the last block that follows ours and has a producer's certificate, which proves all before it; -1 if none has. */
 async function lastCertified(
   archive: Archive,
   segment: Listed,

@@ -1,8 +1,8 @@
 /**
- * Tips of the mempool nodes of this operator. An archive must reach what a mempool node knows to be stored: an archive
- * restored from an older copy learns this at the first link, not at the next block. And a mempool node that is behind fetches
- * from here what it lacks. Until both stand at the same block, this node is not ready, and says at which they are. Of several
- * mempool nodes the one that knows most counts: another one may be cut off from their journal.
+ * Tips of the mempool nodes of this operator. An archive must reach the last block that a mempool node knows to be stored: an archive
+ * restored from an older copy learns this at the first link, not at the next block. A mempool node that is behind fetches the missing
+ * blocks from here. Until both are at the same block, this node is not ready, and says at which blocks they are. Of several
+ * mempool nodes the one that knows most counts: another may be cut off from their journal.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -15,23 +15,23 @@ import type { Archive } from '../archive/archive.js';
 
 type Tip = Pick<MessageBody<'chain.tip'>, 'next' | 'hash'>;
 
-/** Last statement of a linked mempool node, compared with what was stored here then. */
+/** Last statement of a linked mempool node, compared with the blocks that were stored here then. */
 interface Word {
   readonly next: number;
   readonly isBehind: boolean;
-  /** Why it is on another chain; null when it is not. */
+  /** Why the node is on another chain; null when it is not. */
   readonly otherChain: string | null;
 }
 
 /** Milliseconds until a mempool node that is at another block is asked again. */
 const RETRY_MS = 2_000;
-/** Milliseconds after which it is said again that it still is. */
+/** Milliseconds after which a problem that persists is logged again. */
 const SAY_AGAIN_MS = 60_000;
 
 export interface MempoolTipsModules extends HasClock, HasLogger {
   readonly archive: Pick<Archive, 'nextHeight' | 'hashAt'>;
   readonly network: Pick<PeerNetwork, 'links' | 'linkUp' | 'linkDown'>;
-  /** Blocks are missing here: other storage nodes may have them. */
+  /** Called when blocks are missing here: other storage nodes may have them. */
   readonly onBehind: () => void;
 }
 
@@ -40,22 +40,22 @@ export class MempoolTips {
   readonly #stopping = new AbortController();
   readonly #listeners: (() => void)[] = [];
   readonly #words = new Map<Link, Word>();
-  /** Number of blocks that the mempool nodes know to be stored. */
+  /** Number of blocks that a mempool node knows to be stored; the highest of all. */
   #known = 0;
-  /** The same when all of them know fewer blocks than are stored here. */
+  /** Number of blocks that the mempool nodes know, when all of them know fewer than are stored here. */
   #behind: number | undefined;
   #otherChain: string | null = null;
   #retry: Timer | undefined;
-  /** Problem that was last logged, and its time, by the monotonic clock; undefined when there was none since. */
+  /** Problem that was logged last, and when, by the monotonic clock; undefined when there was none since. */
   #said: { readonly kind: string; readonly at: number } | undefined;
 
   constructor(modules: MempoolTipsModules) {
     this.#modules = modules;
-    // Every request under way listens to it.
+    // Every request under way listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
   }
 
-  /** Problem of this archive or the mempool node; null without one. */
+  /** Problem between this archive and the mempool nodes; null without one. */
   get problem(): string | null {
     if (this.#otherChain !== null) return this.#otherChain;
     const { nextHeight } = this.#modules.archive;
@@ -86,7 +86,7 @@ export class MempoolTips {
     for (const remove of this.#listeners.splice(0)) remove();
   }
 
-  /** A mempool node has delivered a block that is stored: it is not behind. */
+  /** Notes that a mempool node has delivered a block that is stored, and so is not behind. */
   delivered(link: Link, height: number): void {
     const { archive, network } = this.#modules;
     if (!isOwnMempool(link) || !network.links.has(link)) return;
@@ -101,7 +101,7 @@ export class MempoolTips {
     this.#judge();
   }
 
-  /** A mempool node says which blocks it knows to be stored. */
+  /** Notes the blocks that a mempool node knows to be stored. */
   hear(link: Link, tip: Tip): void {
     if (!isOwnMempool(link)) return;
     this.#compare(link, tip).catch((error: unknown) => {
@@ -129,11 +129,11 @@ export class MempoolTips {
     const { problem } = this;
     this.#say(problem, this.#known);
     if (problem !== null && archive.nextHeight < this.#known) onBehind();
-    // A node that is behind is asked again: its height counts when no other is left.
+    // A node that is behind is asked again: its height counts when no other node is left.
     if (problem !== null || isBehind) this.#askAgain();
   }
 
-  /** Judges anew. Without any mempool node the last judgement stays, but that they are behind: it needs one that fetches. */
+  /** Judges all statements anew. Without a mempool node the last judgement stays, except that nodes are behind: none can fetch. */
   #judge(): void {
     const words = [...this.#words.values()];
     this.#behind = undefined;
@@ -144,7 +144,7 @@ export class MempoolTips {
     if (words.every(({ isBehind }) => isBehind)) this.#behind = this.#known;
   }
 
-  /** The numbers in it change with each block that comes: that is no news. */
+  /** Logs a problem once, and again after a while: its numbers change with each block, which is no news. */
   #say(problem: string | null, stored: number): void {
     const { archive, clock, logger } = this.#modules;
     const at = clock.monotonic();

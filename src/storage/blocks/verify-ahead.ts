@@ -1,6 +1,6 @@
 /**
- * Signatures of a block whose turn has not come: they are verified while the block before it is stored, and the verifier remembers what it
- * found. Nothing is believed for that. The block is held to every rule in its turn, and what it then asks for is the same check or another.
+ * Verifies signatures of a block before its turn, while the block before it is stored; the verifier remembers the results.
+ * Nothing is believed for that: in its turn the block is checked by every rule, and only a check of the same signature is spared.
  */
 
 import { pay2pkhParts } from '../../chain/script/builders.js';
@@ -10,14 +10,14 @@ import type { ScriptVerifier } from '../../ledger/block/spending.js';
 import { AHEAD } from '../../ledger/verifier/verifier.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 
-/** Signatures of one block that are verified ahead: half of what the verifier remembers for certain. */
+/** The most signatures of one block that are verified ahead: half of what the verifier is sure to remember. */
 const MOST = 10_000;
-/** Signatures that are handed over together. */
+/** Signatures that are passed to the verifier together. */
 const TOGETHER = 16;
-/** Text under a valid signature: the hash of what the transaction spends and makes. */
+/** Form of the text that is signed: the hash of what the transaction spends and makes. */
 const SIGNABLE = /^[0-9a-f]{64}$/;
 
-/** Hands the signatures to the verifier, and does not wait for what it finds. */
+/** Passes the signatures to the verifier, and does not wait for the results. */
 export async function verifyAhead(
   { transactions }: FullBlock,
   scripts: ScriptVerifier,
@@ -26,7 +26,7 @@ export async function verifyAhead(
   let left = MOST;
   let checks: SignatureCheck[] = [];
   const handOver = (): void => {
-    // Whoever stores the block hears of what goes wrong.
+    // Errors are reported when the block is stored.
     scripts.verify(checks, AHEAD).catch(() => undefined);
     checks = [];
   };

@@ -1,6 +1,6 @@
 /**
- * The accounts of addresses and items while some blocks are taken in: read once, changed in memory, written at the end. Who
- * is new gets the next number, in the order of the chain.
+ * The accounts of addresses and items while some blocks are taken in: read once, changed in memory, written at the end. A new
+ * address or item gets the next number, in the order of the chain.
  */
 
 import type { Kv, KvBatch } from '../../db/kv.js';
@@ -20,17 +20,17 @@ import {
   readItem,
 } from './records.js';
 
-/** Entries of a list of an address that are in its account, and the bytes that one may have. */
+/** The most entries of each list that are kept in the account of an address, and the most bytes of one. */
 const SHORT_ENTRIES = 3;
 const SHORT_BYTES = 64;
-/** Accounts that one read of the database takes. */
+/** Accounts that are read from the database at once. */
 const READ_CHUNK = 256;
 
 export class Accounts {
   readonly #kv: Kv;
   readonly #addresses = new Map<string, AddressAccount>();
   readonly #items = new Map<string, ItemAccount>();
-  /** Number of an item that an address holds, by both numbers. */
+  /** Amounts of items that addresses hold, by the numbers of address and item. */
   readonly #held = new Map<string, bigint>();
   #nextAddress: number;
   #nextItem: number;
@@ -45,7 +45,7 @@ export class Accounts {
     return { nextAddress: this.#nextAddress, nextItem: this.#nextItem };
   }
 
-  /** Reads the accounts that are there already. Those of all names that are asked for later must be read first. */
+  /** Reads accounts that exist already. All names that are asked for later must be loaded first. */
   async load(
     { addresses, items }: { readonly addresses: ReadonlySet<string>; readonly items: ReadonlySet<string> },
     slices: TimeSlices,
@@ -54,7 +54,7 @@ export class Accounts {
     await this.#loadInto(this.#items, items, itemKey, readItem, slices);
   }
 
-  /** The account of an address that a transaction at `place` names. */
+  /** The account of an address that occurs in a transaction at `place`. */
   address(address: string, place: Place): AddressAccount {
     const known = this.#addresses.get(address);
     if (known !== undefined) return known;
@@ -75,7 +75,7 @@ export class Accounts {
     return account;
   }
 
-  /** Adds to the history of an address. */
+  /** Adds a movement to the history of an address. */
   addMovement(account: AddressAccount, place: Place, record: Uint8Array, batch: KvBatch): void {
     if (hasRoom(account.short?.movements, record))
       account.short?.movements.push({ place, record: Uint8Array.from(record) });
@@ -113,7 +113,7 @@ export class Accounts {
     return account;
   }
 
-  /** An address gets more or less of an item. */
+  /** Changes the amount of an item that an address holds. */
   async hold(
     address: string,
     account: AddressAccount,
@@ -138,7 +138,7 @@ export class Accounts {
     item.holders += change;
   }
 
-  /** Puts all accounts, changed as they are, into the batch. */
+  /** Puts all changed accounts into the batch. */
   async put(batch: KvBatch, slices: TimeSlices): Promise<void> {
     for (const [address, account] of this.#addresses) {
       if (slices.isUsedUp) await slices.turn();
@@ -180,7 +180,7 @@ function hasRoom(entries: readonly unknown[] | undefined, record: Uint8Array): b
   return entries !== undefined && entries.length < SHORT_ENTRIES && record.length <= SHORT_BYTES;
 }
 
-/** Gives the lists of an account records of their own. */
+/** Moves the lists of an account to records of their own. */
 function lengthen(account: AddressAccount, batch: KvBatch): void {
   if (account.short === null) return;
   const { movements, unspent } = account.short;
@@ -189,7 +189,7 @@ function lengthen(account: AddressAccount, batch: KvBatch): void {
   account.short = null;
 }
 
-/** Puts an address into the list of holders of tokens where it belongs now. */
+/** Puts an address into the list of token holders at its new place. */
 function list(address: string, account: AddressAccount, batch: KvBatch): void {
   const { number, tokens, listed } = account;
   if (tokens === listed) return;

@@ -1,4 +1,4 @@
-/** A block as the index takes it: told of when it is stored, or read from the archive, a few transactions at a time. */
+/** A block in the form that the index takes: as it was stored just now, or read from the archive, a few transactions at a time. */
 
 import { isCoinbase, isCreate, type Unscripted } from '../../chain/transaction.js';
 import type { BlockHeader } from '../../chain/types.js';
@@ -9,7 +9,7 @@ import { present } from '../archive/records.js';
 import type { Place } from './layout.js';
 import type { TransactionKind } from './service.js';
 
-/** Transactions that one read takes from the disk. */
+/** Transactions that are read from the disk at once. */
 export const READ_AT_ONCE = 32;
 /** Bytes of the number of transactions in an encoded block (`joinFullBlock`). */
 const COUNT_BYTES = 8;
@@ -17,9 +17,9 @@ const COUNT_BYTES = 8;
 export interface TransactionToIndex {
   readonly hash: string;
   readonly transaction: Unscripted;
-  /** Bytes, encoded. */
+  /** Bytes of the encoded transaction. */
   readonly size: number;
-  /** Its first place, where original nodes took it again by the same bytes; that in this block otherwise. */
+  /** Place of the transaction; its first place, if original nodes accepted it again by the same bytes. */
   readonly home: Place;
 }
 
@@ -43,7 +43,7 @@ export function writtenBlock({ record, verified, earlier }: WrittenBlock): Block
   return { hash, height, issued, header: record.block.header, size: sizeOf(record.bytes, transactions), transactions };
 }
 
-/** A block that must be in the archive. */
+/** Reads a block, which must be in the archive. */
 export async function readBlockToIndex(
   height: number,
   archive: ArchiveLookups,
@@ -64,7 +64,7 @@ export async function readBlockToIndex(
   return { hash, height, issued, header, size: sizeOf(record.bytes, transactions), transactions };
 }
 
-/** Drops what the index does not need, while the block waits for its turn. */
+/** The transaction without the parts that the index does not need: the block may wait in memory for its turn. */
 function toIndex({ hash, transaction, bytes }: VerifiedTransaction, { height, txNum }: Place): TransactionToIndex {
   const inputs = transaction.inputs.map(({ previousOut }) => ({ previousOut }));
   return { hash, transaction: { ...transaction, inputs }, size: bytes.length, home: { height, txNum } };

@@ -1,7 +1,7 @@
 /**
- * The index of the chain: follows the archive block by block, as they are stored and after any interruption, and answers from
- * what it has. It can be made again from the archive at any time, so nothing that happens to it ends the node: a damaged one
- * is removed and built anew, and a disk that refuses is tried again (docs/adr/0031).
+ * The chain index: follows the archive block by block, as they are stored and after any interruption, and answers from
+ * what it has. It can be rebuilt from the archive at any time, so no fault of it ends the node: a damaged index
+ * is removed and built anew, and a write that the disk refuses is tried again (docs/adr/0031).
  */
 
 import { isUnreadable } from '../../db/database-error.js';
@@ -24,17 +24,17 @@ import { AnswerReads, TransactionReads } from './transaction-reads.js';
 import { IndexView } from './view.js';
 import { Waiting } from './waiting.js';
 
-/** Changes that are gathered before a write while blocks are caught up with. */
+/** Changes that are gathered before a write while the index catches up. */
 const DEFAULT_STEP_CHANGES = 20_000;
-/** Blocks that may be missing while answers wait for them. */
+/** The most blocks that may be missing while answers wait for them. */
 const LITTLE_BEHIND = 16;
-/** Milliseconds that an answer waits for the index at most. */
+/** The most milliseconds that an answer waits for the index. */
 const MAX_WAIT_MS = 5_000;
-/** Milliseconds until it is tried again, after the system has refused something. */
+/** Milliseconds until the index tries again after the system has refused something. */
 const RETRY_MS = 5_000;
-/** Blocks that are kept, without the scripts of their inputs, for the index to take: with 20,000 payments some 15 MB each. */
+/** The most new blocks kept for the index, without the scripts of their inputs: with 20,000 payments some 15 MB each. */
 const KEPT_BLOCKS = 4;
-/** Number of times that an answer is read again because a block came in meanwhile. */
+/** The most times that an answer is read again because a block came in meanwhile. */
 const READINGS = 3;
 
 export interface ChainIndexOptions {
@@ -44,7 +44,7 @@ export interface ChainIndexOptions {
 /** The database of the index, which may be removed and made anew. */
 export interface IndexDatabase {
   open(): Promise<Kv>;
-  /** Closes it if it is open, and removes it. */
+  /** Closes the database if it is open, and removes it. */
   remove(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface ChainIndexModules extends HasClock, HasLogger, HasMetrics {
   readonly archive: Archive;
   readonly database: IndexDatabase;
   readonly room: Room;
-  /** Blocks indexed, and stored, while there are many to take in. */
+  /** Called with the number of blocks indexed, and of those stored, while there are many to take in. */
   readonly onProgress?: (done: number, total: number) => void;
   readonly onCaughtUp?: () => void;
 }
@@ -61,9 +61,9 @@ export interface ChainIndexModules extends HasClock, HasLogger, HasMetrics {
 interface Opened {
   readonly kv: Kv;
   tip: IndexTip;
-  /** The last block of it is the one of the archive at that height. */
+  /** True when the last indexed block was found to be the archive's block at that height. */
   isChecked: boolean;
-  /** Damage that an answer has met. */
+  /** Damage that was found while answering. */
   damage?: unknown;
 }
 
@@ -76,14 +76,14 @@ export class ChainIndex implements ChainIndexService, Service {
   readonly #failure = new Failure();
   readonly #stopping = new AbortController();
   readonly #subscriptions: (() => void)[];
-  /** Blocks that were stored just now, by height. */
+  /** Blocks that were stored just now, by height, for the index to take. */
   readonly #written = new Map<number, BlockToIndex>();
-  /** Ends when there may be something to do. */
+  /** Wait for work; ends when there may be something to do. */
   readonly #work: Waiting;
-  /** Ends when the index has got further. */
+  /** Wait for progress; ends when the index has got further. */
   readonly #advance: Waiting;
   #opened: Opened | undefined;
-  /** Odd while a step is being written. */
+  /** Number that is odd while a step is being written, and changes with each. */
   #generation = 0;
   #problem: string | null = null;
   #isArchiveDamaged = false;
@@ -114,7 +114,7 @@ export class ChainIndex implements ChainIndexService, Service {
     });
   }
 
-  /** Number of blocks in an index. */
+  /** Number of blocks in the index of a database. */
   static async blocksIn(kv: Kv): Promise<number> {
     const record = await kv.get(TIP_KEY);
     return (record && readTip(record)?.next) ?? 0;
@@ -134,7 +134,7 @@ export class ChainIndex implements ChainIndexService, Service {
   }
 
   /**
-   * Takes in the blocks up to `end`, for a command that nothing else runs beside. What `start` would repair or try again is thrown, and
+   * Takes in the blocks up to `end`, for a command that runs alone. Errors that `start` would repair or retry are thrown, and
    * `aborted` by the signal; the next call goes on.
    */
   async build(end: number, signal: AbortSignal): Promise<void> {
@@ -201,12 +201,12 @@ export class ChainIndex implements ChainIndexService, Service {
 
   #onWritten(block: WrittenBlock): void {
     const { height } = block.record;
-    // A few blocks are kept; when more have come, the index is behind and reads them from the archive.
+    // Only a few blocks are kept: an index that is further behind reads them from the archive.
     if (this.#written.size < KEPT_BLOCKS) this.#written.set(height, writtenBlock(block));
     this.#work.end();
   }
 
-  /** Open index, when it has `target` blocks. */
+  /** The open index, once it has `target` blocks. */
   async #reached(target: number, limit: number): Promise<Opened> {
     for (;;) {
       const opened = this.#opened;
@@ -237,7 +237,7 @@ export class ChainIndex implements ChainIndexService, Service {
     }
   }
 
-  /** Damage is repaired at once; what the system refuses, and anything else, is tried again. */
+  /** Rebuilds a damaged index at once; after any other error waits before the next attempt. */
   async #onError(error: unknown): Promise<void> {
     const { logger } = this.#modules;
     if (this.#isDamage(error)) {
@@ -253,7 +253,7 @@ export class ChainIndex implements ChainIndexService, Service {
     await this.#work.begin(RETRY_MS);
   }
 
-  /** The error of a removal that did not succeed. */
+  /** Removes the index; gives the error if that fails. */
   async #remove(): Promise<unknown> {
     this.#opened = undefined;
     try {
@@ -274,7 +274,7 @@ export class ChainIndex implements ChainIndexService, Service {
     return this.#opened;
   }
 
-  /** Takes in block after block, until the node stops. */
+  /** Takes in one block after the other, until the node stops. */
   async #follow(): Promise<void> {
     const { archive } = this.#modules;
     while (!this.#isStopped && this.#opened !== undefined) {
@@ -290,8 +290,8 @@ export class ChainIndex implements ChainIndexService, Service {
   }
 
   /**
-   * The index must be of the blocks that are stored. One that is ahead of its archive, which was put aside or replaced by an
-   * older copy, waits for it: the same blocks come back, and others show themselves here.
+   * Checks that the index is of the stored blocks. An index that is ahead, because the archive was put aside or replaced by an
+   * older copy, waits for it: either the same blocks come back, or the difference shows here.
    */
   async #check(opened: Opened): Promise<void> {
     const { archive } = this.#modules;
@@ -317,7 +317,7 @@ export class ChainIndex implements ChainIndexService, Service {
     this.#advance.end();
   }
 
-  /** Writes some of the blocks up to `end`. */
+  /** Indexes some of the blocks up to `end`. */
   async #step(opened: Opened, end: number): Promise<void> {
     this.#modules.room.check();
     const step = new IndexStep(opened.tip, { kv: opened.kv, sources: this.#sources, slices: this.#slices });
@@ -353,13 +353,13 @@ export class ChainIndex implements ChainIndexService, Service {
     if (this.#isFar) onProgress?.(done, total);
   }
 
-  /** Damage of the index; that of the archive ends the node by itself. */
+  /** True for damage of the index; damage of the archive ends the node by itself. */
   #isDamage(error: unknown): boolean {
     if (this.#isArchiveDamaged) return false;
     return isTesseraError(error, 'data_corrupt') || isTesseraError(error, 'data_lost');
   }
 
-  /** An answer has met damage: the index is built anew, unless that has begun already. */
+  /** Rebuilds the index after an answer has found damage, unless that has begun already. */
   #repair(kv: Kv, error: unknown): void {
     if (this.#opened?.kv !== kv || this.#isStopped) return;
     this.#opened.damage = error;
@@ -371,7 +371,7 @@ function damage(what: string): TesseraError {
   return new TesseraError('data_corrupt', `index of the chain: ${what}`);
 }
 
-/** Turns of work that comes after storing: none is given while a block is being stored, so that storing takes no longer. */
+/** Turns for work of less urgency than storing: none is given while a block is being stored, so that storing is not delayed. */
 class SecondSlices extends TimeSlices {
   readonly #archive: Archive;
 

@@ -176,7 +176,7 @@ function shortOutputs(address: number, { unspent }: ShortLists): ShortList {
   return new ShortList(unspent.map(({ place, index, record }) => [unspentKey(address, place, index), record]));
 }
 
-/** A record that cannot be read. */
+/** Bytes in place of a missing record, which are no valid record. */
 const NOTHING = new Uint8Array();
 
 function assetOf({ amount, genesisHash, metadata }: UnspentRecord): Asset {
@@ -197,7 +197,7 @@ function unseen(address: string): AddressSummary {
   };
 }
 
-/** Summaries of blocks that must be there, by height. */
+/** Summaries of blocks, which must be there, by height. */
 async function readBlocks(kv: Kv, heights: Iterable<number>): Promise<ReadonlyMap<number, BlockSummary>> {
   const unique = [...new Set(heights)];
   const records = await kv.getMany(unique.map(blockKey));
@@ -206,7 +206,7 @@ async function readBlocks(kv: Kv, heights: Iterable<number>): Promise<ReadonlyMa
   );
 }
 
-/** Reads the transactions at places, in their order. All must be indexed. */
+/** Transactions at the places, in their order. All must be indexed. */
 async function transactionsAt(kv: Kv, archive: ArchiveLookups, places: readonly Place[]): Promise<TransactionPlace[]> {
   const [names, blocks] = await Promise.all([
     archive.namesAt(places),

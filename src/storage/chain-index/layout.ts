@@ -1,23 +1,23 @@
 /**
- * The keys of the index of the chain, a database of its own. It holds nothing that the archive does not: it is made from the
+ * The keys of the chain index, a database of its own. It holds nothing that the archive does not: it is made from the
  * stored blocks, in their order, and the same blocks always make the same records.
  *
- *   m                                        → what is indexed: height, block hash, next numbers
+ *   m                                        → state of the index: height, block hash, next numbers
  *   b ‖ height                               → summary of the block
  *   n ‖ name of the address                  → account of the address, with its number
- *   h ‖ address ‖ place                      → what the transaction brought to the address and took from it
- *   u ‖ address ‖ place ‖ index (u32)        → an unspent output of the address; both are in its account while they are few
+ *   h ‖ address ‖ place                      → movement: what the transaction brought to the address and took from it
+ *   u ‖ address ‖ place ‖ index (u32)        → an unspent output of the address; h and u are in its account while they are few
  *   s ‖ place ‖ index (u32)                  → the input that spends this output
  *   i ‖ name of the item                     → account of the item, with its number
- *   k ‖ address ‖ item                       → how many of the item the address holds
- *   r ‖ item ‖ inverted amount ‖ address     → the address as text: holders, the largest first; tokens have the last number of an item
+ *   k ‖ address ‖ item                       → the amount of the item that the address holds
+ *   r ‖ item ‖ inverted amount ‖ address     → the address as text: holders, the largest first; tokens have the last item number
  *   t ‖ item ‖ place                         → a transfer of the item
  *   w ‖ word of metadata ‖ 0 ‖ inverted item → the name of the item, the newest first
- *   d ‖ place                                → of a transaction of a trade: where its set begins in the block, and how long it is
+ *   d ‖ place                                → for a transaction of a trade: where its set begins in the block, and how long it is
  *
  * Everything is big-endian. A height has 5 bytes, a place is a height and 3 bytes for the index in the block. Addresses and
- * items have numbers of 6 and 5 bytes, in the order in which the chain named them, so that keys are short and what is written
- * lies at the end of the database. Lists are read by seeking, forward or backward, and never by counting.
+ * items have numbers of 6 and 5 bytes, in the order in which the chain named them, so that keys are short and new records
+ * lie at the end of the database. Lists are read by seeking, forward or backward, and never by counting.
  */
 
 import { sha3Bytes } from '../../crypto/sha3.js';
@@ -36,10 +36,10 @@ const PLACE_BYTES = HEIGHT_BYTES + TX_NUM_BYTES;
 const ADDRESS_BYTES = 6;
 const ITEM_BYTES = 5;
 const MAX_ITEM = 2 ** (8 * ITEM_BYTES) - 1;
-/** Value in place of the number of an item. */
+/** Item number that stands for tokens. */
 export const TOKENS = MAX_ITEM;
 const INDEX_BYTES = 4;
-/** Amounts of one item at one address may pass 2^64: each creation may have that many. */
+/** Bytes of an amount of one item at one address, which may pass 2^64: each creation may have that many. */
 const AMOUNT_BYTES = 16;
 const MAX_AMOUNT = (1n << 128n) - 1n;
 const HASH_BYTES = 32;
@@ -72,16 +72,16 @@ export const spentKey = (place: Place, index: number): Uint8Array =>
   new Key('s', PLACE_BYTES + INDEX_BYTES).place(place).index(index).bytes;
 export const holderKey = (item: number, amount: bigint, address: number): Uint8Array =>
   new Key('r', ITEM_BYTES + AMOUNT_BYTES + ADDRESS_BYTES).item(item).inverted(amount).address(address).bytes;
-/** No word has a zero in it. */
+/** Key of a word of metadata for an item. A word contains no zero byte. */
 export function wordKey(word: string, item: number): Uint8Array {
   const end = new Key('\0', ITEM_BYTES).item(MAX_ITEM - item).bytes;
   return Buffer.concat([prefixKey('w'), utf8(word), end]);
 }
-/** Records of the words that begin so. */
+/** Keys of all words that begin with `word`. */
 export const wordsFrom = (word: string): KvRange => listOf(Buffer.concat([prefixKey('w'), utf8(word)]), false);
 export const tradeKey = (place: Place): Uint8Array => new Key('d', PLACE_BYTES).place(place).bytes;
 
-/** The lists of an address: what is between two of its keys. */
+/** Keys of the movements of an address. */
 export function movementsOf(address: number): KvRange {
   return listOf(new Key('h', ADDRESS_BYTES).address(address).bytes, true);
 }
@@ -102,14 +102,14 @@ export function transfersOf(item: number): KvRange {
   return listOf(new Key('t', ITEM_BYTES).item(item).bytes, true);
 }
 
-/** Names a transaction of a block in cursors; no record has this key. */
+/** Key that stands for a transaction of a block in cursors; no record has this key. */
 export const transactionKey = (place: Place): Uint8Array => new Key('x', PLACE_BYTES).place(place).bytes;
 
 export function transactionsIn(height: number): KvRange {
   return listOf(new Key('x', HEIGHT_BYTES).height(height).bytes, false);
 }
 
-/** The addresses of the usual form that begin with some hex digits. */
+/** Keys of addresses of the usual form that begin with some hex digits. */
 export function addressesFrom(hex: string): KvRange {
   const whole = hex.padEnd(2 * HASH_BYTES, '0');
   const gte = new Key('n', NAME_BYTES).name(whole).bytes;
@@ -151,10 +151,10 @@ function listOf(prefix: Uint8Array, reverse: boolean): KvRange {
   return { gte: prefix, lt: Buffer.concat([prefix, END_OF_LIST]), reverse };
 }
 
-/** End of every list: longer than what any key has behind its prefix, and behind all of them. */
+/** Bytes behind every list: longer than the rest of any key after its prefix, and greater than all. */
 const END_OF_LIST = Buffer.alloc(NAME_BYTES, 0xff);
 
-/** A key that is written from its beginning to its end. */
+/** Writer of a key, from its beginning to its end. */
 class Key {
   readonly bytes: Buffer;
   #at = 1;
@@ -180,7 +180,7 @@ class Key {
     return this.#uint(number, ITEM_BYTES);
   }
 
-  /** Indexes are i32 on the wire; the bits stay. */
+  /** Writes an output index: they are i32 on the wire, and the bits stay. */
   index(index: number): this {
     return this.#uint(index >>> 0, INDEX_BYTES);
   }
@@ -191,7 +191,7 @@ class Key {
     return this;
   }
 
-  /** 64 hex digits as they are, so that their order is that of the texts; every other text by its hash. */
+  /** Writes a name: 64 hex digits as bytes, so that they sort like the texts; any other text as its hash. */
   name(text: string): this {
     const isStandard = STANDARD_NAME.test(text);
     this.bytes[this.#at++] = isStandard ? IS_STANDARD : IS_HASHED;

@@ -1,4 +1,4 @@
-/** Movements of one transaction: what it brings to and takes from each address, and does with each kind of item. */
+/** Movements of one transaction: what it brings to and takes from each address, and its transfers of each item. */
 
 import type { Asset } from '../../chain/types.js';
 import type { Party } from './record-bytes.js';
@@ -14,7 +14,7 @@ export class Movement {
     return this.#items.values();
   }
 
-  /** Contents of its record. */
+  /** Contents of the movement's record. */
   get shown(): Omit<MovementRecord, 'kind'> {
     const { received, sent } = this;
     const items = [...this.#items.values()].slice(0, MAX_ITEM_MOVEMENTS);
@@ -50,13 +50,13 @@ export class Movements {
   /** Transfers by genesis hash. */
   readonly byItem = new Map<string, Transfer>();
 
-  /** An input spends an output of the address. */
+  /** Counts an input that spends an output of the address. */
   spend(address: string, asset: Asset): void {
     this.#movement(address).add(asset, 'sent');
     if (asset.kind === 'item') add(this.#transfer(asset.genesisHash).from, address, asset.amount);
   }
 
-  /** An output is made; without an address nobody has it. */
+  /** Counts an output; without an address it belongs to nobody. */
   create(address: string | null, asset: Asset): void {
     if (address !== null) this.#movement(address).add(asset, 'received');
     if (asset.kind !== 'item') return;

@@ -1,6 +1,6 @@
 /**
  * Pages of the lists in the index. The cursor of a page is the key of its last entry: the next page begins behind it, whatever
- * was added or removed meanwhile, and a cursor that is not of the list is refused.
+ * was added or removed meanwhile, and a cursor of another list is refused.
  */
 
 import type { Kv, KvEntry, KvRange } from '../../db/kv.js';
@@ -10,7 +10,7 @@ import type { Page, PageQuery } from './service.js';
 
 const CURSOR = /^[A-Za-z0-9_-]+$/;
 
-/** A page of the list, each entry by itself; `limit` is positive. */
+/** A page of the list, one entry at a time; `limit` is positive. */
 export async function readPage(
   kv: Pick<Kv, 'entries'>,
   list: KvRange,
@@ -23,7 +23,7 @@ export async function readPage(
   return { entries: shown, next: entries.length > limit && last !== undefined ? cursorOf(last[0]) : null };
 }
 
-/** A list that is in memory, in any order, read as one of a database. */
+/** A list in memory, in any order, that is read like one of a database. */
 export class ShortList {
   readonly #entries: readonly KvEntry[];
 
@@ -41,7 +41,7 @@ export function cursorOf(key: Uint8Array): string {
   return Buffer.from(key).toString('base64url');
 }
 
-/** The key that a cursor names. Throws `invalid_request` when it is not in the list. */
+/** The key that a cursor names. Throws `invalid_request` when the key is not of the list. */
 export function keyOfCursor(cursor: string, { gte, lt }: KvRange): Uint8Array {
   const key = CURSOR.test(cursor) ? Buffer.from(cursor, 'base64url') : undefined;
   const isOfList =

@@ -17,7 +17,7 @@ export interface Party {
   readonly amount: bigint;
 }
 
-/** Result of `how`, which must read all bytes. */
+/** Record read by `how`, which must read all bytes. */
 export function readRecord<T>(bytes: Uint8Array, how: (from: RecordReader) => T): T {
   try {
     return how(new RecordReader(bytes));
@@ -26,8 +26,8 @@ export function readRecord<T>(bytes: Uint8Array, how: (from: RecordReader) => T)
   }
 }
 
-// Records are written one after the other, so one buffer serves all: what an encoder returns is valid until the next one is
-// called. A batch copies what it is given.
+// One buffer serves all records, which are encoded one at a time: the bytes that an encoder returns are valid until the next
+// encoder is called. A batch copies them.
 let scratch = Buffer.allocUnsafe(4_096);
 
 export class RecordWriter {

@@ -1,5 +1,5 @@
 /**
- * Records of the index. The store around them has checksums, so a record that cannot be read is a bug, or of another program.
+ * Records of the index. The database has checksums, so a record that cannot be read is a bug, or of another program.
  */
 
 import type { Place } from './layout.js';
@@ -11,17 +11,17 @@ const FORMAT = 3;
 export interface IndexTip {
   /** Number of blocks indexed. */
   readonly next: number;
-  /** Hash of the last one; null when there is none. */
+  /** Hash of the last indexed block; null when there is none. */
   readonly hash: string | null;
   readonly nextAddress: number;
   readonly nextItem: number;
-  /** Number of transactions in them, coinbases left out. */
+  /** Number of transactions in the indexed blocks, coinbases left out. */
   readonly payments: number;
 }
 
 export const EMPTY_TIP: IndexTip = { next: 0, hash: null, nextAddress: 0, nextItem: 0, payments: 0 };
 
-/** An entry of a list that is short enough to be in the account of its address. */
+/** An entry of a short list, which is kept in the account of its address. */
 export interface ShortEntry {
   readonly place: Place;
   readonly record: Uint8Array;
@@ -31,7 +31,7 @@ export interface ShortOutput extends ShortEntry {
   readonly index: number;
 }
 
-/** Most addresses are used once or twice: what they have is one record. */
+/** Lists kept in the account itself: most addresses are used once or twice, and then have one record. */
 export interface ShortLists {
   readonly movements: ShortEntry[];
   readonly unspent: ShortOutput[];
@@ -47,9 +47,9 @@ export interface AddressAccount {
   itemKinds: number;
   readonly first: Place;
   last: Place;
-  /** Null once its lists have records of their own, which is for ever. */
+  /** Short lists; null once the lists have records of their own, for ever. */
   short: ShortLists | null;
-  /** Raw units under which it is in the list of holders; 0 for none. Not in its record. */
+  /** Raw units by which the account is in the list of holders now; 0 when it is not there. Not in its record. */
   listed: bigint;
 }
 
@@ -74,7 +74,7 @@ export interface MovementRecord extends Pick<AddressMovement, 'itemKinds' | 'kin
 export interface UnspentRecord {
   readonly amount: bigint;
   readonly locktime: bigint;
-  /** Null for tokens. */
+  /** Genesis hash of an item; null for tokens. */
   readonly genesisHash: string | null;
   readonly metadata: string | null;
 }
@@ -87,7 +87,7 @@ export interface TransferRecord extends Pick<ItemTransfer, 'amount' | 'fromCount
 export const encodeTip = ({ next, hash, nextAddress, nextItem, payments }: IndexTip): Uint8Array =>
   new RecordWriter().uint(FORMAT).uint(next).optional(hash).uint(nextAddress).uint(nextItem).uint(payments).bytes();
 
-/** Undefined for the index of a program with another format: it is built anew. */
+/** The state of the index; undefined for an index of another format, which is built anew. */
 export function readTip(bytes: Uint8Array): IndexTip | undefined {
   return readRecord(bytes, (from) => {
     if (from.number() !== FORMAT) return undefined;
@@ -240,7 +240,7 @@ export function readSpent(bytes: Uint8Array): { readonly place: Place; readonly 
   return readRecord(bytes, (from) => ({ place: from.place(), input: from.number() }));
 }
 
-/** The transactions of a trade stand side by side. */
+/** First transaction and size of a trade, whose transactions lie side by side in the block. */
 export interface TradeRecord {
   readonly firstTxNum: number;
   readonly participants: number;

@@ -10,9 +10,9 @@ import { itemsWith } from './words.js';
 
 const NUMBER = /^\d{1,15}$/;
 const HEX = /^[0-9a-f]{1,64}$/;
-/** Characters of the beginning of a name from which it is looked for. */
+/** The least characters of a name's beginning by which it is found. */
 const LEAST_TEXT = 6;
-/** Names of one kind that are found by their beginning. */
+/** The most names of one kind that are found by their beginning. */
 const MAX_FOUND = 8;
 
 interface SearchModules {
@@ -79,7 +79,7 @@ async function addressesNamed(text: string, { kv }: SearchModules): Promise<stri
   }
   const found: string[] = [];
   for await (const [key] of kv.entries({ ...addressesFrom(text), limit: MAX_FOUND })) found.push(addressOfKey(key));
-  // Other forms of addresses have 32 hex digits, and are found whole.
+  // Addresses of the other form have 32 hex digits, and are found only whole.
   if (found.length === 0 && (await kv.get(addressKey(text))) !== undefined) found.push(text);
   return found;
 }

@@ -1,4 +1,4 @@
-/** Service of the index of the chain: pages of an explorer. Heights and indexes are numbers, amounts are exact. */
+/** Service of the chain index: pages of an explorer. Heights and indexes are numbers, amounts are exact. */
 
 import type { Asset, OutPoint, Transaction } from '../../chain/types.js';
 
@@ -9,9 +9,9 @@ export type TransactionKind = (typeof TRANSACTION_KINDS)[number];
 export const INDEX_STATES = ['off', 'building', 'ready', 'waiting'] as const;
 
 export interface IndexStatus {
-  /** `building`: blocks are missing in it; `waiting`: it cannot go on now, for the reason in `problem`. */
+  /** `building`: blocks are missing in the index; `waiting`: it cannot go on now, for the reason in `problem`. */
   readonly state: (typeof INDEX_STATES)[number];
-  /** Height of the last block in it; null when it has none. */
+  /** Height of the last indexed block; null when there is none. */
   readonly height: number | null;
   /** Number of blocks in the archive. */
   readonly blocks: number;
@@ -22,15 +22,15 @@ export interface BlockSummary {
   readonly height: number;
   readonly hash: string;
   readonly previousHash: string | null;
-  /** Unix seconds. */
+  /** Unix seconds of the block. */
   readonly time: bigint;
-  /** The coinbase included. */
+  /** Number of transactions in the block, the coinbase included. */
   readonly transactions: number;
   /** Transactions up to this block, itself included, coinbases left out. */
   readonly payments: number;
   /** Size of the encoded block with all its transactions. */
   readonly bytes: number;
-  /** Empty, or a compact target of 4 bytes. */
+  /** Difficulty of the block: empty, or a compact target of 4 bytes. */
   readonly difficulty: Uint8Array;
   /** Raw units that the coinbase pays. */
   readonly reward: bigint;
@@ -47,7 +47,7 @@ export interface TransactionPlace {
   readonly height: number;
   /** Index in the block; the coinbase comes last. */
   readonly txNum: number;
-  /** Unix seconds; of its block. */
+  /** Unix seconds of its block. */
   readonly time: bigint;
 }
 
@@ -56,11 +56,11 @@ export interface TransactionSummary extends TransactionPlace {
   /** Size of the encoded transaction. */
   readonly bytes: number;
   readonly inputs: number;
-  /** Fees included. */
+  /** Number of outputs, fees included. */
   readonly outputs: number;
   /** Raw units in its outputs and fees. */
   readonly tokens: bigint;
-  /** The paid part of them, as `paidOf` tells it. */
+  /** Raw units that are paid to others, as `paidOf` tells it. */
   readonly paid: bigint;
 }
 
@@ -72,18 +72,18 @@ export interface Spender {
 
 export interface IndexedOutput {
   readonly outPoint: OutPoint;
-  /** An item has its genesis hash, also in the transaction that created it. */
+  /** Asset of the output. An item has its genesis hash, also in the transaction that created it. */
   readonly asset: Asset;
   readonly locktime: bigint;
   readonly address: string | null;
   readonly isFee: boolean;
-  /** Null while it is unspent, which it is for ever without an address. */
+  /** Input that spends the output; null while it is unspent, which it is for ever without an address. */
   readonly spender: Spender | null;
 }
 
 export interface IndexedInput {
   readonly script: Transaction['inputs'][number]['script'];
-  /** Null when it spends nothing: coinbases, creations, issuances. */
+  /** Output that the input spends; null for coinbases, creations and issuances. */
   readonly source: (Omit<IndexedOutput, 'spender'> & { readonly height: number }) | null;
 }
 
@@ -91,27 +91,27 @@ export interface IndexedTransaction extends TransactionSummary {
   readonly blockHash: string;
   readonly confirmations: number;
   readonly transaction: Transaction;
-  /** The part that was asked for. */
+  /** First input and output of the part that was asked for. */
   readonly firstInput: number;
   readonly firstOutput: number;
   readonly inputList: readonly IndexedInput[];
   readonly outputList: readonly IndexedOutput[];
-  /** The other transactions of its trade, at most `MAX_PARTNERS`. */
+  /** The other transactions of its trade, at most `MAX_PARTNERS`; empty outside of trades. */
   readonly partners: readonly string[];
 }
 
 export interface AddressSummary {
   readonly address: string;
-  /** Raw units in its unspent outputs, locked ones included. */
+  /** Raw units in the unspent outputs of the address, locked ones included. */
   readonly tokens: bigint;
-  /** Raw units that came to it, and went from it, in all. */
+  /** Raw units that the address has received and sent in all. */
   readonly received: bigint;
   readonly sent: bigint;
   readonly transactions: number;
   readonly unspentOutputs: number;
-  /** Kinds of items that it holds. */
+  /** Number of kinds of items that the address holds. */
   readonly itemKinds: number;
-  /** Null for one that the chain has not seen. */
+  /** First and last transaction of the address; null when the chain has none. */
   readonly first: TransactionPlace | null;
   readonly last: TransactionPlace | null;
 }
@@ -132,7 +132,7 @@ export interface AddressMovement extends TransactionPlace {
   readonly kind: TransactionKind;
   readonly received: bigint;
   readonly sent: bigint;
-  /** Movements of items, at most `MAX_ITEM_MOVEMENTS`. */
+  /** Movements of items of the transaction, at most `MAX_ITEM_MOVEMENTS`. */
   readonly items: readonly ItemMovement[];
   readonly itemKinds: number;
 }
@@ -141,7 +141,7 @@ export interface AddressOutput extends Omit<IndexedOutput, 'spender' | 'address'
 
 export interface ItemSummary {
   readonly genesisHash: string;
-  /** Text of its creator. */
+  /** Text that the creator gave the item. */
   readonly metadata: string | null;
   readonly creator: string | null;
   readonly issued: bigint;
@@ -157,7 +157,7 @@ export interface ItemHolder {
 
 export interface ItemTransfer extends TransactionPlace {
   readonly kind: TransactionKind;
-  /** Amount in the outputs of the transaction. */
+  /** Amount of the item in the outputs of the transaction. */
   readonly amount: bigint;
   /** Senders and receivers, at most `MAX_PARTIES` of each. */
   readonly from: readonly ItemHolder[];
@@ -172,7 +172,7 @@ export type Found =
   | { readonly kind: 'item'; readonly genesisHash: string }
   | { readonly kind: 'address'; readonly address: string };
 
-/** A page; `next` is null at the end. */
+/** A page of a list; `next` is null at the end. */
 export interface Page<T> {
   readonly entries: readonly T[];
   readonly next: string | null;
@@ -180,43 +180,43 @@ export interface Page<T> {
 
 export interface PageQuery {
   readonly limit: number;
-  /** `next` of the page before this one. */
+  /** `next` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
-/** The last block of what was read. */
+/** The last block that the answer knows of. */
 export interface ChainTip {
   readonly height: number;
   readonly hash: string;
 }
 
-/** The chain after one block. A cursor that is not of the list that it is given for is `invalid_request`. */
+/** The chain after one block. A cursor of another list than the one it is given for is `invalid_request`. */
 export interface ChainView {
-  /** Undefined in an empty chain. */
+  /** The last block; undefined in an empty chain. */
   readonly tip: ChainTip | undefined;
-  /** Newest first, those below `before` whose height is a multiple of `step`. */
+  /** Blocks below `before` whose height is a multiple of `step`, newest first. */
   blocks(limit: number, before?: number, step?: number): Promise<readonly BlockSummary[]>;
   /** Block by height, or by hash. */
   block(name: number | string): Promise<BlockSummary | undefined>;
   /** Transactions of a block, in order. */
   blockTransactions(block: BlockSummary, query: PageQuery): Promise<Page<TransactionSummary>>;
-  /** Transaction with a part of its lists. The list of inputs ends early when what they spend is large. */
+  /** Transaction with a part of its lists. The list of inputs ends early when the spent transactions are large. */
   transaction(hash: string, part: TransactionPart): Promise<IndexedTransaction | undefined>;
   output(outPoint: OutPoint): Promise<(IndexedOutput & { readonly height: number }) | undefined>;
   address(address: string): Promise<AddressSummary>;
   addressItems(address: string, query: PageQuery): Promise<Page<HeldItem>>;
-  /** Newest first. */
+  /** Unspent outputs of an address, newest first. */
   addressOutputs(address: string, query: PageQuery): Promise<Page<AddressOutput>>;
-  /** Newest first. */
+  /** Movements of an address, newest first. */
   addressTransactions(address: string, query: PageQuery): Promise<Page<AddressMovement>>;
   /** Addresses by their tokens, the largest amount first. */
   tokenHolders(query: PageQuery): Promise<Page<ItemHolder>>;
   item(genesisHash: string): Promise<ItemSummary | undefined>;
-  /** The largest amount first. */
+  /** Holders of an item, the largest amount first. */
   itemHolders(genesisHash: string, query: PageQuery): Promise<Page<ItemHolder>>;
-  /** Newest first. */
+  /** Transfers of an item, newest first. */
   itemTransfers(genesisHash: string, query: PageQuery): Promise<Page<ItemTransfer>>;
-  /** Things that a text names, whole or by its beginning. */
+  /** Blocks, transactions, items and addresses that a text names, whole or by its beginning. */
   search(text: string): Promise<readonly Found[]>;
 }
 
@@ -236,11 +236,11 @@ export interface ChainIndexService {
   at<T>(read: (chain: ChainView) => Promise<T>, sender?: string): Promise<T>;
 }
 
-/** Inputs and outputs of a transaction in one answer, of each. */
+/** The most inputs, and the most outputs, of a transaction in one answer. */
 export const MAX_LISTED = 500;
-/** Other transactions of a trade that are named. */
+/** The most other transactions of a trade that are named. */
 export const MAX_PARTNERS = 100;
-/** Kinds of items that one movement of an address names. */
+/** The most kinds of items that one movement of an address names. */
 export const MAX_ITEM_MOVEMENTS = 16;
-/** Addresses that a transfer of items names on each side. */
+/** The most addresses that a transfer of items names on each side. */
 export const MAX_PARTIES = 8;

@@ -1,6 +1,6 @@
 /**
- * The outputs that inputs spend. What was indexed lately is spent most often and kept in memory, the rest is read from the
- * archive.
+ * The outputs that inputs spend. Transactions that were indexed lately are spent most often and kept in memory, others are read
+ * from the archive.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -12,11 +12,11 @@ import { damaged } from '../archive/records.js';
 import { READ_AT_ONCE } from './block-to-index.js';
 import type { Place } from './layout.js';
 
-/** Outputs that are kept in memory; one takes some 200 bytes. */
+/** The most outputs that are kept in memory; one takes some 200 bytes. */
 const KEPT_OUTPUTS = 40_000;
-/** Hashes that one piece looks for there. */
+/** Hashes that are looked up in memory in one piece. */
 const PIECE_HASHES = 512;
-/** A transaction counts as no more than this: the first one of a chain may have any number of outputs. */
+/** The most outputs that a transaction counts as: the first one of a chain may have any number. */
 const MAX_SIZE = KEPT_OUTPUTS / 4;
 
 export interface SourceTransaction extends Place {
@@ -44,7 +44,7 @@ export class Sources {
     return source;
   }
 
-  /** The transactions by their hashes, those that are stored. */
+  /** Transactions by their hashes, as far as they are stored. */
   async find(hashes: ReadonlySet<string>): Promise<ReadonlyMap<string, SourceTransaction>> {
     const found = new Map<string, SourceTransaction>();
     const unknown: string[] = [];

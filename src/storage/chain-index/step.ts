@@ -1,6 +1,6 @@
 /**
- * Some blocks in a row on their way into the index: what they change is gathered and written in one batch, together with the
- * height that is reached. A step that is not written leaves nothing.
+ * Successive blocks on their way into the index: their changes are gathered and written in one batch, together with the
+ * height that is reached. A step that is not written leaves nothing behind.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -28,7 +28,7 @@ import type { TransactionKind } from './service.js';
 import { type Source, type Sources, type SourceTransaction, sourceOf } from './sources.js';
 import { wordsOf } from './words.js';
 
-/** Inputs and outputs that are taken without asking for a turn. */
+/** Inputs and outputs that are handled without asking for a turn. */
 const PIECE = 16;
 
 type AllSources = ReadonlyMap<string, SourceTransaction>;
@@ -37,7 +37,7 @@ interface Creating {
   readonly place: Place;
   readonly kind: TransactionKind;
   readonly sources: AllSources;
-  /** Amounts that the inputs have moved. */
+  /** Movements by the inputs. */
   readonly movements: Movements;
 }
 
@@ -74,7 +74,7 @@ export class IndexStep {
     this.#payments = tip.payments;
   }
 
-  /** Height of the block that comes next. */
+  /** Height of the next block. */
   get next(): number {
     return this.#next;
   }
@@ -111,10 +111,10 @@ export class IndexStep {
     this.#hash = block.hash;
   }
 
-  /** Writes what was gathered. It survives kill -9; after a power loss it may be missing, and is made again. */
+  /** Writes the gathered changes. They survive kill -9; after a power loss they may be missing, and are made again. */
   async write(): Promise<IndexTip> {
     await this.#accounts.put(this.#batch, this.#slices);
-    // Handing over what was gathered takes a turn of its own.
+    // The gathered changes are handed over in a turn of their own.
     await nextTurn();
     const tip = { next: this.#next, hash: this.#hash, payments: this.#payments, ...this.#accounts.numbers };
     this.#batch.put(TIP_KEY, encodeTip(tip));
@@ -122,7 +122,7 @@ export class IndexStep {
     return tip;
   }
 
-  /** All transactions that are spent from, and those of the block itself; the accounts of all addresses are loaded. */
+  /** All transactions that the block spends from, and its own; the accounts of all addresses in them are loaded. */
   async #sourcesOf({ transactions }: BlockToIndex): Promise<AllSources> {
     const own = new Map<string, SourceTransaction>();
     const others = new Set<string>();
@@ -179,7 +179,7 @@ export class IndexStep {
     return movements;
   }
 
-  /** The rest of a transaction whose inputs are spent. */
+  /** Indexes the outputs of a transaction whose inputs are spent. */
   async #create(
     { hash, transaction }: TransactionToIndex,
     { place, kind, sources, movements }: Creating,
@@ -200,7 +200,7 @@ export class IndexStep {
     this.#sources.keep(hash, transaction, home);
   }
 
-  /** False when what is made again by the same bytes has this output still. */
+  /** True when a transaction that is made again has lost this output by a spend; false when it still has it. */
   async #isMadeAgain(home: Place, outPoint: OutPoint): Promise<boolean> {
     const name = outPointKey(outPoint);
     const key = spentKey(home, outPoint.n);
@@ -221,7 +221,7 @@ export class IndexStep {
     this.#accounts.addUnspent(this.#accounts.address(address, place), place, index, record, this.#batch);
   }
 
-  /** Adds what a transaction changes for one address. */
+  /** Adds the changes of a transaction for one address. */
   async #move(address: string, movement: Movement, place: Place, kind: TransactionKind): Promise<void> {
     if (this.#isDue) await this.#slices.turn();
     const account = this.#accounts.address(address, place);
@@ -238,7 +238,7 @@ export class IndexStep {
     }
   }
 
-  /** Adds what a transaction does with each kind of item in it. */
+  /** Adds the transfers of a transaction, for each item in it. */
   async #transfer(movements: Movements, place: Place, kind: TransactionKind, isNew: boolean): Promise<void> {
     for (const [genesisHash, transfer] of movements.byItem) {
       if (this.#isDue) await this.#slices.turn();
@@ -249,7 +249,7 @@ export class IndexStep {
     }
   }
 
-  /** The words of items that the transaction has made as the first. */
+  /** Adds the words of items that the transaction creates first. */
   #putWords({ outputs }: Pick<Unscripted, 'outputs'>, hash: string, place: Place): void {
     for (const { value } of outputs) {
       if (value.kind !== 'item') continue;
@@ -260,7 +260,7 @@ export class IndexStep {
     }
   }
 
-  /** The transactions of a set stand side by side, and each says how many they are. */
+  /** Notes a transaction of a trade. The transactions of a set lie side by side, and each says how many they are. */
   #putTrade({ druidInfo }: Pick<Unscripted, 'druidInfo'>, { height, txNum }: Place): void {
     if (druidInfo === null) return;
     const { height: at, firstTxNum, participants } = this.#trade;

@@ -1,7 +1,7 @@
 /**
  * Reads stored transactions for the answers of the index. Each may have 512 KiB, and an answer may need hundreds: all answers
- * together read and decode one at a time, each in a turn of its own, and keep of it only what they show. An answer that needs
- * many bytes of them is a long one, and is made when it has the place of long answers, which their senders get in turn. A short
+ * together read and decode one at a time, each in a turn of its own, and keep only the parts that they show. An answer that needs
+ * many bytes of transactions is a long one: it waits for the place of long answers, which senders get in turn. A short
  * one waits for no more than the transaction that is being read.
  */
 
@@ -15,11 +15,11 @@ import { present } from '../archive/records.js';
 
 /** Bytes of transactions beyond which an answer is a long one: a millisecond of work. */
 const SHORT_BYTES = 64 * 1024;
-/** Bytes of transactions after which a long answer ends early. */
+/** Bytes of transactions after which even a long answer ends. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** Long answers that wait for the place; beyond it the sender with most of them loses its last (rule P6). */
+/** Long answers that wait for their place; beyond it the sender with most of them loses its last (rule P6). */
 const MAX_WAITING = 32;
-/** Thrown instead of decoding what makes an answer a long one. */
+/** Thrown instead of decoding a transaction that makes an answer a long one. */
 const IS_LONG = new Error('the answer is a long one');
 
 export interface TransactionReadsModules {
@@ -27,10 +27,10 @@ export interface TransactionReadsModules {
   readonly slices: Pick<TimeSlices, 'turn'>;
 }
 
-/** Reads of transactions that all answers share. */
+/** Reads of transactions, shared by all answers. */
 export class TransactionReads {
   readonly #modules: TransactionReadsModules;
-  /** Answers that wait for it take turns, transaction by transaction: none waits until another has all of its own. */
+  /** Held while one transaction is read: answers take turns by transaction, so none waits for all of another. */
   readonly #one = new Mutex();
   readonly #places = new WaitingLine({
     total: [1],
@@ -43,7 +43,7 @@ export class TransactionReads {
     this.#modules = modules;
   }
 
-  /** `mayDecode` throws what ends the reading of a transaction of this size. */
+  /** Reads a transaction. `mayDecode` gets its size, and throws to end the reading. */
   read<T>(
     hash: string,
     mayDecode: (bytes: number) => void,
@@ -60,7 +60,7 @@ export class TransactionReads {
     });
   }
 
-  /** The place of long answers, for one of this sender; it rejects with `overloaded` when it gets none. */
+  /** The place of long answers for a sender; it rejects with `overloaded` when he gets none. */
   place(sender: string): Place {
     return this.#places.enter(sender, 1);
   }
@@ -73,13 +73,13 @@ export class AnswerReads {
   #bytes = 0;
   #place: Place | undefined;
 
-  /** `sender`: whose answer it is, for the turns of long ones. */
+  /** `sender`: who asks for the answer, for the turns of long ones. */
   constructor(all: TransactionReads, sender: string) {
     this.#all = all;
     this.#sender = sender;
   }
 
-  /** The answer has what it may have, and ends early if it needs more. */
+  /** True when the answer has read as many bytes as it may: it ends early. */
   get isUsedUp(): boolean {
     return this.#bytes >= MAX_BYTES;
   }
@@ -89,7 +89,7 @@ export class AnswerReads {
     return this.find(hash, (record) => pick(present(record, `transaction ${hash}`)));
   }
 
-  /** The same of one that may be missing. */
+  /** Part that `pick` takes of a transaction that may be missing. */
   async find<T>(hash: string, pick: (record: TransactionRecord | undefined) => T): Promise<T> {
     try {
       return await this.#all.read(hash, this.#count, pick);
@@ -102,12 +102,12 @@ export class AnswerReads {
     return this.#all.read(hash, this.#count, pick);
   }
 
-  /** The answer is made once more. */
+  /** Begins the answer once more, with nothing read. */
   restart(): void {
     this.#bytes = 0;
   }
 
-  /** The answer is made, or will not be. */
+  /** Leaves the place of long answers: the answer is made, or will not be. */
   end(): void {
     this.#place?.leave();
     this.#place = undefined;

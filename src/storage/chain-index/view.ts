@@ -184,7 +184,7 @@ export class IndexView extends Holdings implements ChainView {
     });
   }
 
-  /** The other transactions of its trade. */
+  /** The other transactions of a transaction's trade. */
   async #partners({ transaction, height, txNum: own }: TransactionRecord): Promise<string[]> {
     const record = transaction.druidInfo && (await this.#kv.get(tradeKey({ height, txNum: own })));
     if (!record) return [];

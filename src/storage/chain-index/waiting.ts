@@ -1,4 +1,4 @@
-/** Waiting for something that others say has come about, or for a time limit. */
+/** Waits for an event that others report, or for a time limit. */
 
 import type { Clock } from '../../lib/clock.js';
 

@@ -4,15 +4,15 @@ import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import { wordsFrom } from './layout.js';
 
-/** Words of one metadata, and of one search, that count. */
+/** The most words of one metadata, and of one search, that count. */
 const MAX_WORDS = 32;
 const MAX_ASKED = 8;
-/** Characters of a word that count. */
+/** The most characters of a word that count. */
 const MAX_LENGTH = 24;
-/** Records that are read for each word of a search. */
+/** The most records that are read for each word of a search. */
 const MAX_READ = 1_000;
 
-/** Each word once, in small letters; `é` is one character, however it was typed. */
+/** The words of a text, each once, in small letters; `é` is one character, however it was typed. */
 export function wordsOf(text: string): readonly string[] {
   const words =
     text
@@ -22,7 +22,7 @@ export function wordsOf(text: string): readonly string[] {
   return [...new Set(words.map((word) => word.slice(0, MAX_LENGTH)))].slice(0, MAX_WORDS);
 }
 
-/** Genesis hashes of items whose metadata have words that begin with all those of the text. */
+/** Genesis hashes of items for which each word of the text begins a word of the metadata. */
 export async function itemsWith(text: string, kv: Kv): Promise<readonly string[]> {
   const words = wordsOf(text).slice(0, MAX_ASKED);
   let common: readonly string[] | undefined;

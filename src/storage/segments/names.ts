@@ -1,4 +1,4 @@
-/** Names of segments, and which of them belong together. */
+/** Names of segments, and which files belong together. */
 
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const CLOSED_NAME = /^(\d{10})-(\d{10})-([0-9a-f]{64})\.(?:blocks|stored)$/;
 /** A closed segment, by its name. */
 export interface Closed extends Range {
   readonly name: string;
-  /** False when only the object store has it. */
+  /** True when the file is on this machine; false when only the object store has it. */
   readonly isHere: boolean;
   /** True when the object store has it, as was checked. */
   readonly isStored: boolean;
@@ -25,7 +25,7 @@ const number = (height: number): string => String(height).padStart(DIGITS, '0');
 /** Name of the open segment. */
 export const openName = (first: number): string => `${number(first)}.open`;
 
-/** Name of a closed segment. */
+/** Name of a closed segment: first and last height, digest. */
 export const closedName = ({ first, last, digest }: Footer): string =>
   `${number(first)}-${number(last)}-${digest.toString('hex')}${BLOCKS}`;
 
@@ -38,7 +38,7 @@ export function rangeOf(name: string): Range | undefined {
   return first === undefined ? undefined : { first: Number(first), last: Number(last) };
 }
 
-/** The closed segments among these files, in order. A file that is here counts before one that was stored in its place. */
+/** The closed segments among these files, in order. A local file counts before the mark of another one in its place. */
 export function closedAmong(names: readonly string[]): Closed[] {
   const found = new Map<number, Closed>();
   for (const file of [...names].sort()) {
@@ -47,14 +47,14 @@ export function closedAmong(names: readonly string[]): Closed[] {
     const isHere = file.endsWith(BLOCKS);
     const name = isHere ? file : file.replace(MARK, BLOCKS);
     const other = found.get(range.first);
-    // Of one segment the mark comes behind the file.
+    // In the order of names, the mark of a segment comes behind its file.
     if (other?.name === name) found.set(range.first, { ...other, isStored: true });
     else if (isHere || other?.isHere !== true) found.set(range.first, { ...range, name, isHere, isStored: !isHere });
   }
   return [...found.values()].sort((a, b) => a.first - b.first);
 }
 
-/** The closed segment that has the block, if one of them has; they are in order. */
+/** The closed segment that has the block, if any; `closed` is in order. */
 export function closedWith<T extends Range>(height: number, closed: readonly T[]): T | undefined {
   let [low, high] = [0, closed.length - 1];
   while (low < high) {
@@ -72,7 +72,7 @@ export function gapIn(closed: readonly Range[]): number | undefined {
   return at < 0 ? undefined : (ends[at] ?? 0) + 1;
 }
 
-/** Puts segments behind a missing one aside, under names that end in `.unused`: their blocks come from other nodes. */
+/** Puts segments behind a missing one aside, under names that end in `.unused`: other nodes give their blocks. */
 export async function setUnusedAside(path: string): Promise<void> {
   const names = await readdir(path);
   const gap = gapIn(closedAmong(names));

@@ -1,6 +1,6 @@
 /**
- * An S3-compatible object store as a place for files: listing, writing and reading them. A call that goes on is never too slow; one
- * that stands still for `timeoutMs` ends. What goes wrong is `archive_incomplete`, with a sentence that holds no credentials.
+ * An S3-compatible object store as a place for files: lists, writes and reads them. A call may take long as long as it makes progress; one
+ * that stands still for `timeoutMs` ends. A failure is `archive_incomplete`, with a sentence that holds no credentials.
  */
 
 import { createReadStream } from 'node:fs';
@@ -11,20 +11,20 @@ import { type Clock, systemClock, type Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 
 const READ_BYTES = 1024 * 1024;
-/** Names that one question lists: the most that S3 gives. */
+/** Names that one request lists: the most that S3 gives. */
 const LISTED = 1_000;
 const MEDIA_TYPE = 'application/octet-stream';
 
 export interface ObjectStoreOptions {
-  /** `https://s3.example.net`, without the bucket. */
+  /** URL of the service, such as `https://s3.example.net`, without the bucket. */
   readonly endpoint: string;
   readonly bucket: string;
-  /** Beginning of all names, without the slash at its end. */
+  /** Beginning of all names, without a slash at its end. */
   readonly prefix: string;
   readonly region: string;
   readonly accessKey: string;
   readonly secretKey: string;
-  /** Time without progress after which a call ends. */
+  /** Milliseconds without progress after which a call ends. */
   readonly timeoutMs: number;
 }
 
@@ -44,7 +44,7 @@ export class ObjectStore {
     this.#clock = clock;
   }
 
-  /** Why the last call failed; null when it did not. */
+  /** Why the last call failed; null when it succeeded. */
   get problem(): string | null {
     return this.#problem;
   }
@@ -54,7 +54,7 @@ export class ObjectStore {
     this.#closing.abort();
   }
 
-  /** Asks whether it answers. */
+  /** Asks whether the store answers. */
   async probe(): Promise<void> {
     const page = await this.#call((client) => client.listObjectsPaged('/', `${this.#options.prefix}/`, 1));
     if (page == null) throw this.#failed(`has no bucket "${this.#options.bucket}"`);
@@ -72,7 +72,7 @@ export class ObjectStore {
     } while (token !== undefined);
   }
 
-  /** Bytes of an object; undefined when there is none of this name. */
+  /** Bytes of an object; undefined when there is no object of this name. */
   async sizeOf(name: string): Promise<number | undefined> {
     try {
       return await this.#call((client) => client.getContentLength(this.#key(name)));
@@ -97,7 +97,7 @@ export class ObjectStore {
     });
   }
 
-  /** Hands over the bytes of an object as they come, all of them or those of a range. */
+  /** Passes on the bytes of an object as they come, all or those of a range. */
   async read(
     name: string,
     take: (chunk: Uint8Array) => unknown,
@@ -149,7 +149,7 @@ export class ObjectStore {
 
   #refusal(error: unknown): unknown {
     if (this.#closing.signal.aborted) return new TesseraError('shutting_down', 'the node is stopping');
-    // An error of the local file, or of whoever takes the bytes.
+    // Errors of the local file, or of the receiver of the bytes, stay as they are.
     if (isTesseraError(error) || (error as NodeJS.ErrnoException).syscall?.match(/^(open|read|write|stat)$/))
       return error;
     const answer = [error, (error as Error).cause].find((one) => one instanceof S3ServiceError);
@@ -164,7 +164,7 @@ export class ObjectStore {
     return this.#failed(`${what} (${status}${code})`, status);
   }
 
-  /** No cause: answers of a store repeat the access key. */
+  /** The error for a failed call. It has no cause: answers of a store repeat the access key. */
   #failed(what: string, status?: number): TesseraError {
     const { endpoint, bucket } = this.#options;
     const message = `the object store at ${new URL(endpoint).host}, bucket ${bucket}, ${what}`;

@@ -1,9 +1,9 @@
 /**
- * A smaller form of encoded blocks and transactions, most of whose bytes are hex digits and zeros. A row of parts, each with a byte
- * that tells its kind and length: bytes as they are, pairs of lowercase hex digits, or zeros. The same bytes give the same form.
+ * A smaller form of encoded blocks and transactions, most of whose bytes are hex digits and zeros. It is a list of parts, each with a byte
+ * that tells its kind and length: plain bytes, pairs of lowercase hex digits, or zeros. The same bytes always give the same form.
  */
 
-/** Kinds begin with these; lengths are counted from the least that is worth a part. */
+/** First bytes of the kinds. Lengths are counted from the least that is worth a part. */
 const HEX = 0x80;
 const ZEROS = 0xc0;
 const MIN_PAIRS = 4;
@@ -14,12 +14,12 @@ const MAX_ZEROS = MIN_ZEROS + 0xff - ZEROS;
 /** Value of a hex digit by its character; 0xff for others. */
 const VALUES = new Uint8Array(256).fill(0xff);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) VALUES[digit.charCodeAt(0)] = value;
-/** Digits of a byte. */
+/** Hex digits of each byte, high and low. */
 const HIGH = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0').charCodeAt(0));
 const LOW = Uint8Array.from({ length: 256 }, (_, byte) => (byte & 15).toString(16).charCodeAt(0));
 
 export function pack(bytes: Uint8Array): Buffer {
-  // A literal takes a byte more for each 128; other parts take less than what they stand for.
+  // A literal needs one more byte for each 128; other parts are shorter than what they stand for.
   const packed = Buffer.allocUnsafe(bytes.length + (bytes.length >> 7) + 2);
   let to = 0;
   let literal = 0;
@@ -50,14 +50,14 @@ export function pack(bytes: Uint8Array): Buffer {
   return packed.subarray(0, to);
 }
 
-/** Throws a `RangeError` for what no `pack` gives. Most parts are so short that a call for each would take most of the time. */
+/** The unpacked bytes; throws a `RangeError` for bytes that `pack` does not give. Parts are too short for a call each. */
 export function unpack(packed: Uint8Array): Buffer {
   const bytes = Buffer.from(new ArrayBuffer(unpackedLength(packed)));
   unpackInto(packed, bytes, 0);
   return bytes;
 }
 
-/** Unpacks into bytes that are zeros from `to` on, and large enough; returns where the unpacked ones end. */
+/** Unpacks to the offset `to` of bytes that are zeros from there on, and large enough; returns the end. */
 export function unpackInto(packed: Uint8Array, bytes: Uint8Array, to: number): number {
   for (let at = 0; at < packed.length; ) {
     const kind = packed[at++] ?? 0;

@@ -1,18 +1,18 @@
-/** Pages of segments that were read last, in memory: transactions that are near each other take one read of the file. */
+/** Cache in memory of the pages of segments read last: transactions that are near each other take one read of the file. */
 
 import { LRUCache } from 'lru-cache';
 import type { ReadSegment } from './scan.js';
 
 const PAGE_BYTES = 16 * 1024;
-/** Pages in memory: 8 MiB, as LevelDB keeps of its tables. */
+/** Number of pages in memory: 8 MiB, as LevelDB keeps of its tables. */
 const KEPT = 512;
-/** More pages than any segment has. */
+/** Number larger than the pages of any segment. */
 const PAGES = 2 ** 20;
 
 export class Pages {
   readonly #kept = new LRUCache<number, Promise<Buffer>>({ max: KEPT });
 
-  /** Reads bytes of the segment that begins with this height, of which those before `end` do not change until `drop`. */
+  /** Reads bytes of the segment that begins with height `first`; those before `end` do not change until `drop`. */
   async read(read: ReadSegment, first: number, offset: number, length: number, end: number): Promise<Buffer> {
     const from = Math.floor(offset / PAGE_BYTES);
     const to = Math.floor((offset + length - 1) / PAGE_BYTES);
@@ -23,7 +23,7 @@ export class Pages {
     return bytes.subarray(start, start + length);
   }
 
-  /** Bytes have changed, or are damaged. */
+  /** Forgets all pages: bytes have changed, or are damaged. */
   drop(): void {
     this.#kept.clear();
   }

@@ -9,7 +9,7 @@
  *   Block ‖ transactions ‖ coinbase   bincode, each packed (`pack.ts`)
  *   CRC-32C of all before (u32)
  *
- * The length follows from the block alone, so that a damaged record is replaced where it is, by a block of any node.
+ * The length depends on the block alone, so that a damaged record is replaced where it is, by a block of any node.
  */
 
 import { nextCrc32c } from '../../db/level-files/log.js';
@@ -22,7 +22,7 @@ const BLOCK_SUM_AT = CERTIFICATE_AT + CERTIFICATE_LENGTH;
 const HEAD_SUM_AT = BLOCK_SUM_AT + 4;
 const SUM_LENGTH = 4;
 const ENTRY_LENGTH = 4;
-/** Bytes of a record that are gathered, checked and written at once: a millisecond or two. */
+/** Bytes of a record that are gathered, checked and written at once, which takes a millisecond or two. */
 const PIECE_BYTES = 1024 * 1024;
 
 export const HEAD_LENGTH = HEAD_SUM_AT + SUM_LENGTH;
@@ -31,11 +31,11 @@ export interface SegmentBlock {
   readonly height: number;
   /** Raw units issued up to this block, its own coinbase included. */
   readonly issued: bigint;
-  /** Public key ‖ signature. */
+  /** Public key ‖ signature, the certificate's bytes; undefined without one. */
   readonly certificate: Uint8Array | undefined;
-  /** The encoded Block, which lists its transactions; packed. */
+  /** The encoded Block, which lists its transactions, packed. */
   readonly block: Uint8Array;
-  /** Encoded and packed, in block order, the coinbase last. */
+  /** Transactions, encoded and packed, in block order, the coinbase last. */
   readonly transactions: readonly Uint8Array[];
 }
 
@@ -107,7 +107,7 @@ function* partsOf(record: SegmentBlock): Generator<Uint8Array, void, undefined> 
   yield* transactions;
 }
 
-/** The head that the bytes begin with; undefined when it is cut or damaged. */
+/** The head at the beginning of the bytes; undefined when it is cut or damaged. */
 export function readHead(bytes: Uint8Array): RecordHead | undefined {
   if (bytes.length < HEAD_LENGTH) return undefined;
   const buffer = asBuffer(bytes);
@@ -124,7 +124,7 @@ export function readHead(bytes: Uint8Array): RecordHead | undefined {
   };
 }
 
-/** Head and Block of a record of which the front was read; undefined when they are cut or damaged. */
+/** Head and Block from the front of a record; undefined when they are cut or damaged. */
 export function readFront(bytes: Uint8Array): (RecordHead & Pick<SegmentBlock, 'block'>) | undefined {
   const head = readHead(bytes);
   if (head === undefined || frontLength(head) > bytes.length) return undefined;
@@ -132,7 +132,7 @@ export function readFront(bytes: Uint8Array): (RecordHead & Pick<SegmentBlock, '
   return nextCrc32c(block, 0) === asBuffer(bytes).readUInt32LE(BLOCK_SUM_AT) ? { ...head, block } : undefined;
 }
 
-/** The record that the bytes are, as views of them; undefined when it fails its checksum. */
+/** The record in these bytes, as views of them; undefined when its checksum is wrong. */
 export function readRecord(bytes: Uint8Array): SegmentBlock | undefined {
   const buffer = asBuffer(bytes);
   const front = readFront(bytes);
@@ -150,7 +150,7 @@ export function readRecord(bytes: Uint8Array): SegmentBlock | undefined {
   return at === end ? { height, issued, certificate, block, transactions } : undefined;
 }
 
-/** Offset at or after `from` where a record may begin; -1 for none. */
+/** Offset at or after `from` where a record may begin; -1 when there is none. */
 export function findMagic(bytes: Uint8Array, from: number): number {
   return asBuffer(bytes).indexOf('TSB1', from, 'latin1');
 }

@@ -1,5 +1,5 @@
 /**
- * Reading the records of a segment from its beginning to its end, also past those that are damaged; and the footer of a closed one.
+ * Reads the records of a segment from its beginning to its end, also past damaged ones; and the footer of a closed segment.
  *
  *   footer   magic (u32) ‖ first height (u64) ‖ last height (u64) ‖ SHA-256 of all records (32) ‖ offset of each record (u32) ‖
  *            CRC-32C of the footer (u32)
@@ -17,20 +17,20 @@ const OFFSET_LENGTH = 4;
 /** Bytes that are read at once. */
 const WINDOW_BYTES = 1024 * 1024;
 
-/** Reads so many bytes from an offset of a segment; fewer at its end. */
+/** Reads `length` bytes from an offset of a segment; fewer at its end. */
 export type ReadSegment = (offset: number, length: number) => Promise<Buffer>;
 
 export interface Found {
   readonly height: number;
   readonly offset: number;
-  /** Infinite for what is damaged at the end of a segment whose footer is damaged too. */
+  /** Bytes of the record or damage; infinite for damage at the end of a segment whose footer is damaged too. */
   readonly length: number;
-  /** Undefined when it is damaged. Then these bytes hold the blocks up to `to`. */
+  /** The record; undefined when it is damaged: then these bytes hold the blocks up to `to`. */
   readonly record: SegmentBlock | undefined;
   readonly to: number;
 }
 
-/** Blocks of a segment. */
+/** First and last block of a segment. */
 export interface Range {
   readonly first: number;
   readonly last: number;
@@ -43,7 +43,7 @@ export interface Footer extends Range {
   readonly offsets: readonly number[];
 }
 
-/** Range of a scan: its first block, and the offsets of its beginning and end; infinite, where that is not known. */
+/** Range of a scan: its first block, and the offsets of its beginning and end; infinite, where these are not known. */
 export interface ScanRange {
   readonly height: number;
   readonly at: number;
@@ -52,8 +52,8 @@ export interface ScanRange {
 }
 
 /**
- * All blocks of the range. The footer says where records are behind a damaged one. Without it they are searched for, and one is
- * found when heads follow each other from it to the end, for the bytes of a transaction may look like a record.
+ * All blocks of the range. Behind a damaged record the footer says where the next one is. Without a footer it is searched for: heads
+ * must follow each other from there to the end, for the bytes of a transaction may look like a record.
  */
 export async function* scan(read: ReadSegment, range: ScanRange, footer?: Footer): AsyncGenerator<Found> {
   const { end, last } = range;
@@ -68,7 +68,7 @@ export async function* scan(read: ReadSegment, range: ScanRange, footer?: Footer
       next += 1;
       continue;
     }
-    // A record that was not written to its end is the last one.
+    // A record that was not written completely is the last one.
     const found = head?.height === next ? undefined : await behind(read, { height: next, at, end, last }, footer);
     const [to, until] = found === undefined ? [last, end] : [found.height - 1, found.at];
     yield { height: next, to, offset: at, length: until - at, record: undefined };
@@ -78,14 +78,14 @@ export async function* scan(read: ReadSegment, range: ScanRange, footer?: Footer
   }
 }
 
-/** Tells whether a block is as long as the damaged record, or shorter when others follow in it. */
+/** True if a block is as long as the damaged record, or shorter when other records follow in the damaged bytes. */
 export function fits(gap: Pick<Found, 'height' | 'to' | 'length'>, block: SegmentBlock): boolean {
   const length = recordLength(block);
   const isAlone = gap.to === gap.height && Number.isFinite(gap.length);
   return block.height === gap.height && (isAlone ? length === gap.length : length < gap.length);
 }
 
-/** Digest and offsets of a segment's records; undefined when one is damaged. */
+/** Digest and offsets of a segment's records; undefined when a record is damaged. */
 export async function summarize(read: ReadSegment, { first, last }: Range, limit: number): Promise<Footer | undefined> {
   const hash = createHash('sha256');
   const offsets: number[] = [];
@@ -128,7 +128,7 @@ export function encodeFooter({ first, last, digest, offsets }: Footer): Buffer {
 
 type BytesAt = (offset: number, length: number) => Promise<Buffer>;
 
-/** Reads ahead, so that small records do not take a call each. */
+/** Reads through a window, so that small records do not take a call each. */
 function windowOf(read: ReadSegment, end: number): BytesAt {
   let from = 0;
   let window: Buffer = Buffer.alloc(0);
@@ -143,21 +143,21 @@ function windowOf(read: ReadSegment, end: number): BytesAt {
 
 type Place = Pick<ScanRange, 'height' | 'at'>;
 
-/** Place where records go on behind a damaged one; undefined when they do not. */
+/** Place of the next sound record behind a damaged one; undefined when there is none. */
 async function behind(read: ReadSegment, range: ScanRange, footer: Footer | undefined): Promise<Place | undefined> {
   const height = range.height + 1;
   const at = footer?.offsets[height - footer.first];
   if (footer !== undefined) return at === undefined ? undefined : { height, at };
   const found = await findHead(read, range, false);
-  // The bytes that a killed process has appended may end anywhere.
+  // Bytes that a killed process has appended may end anywhere, also within a record.
   return found ?? (range.last === Number.POSITIVE_INFINITY ? findHead(read, range, true) : undefined);
 }
 
-/** The next head behind the block of this height from which records follow each other. */
+/** The next head behind the damaged block from which records follow each other. */
 async function findHead(read: ReadSegment, range: ScanRange, mayBeTorn: boolean): Promise<Place | undefined> {
   const { height, end, last } = range;
   for (let from = range.at + 1; ; from += WINDOW_BYTES) {
-    // The head of one that begins at the end of the window is in it too.
+    // The window is longer by a head, so that it contains a head that begins near its end.
     const bytes = await read(from, Math.max(Math.min(WINDOW_BYTES + HEAD_LENGTH, end - from), 0));
     if (bytes.length === 0) return undefined;
     for (let found = findMagic(bytes, 0); found >= 0; found = findMagic(bytes, found + 1)) {
@@ -169,7 +169,7 @@ async function findHead(read: ReadSegment, range: ScanRange, mayBeTorn: boolean)
   }
 }
 
-/** True when each record of the range has a head. */
+/** True when each record of the range begins with a head. */
 async function isFollowed(read: ReadSegment, range: ScanRange, mayBeTorn: boolean): Promise<boolean> {
   const { end, last } = range;
   let at = range.at;

@@ -1,4 +1,4 @@
-/** Holding the bytes of a closed segment against its name, which has the digest of its records. */
+/** Compares the bytes of a closed segment with its name, which has the digest of its records. */
 
 import { createHash } from 'node:crypto';
 import { closedName, rangeOf } from './names.js';
@@ -6,19 +6,19 @@ import { footerLength, type Range, type ReadSegment, readFooter } from './scan.j
 
 const READ_BYTES = 1024 * 1024;
 
-/** True when a closed segment of this name and size has the digest of its name, and a sound footer. */
+/** True when the segment has the digest of its name and a sound footer. */
 export async function isSegment(name: string, size: number, read: ReadSegment): Promise<boolean> {
   const check = new SegmentCheck(name, size);
   for (let at = 0; at < size; at += READ_BYTES) check.update(await read(at, Math.min(READ_BYTES, size - at)));
   return check.isRight();
 }
 
-/** Compares the bytes of a closed segment with its name, as they come. */
+/** Compares the bytes of a closed segment with its name as they arrive. */
 export class SegmentCheck {
   readonly #name: string;
   readonly #size: number;
   readonly #range: Range;
-  /** Bytes of the records, before the footer. */
+  /** Offset of the footer, where the records end. */
   readonly #end: number;
   readonly #hash = createHash('sha256');
   readonly #footer: Uint8Array[] = [];

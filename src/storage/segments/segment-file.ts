@@ -1,4 +1,4 @@
-/** Reading and writing the files of segments: a system may take or give less at once than it is asked for. */
+/** Reads and writes the files of segments: the system may take or give less at once than it is asked for. */
 
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, open, readdir } from 'node:fs/promises';
@@ -11,9 +11,9 @@ import { isSystemError } from '../../lib/system-error.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { recordPieces, type SegmentBlock } from './record.js';
 
-/** Mode of a segment that is written to. */
+/** File mode of the open segment. */
 export const OPEN_MODE = 0o600;
-/** Files that are kept open for reading. */
+/** The most files that are kept open for reading. */
 const OPEN_FILES = 64;
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
@@ -24,7 +24,7 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array, position: nu
   }
 }
 
-/** Writes a record, each piece in its turn; gives where it ends. */
+/** Writes a record, each piece in its turn; gives its end. */
 export async function writeRecord(
   file: FileHandle,
   block: SegmentBlock,
@@ -40,12 +40,12 @@ export async function writeRecord(
   return at;
 }
 
-/** Opens a segment to append to it; undefined when it is not there, unless it is to be made. */
+/** Opens a segment to append to it; undefined when there is no such file and `create` is false. */
 export async function openToAppend(folder: string, name: string, create: boolean): Promise<FileHandle | undefined> {
   const path = join(folder, name);
   const isThere = (await readdir(folder)).includes(name);
   if (!isThere && !create) return undefined;
-  // It has the mode of a closed one when the process ended in between.
+  // The file still has the mode of a closed segment when the process ended in between.
   if (isThere) await chmod(path, OPEN_MODE);
   const file = await open(path, constants.O_RDWR | constants.O_CREAT, OPEN_MODE);
   if (create) {
@@ -57,7 +57,7 @@ export async function openToAppend(folder: string, name: string, create: boolean
   return file;
 }
 
-/** A disk may give less at once than is asked for; only nothing means the end. */
+/** Reads `length` bytes, fewer at the end of the file. A disk may give less at once; only nothing means the end. */
 export async function readAll(file: FileHandle, offset: number, length: number, path: string): Promise<Buffer> {
   // The block gets memory of its own: a cached part would keep a whole pool alive.
   const bytes = Buffer.allocUnsafeSlow(length);
@@ -75,7 +75,7 @@ export async function readAll(file: FileHandle, offset: number, length: number, 
   return bytes.subarray(0, done);
 }
 
-/** The error for what the system refuses. */
+/** The error of an operation that the system refuses. */
 export function refusal(path: string, error: unknown): unknown {
   if (error instanceof TesseraError) return error;
   const message = `the segments in ${path} cannot be used: ${errorMessage(error)}`;

@@ -1,13 +1,13 @@
 /**
  * Blocks in files that are written once: appended to the open segment, which is closed when the next block has no room in it. A
- * closed one has a footer and a name that says what it holds, and is never changed again, so that the same blocks make the same
+ * closed segment has a footer and a name that says what it holds, and is never changed again, so that the same blocks make the same
  * files on every node.
  *
  *   segments/FIRST.open                  the open segment, by the height of its first block
- *   segments/FIRST-LAST-DIGEST.blocks    a closed one
- *   segments/FIRST-LAST-DIGEST.stored    empty: the object store has it, and the file may be gone (`far-segments.ts`)
+ *   segments/FIRST-LAST-DIGEST.blocks    a closed segment
+ *   segments/FIRST-LAST-DIGEST.stored    empty: the object store has the segment, and the file may be gone (`far-segments.ts`)
  *
- * Only one block is appended at a time. A block counts once the place index names it: what comes behind the last named block is
+ * Only one block is appended at a time. A block counts once the place index names it: bytes behind the last named block are
  * taken in or cut off when the archive opens.
  */
 
@@ -51,14 +51,14 @@ import {
 const SEGMENT_BYTES = 256 * 1024 * 1024;
 const FOLDER_MODE = 0o700;
 const CLOSED_MODE = 0o400;
-/** Subject of the failpoints. */
+/** Name of this part in failpoints. */
 const BLOCKS = 'blocks';
-/** File that says that all blocks are in segments. */
+/** File whose presence says that all blocks are in segments. */
 const WHOLE = 'whole';
 
 export interface SegmentsOptions {
   readonly maxBytes?: number | undefined;
-  /** Closed segments in an object store; without it, those that are only there cannot be read. */
+  /** Closed segments in an object store; without it, segments that are only there cannot be read. */
   readonly far?: FarSegments | undefined;
 }
 
@@ -76,9 +76,9 @@ export class Segments {
   #closed: Closed[];
   /** Height of the first block of the open segment. */
   #first: number;
-  /** Height that is appended next. */
+  /** Height of the block that is appended next. */
   #next: number;
-  /** Bytes of the open segment that count. */
+  /** End of the valid bytes in the open segment. */
   #end = 0;
   #lastLength = 0;
   #open: FileHandle | undefined;
@@ -103,7 +103,7 @@ export class Segments {
     this.#next = this.#first;
   }
 
-  /** Opens the folder, or makes it. Throws `data_lost` when a segment between others is missing. */
+  /** Opens the folder, or makes it. Throws `data_lost` when a segment between two others is missing. */
   static async open(path: string, options: SegmentsOptions = {}): Promise<Segments> {
     if ((await mkdir(path, { recursive: true, mode: FOLDER_MODE })) !== undefined) await syncFolder(join(path, '..'));
     const names = await readdir(path);
@@ -123,17 +123,17 @@ export class Segments {
     this.#isWhole = true;
   }
 
-  /** The closed ones, in order. */
+  /** The closed segments, in order. */
   get closed(): readonly Closed[] {
     return this.#closed;
   }
 
-  /** Fires when one was closed. */
+  /** Fires when a segment was closed. */
   get hasClosed(): Signal<void> {
     return this.#hasClosed;
   }
 
-  /** False when the last block has no certificate, as far as is known. */
+  /** False when the last block is known to have no certificate. */
   get isCertified(): boolean {
     return this.#isCertified;
   }
@@ -143,7 +143,7 @@ export class Segments {
     return this.#problem;
   }
 
-  /** Tries whether the disk has room again. */
+  /** Tests whether the disk has room again. */
   async recover(): Promise<void> {
     if (this.#problem === null) return;
     await checkRoom(this.#path).then(
@@ -158,7 +158,7 @@ export class Segments {
   }
 
   /**
-   * Finds the end of what counts, behind the last block that the place index names: whole blocks after it are kept and synced, or not,
+   * Finds the end of the valid blocks, behind the last one that the place index names: whole blocks after it are kept and synced, or not,
    * and the rest is cut off. Throws `data_lost` when the named block itself is not there.
    */
   async settle(last: (RecordPlace & { readonly height: number }) | undefined, keepsMore = true): Promise<void> {
@@ -178,11 +178,11 @@ export class Segments {
       }
     }
     if (size > this.#end) await file?.truncate(this.#end);
-    // The next batch may name records that a killed process has written without a sync.
+    // The next batch may name records that a killed process wrote without a sync.
     await file?.datasync();
   }
 
-  /** Opens closed segments again that hold more than the blocks up to this height: the rest is in older records too. */
+  /** Opens closed segments again that have blocks above a height: these blocks are in older records too. */
   async #openAgain(height: number): Promise<void> {
     for (let closed = this.#closed.at(-1); closed !== undefined && closed.last > height; closed = this.#closed.at(-1)) {
       await rm(join(this.#path, this.#openName()), { force: true });
@@ -195,7 +195,7 @@ export class Segments {
 
   /**
    * Appends the next block; resolves with its place when it survives power loss. Throws `database_failed` when the system refuses;
-   * then the next one has its place. What was there before is overwritten and not cut off first: a batch that failed may yet name it.
+   * the next one then gets its place. Old bytes there are overwritten, not cut off first: a batch that failed may yet name them.
    */
   async append(block: SegmentBlock, slices: TimeSlices): Promise<RecordPlace> {
     if (block.height !== this.#next) {
@@ -222,7 +222,7 @@ export class Segments {
     return place;
   }
 
-  /** Takes back the block that was appended last, whose batch failed. */
+  /** Takes back the last appended block, whose batch failed. */
   takeBack(): void {
     this.#pages.drop();
     this.#end -= this.#lastLength;
@@ -230,7 +230,7 @@ export class Segments {
     this.#lastLength = 0;
   }
 
-  /** Bytes of the segment that has the block of this height. Throws `data_corrupt` when they are not there. */
+  /** Bytes from the segment that has the block of a height. Throws `data_corrupt` when they are not there. */
   async read(height: number, { offset, length }: RecordPlace): Promise<Buffer> {
     const { first } = this.#fileOf(height);
     const end = first === this.#first ? this.#end : Number.POSITIVE_INFINITY;
@@ -253,14 +253,14 @@ export class Segments {
   }
 
   /**
-   * All records from this height on, also damaged ones; `offset`: where the first is, unless its segment begins with it. A closed segment
-   * whose blocks are sound gets the footer and the name of them, if healing was interrupted or the footer is damaged.
+   * All records from a height on, also damaged ones; `offset`: where the first is, unless its segment begins with it. A closed segment
+   * with sound blocks gets its footer and name again, if healing was interrupted or the footer is damaged.
    */
   async *records(from: number, offset = 0): AsyncGenerator<Found> {
     for (let height = from; height < this.#next; ) {
       const { first, last = this.#next - 1, name, isHere } = this.#fileOf(height);
       const isClosed = last < this.#first;
-      // Whoever copied it here may not have synced it.
+      // A file that was copied here may not be synced.
       if (isClosed && isHere) await (await this.#handle(first)).datasync();
       const fetched = isHere ? undefined : await this.#farOf(name).fetch(name);
       try {
@@ -272,7 +272,7 @@ export class Segments {
         let isSound = true;
         for await (const found of scan(read, range, footer)) {
           isSound &&= found.record !== undefined;
-          // Before the last one is taken in: a start after a crash comes here again.
+          // Done before the last record is taken in: after a crash the next start comes here again.
           if (found.to === last && isSound && isClosed && !isKnown) await this.replace({ ...found, height: last });
           yield found;
           height = found.to + 1;
@@ -285,7 +285,7 @@ export class Segments {
 
   /**
    * Writes a block, which fits there, in the place of a damaged record. A closed segment that is sound then gets its footer and name
-   * again; without a block that is all.
+   * again; without a block nothing else is done.
    */
   async replace(
     { height, to, offset }: Pick<Found, 'height' | 'to' | 'offset'>,
@@ -307,7 +307,7 @@ export class Segments {
     }
   }
 
-  /** Reads the closed segments that are here again. Throws `data_corrupt` at the first whose records, or footer, are not those of its name. */
+  /** Reads the local closed segments again. Throws `data_corrupt` at the first whose records or footer do not match its name. */
   async verify(signal: AbortSignal): Promise<void> {
     for (const closed of this.#closed.filter(({ isHere }) => isHere)) {
       if (signal.aborted) throw new TesseraError('aborted', 'the check of the segments was cancelled');
@@ -315,7 +315,7 @@ export class Segments {
     }
   }
 
-  /** The same of one closed segment. */
+  /** Checks one closed segment as `verify` does. */
   async check({ name, first }: Pick<Closed, 'name' | 'first'>): Promise<void> {
     const { size } = await (await this.#handle(first)).stat();
     if (!(await isSegment(name, size, this.#reader(first)))) throw this.damaged(first);
@@ -325,7 +325,7 @@ export class Segments {
     return join(this.#path, name);
   }
 
-  /** The error that names a damaged segment; what an object store has given is asked for again. */
+  /** The error that names a damaged segment; bytes from an object store are fetched again. */
   damaged(height: number, cause?: unknown): TesseraError {
     const { name, isHere } = this.#fileOf(height);
     this.#pages.drop();
@@ -361,7 +361,7 @@ export class Segments {
       try {
         return await readAll(await this.#handle(first), offset, length, this.#path);
       } catch (error) {
-        // It may have been removed since, for the object store has it.
+        // The file may have been removed since, because the object store has it.
         if (this.#fileOf(first).isHere) throw error;
         return read(offset, length);
       }
@@ -385,7 +385,7 @@ export class Segments {
     return this.#open;
   }
 
-  /** Closes the open segment. Interrupted, it is open still: its footer is cut off at the next start. */
+  /** Closes the open segment. If that is interrupted, the segment is still open, and its footer is cut off at the next start. */
   async #close(): Promise<void> {
     const [first, last] = [this.#first, this.#next - 1];
     const isSealed = await this.#seal(this.#open as FileHandle, { first, last, name: this.#openName() });
@@ -405,7 +405,7 @@ export class Segments {
     await file.chmod(CLOSED_MODE);
     const closed = { first, last, name: closedName(footer), isHere: true, isStored: false };
     await rename(join(this.#path, name), join(this.#path, closed.name));
-    // The list is changed first: the file has its new name, even if a later step fails.
+    // The list is changed first: the file has its new name even if a later step fails.
     this.#closed = [...this.#closed.filter((one) => one.first !== first), closed].sort((a, b) => a.first - b.first);
     if (isOpen) {
       this.#handles.keep(first, file);

@@ -1,6 +1,6 @@
 /**
- * Closed segments go to the object store, the oldest first: one is written there, read back, compared with its name, and noted in a
- * file; then it may be removed here. Whatever ends or fails in between is done again. Those that are not there yet stay.
+ * Moves closed segments to the object store, the oldest first: a segment is written there, read back, compared with its name, and noted in
+ * a file; then it may be removed here. After any interruption or failure that is done again. Segments that are not there yet stay.
  */
 
 import { stat } from 'node:fs/promises';
@@ -14,15 +14,15 @@ import type { FarSegments } from './far-segments.js';
 import type { Closed } from './names.js';
 import type { Segments } from './segments.js';
 
-/** Milliseconds until an upload that failed is tried again, at first and at most; and between two looks at a store that works. */
+/** Milliseconds until a failed upload is tried again: first, and at most; and between two looks at a store that works. */
 const RETRY_MS = 5_000;
 const MAX_RETRY_MS = 60_000;
 const LOOK_MS = 30_000;
-/** Subject of the failpoints. */
+/** Name of this part in failpoints. */
 const BLOCKS = 'blocks';
 
 export interface UploadsOptions {
-  /** Bytes of the newest closed segments that stay here too. */
+  /** Bytes of the newest closed segments that also stay here. */
   readonly localBytes: number;
 }
 
@@ -59,7 +59,7 @@ export class Uploads implements Service {
   }
 
   async start(): Promise<void> {
-    // A store that has failed is asked again in its time.
+    // After a failure the store is asked again later, not at each closed segment.
     this.#unsubscribe = this.#modules.segments.hasClosed.on(() => this.#failures === 0 && this.#run());
     this.#run();
   }
@@ -72,7 +72,7 @@ export class Uploads implements Service {
     await this.#running;
   }
 
-  /** One pass at a time; what closes meanwhile is in the next one. */
+  /** Runs one pass at a time; segments that are closed meanwhile are in the next one. */
   #run(): void {
     if (this.#isStopped || this.#running !== undefined) return;
     this.#timer?.cancel();
@@ -114,7 +114,7 @@ export class Uploads implements Service {
     const { name } = closed;
     const { segments, far, logger } = this.#modules;
     failpoint('segment.upload.before', BLOCKS);
-    // Another node of the same chain makes the same file.
+    // Another node of the same chain may have stored the same file.
     if (!(await far.has(name))) {
       await segments.check(closed);
       await far.store.put(name, segments.pathOf(name));
@@ -128,7 +128,7 @@ export class Uploads implements Service {
     logger.info({ segment: name }, 'the object store has the segment');
   }
 
-  /** The first one stays, for its names are needed for every read, and the last one, for the last block is. */
+  /** Removes old files. The first segment stays, for its names are needed in every read, and the last one, with the last block. */
   async #removeOld(): Promise<void> {
     const { segments } = this.#modules;
     const here = segments.closed.filter(({ isHere, first }) => isHere && first > 0);

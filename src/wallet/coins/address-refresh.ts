@@ -1,4 +1,4 @@
-/** Brings addresses to the state of the chain, page by page (decision V13), each durable: after the last, what no page had is spent. */
+/** Brings addresses to the state of the chain, page by page (decision V13), each durable. After the last, coins on no page are spent. */
 
 import { outPointKey } from '../../chain/transaction.js';
 import type { Utxo } from '../../chain/types.js';
@@ -6,7 +6,7 @@ import type { Arrival } from '../meta.js';
 import type { WalletParts } from '../modules.js';
 import type { Coin } from './coin.js';
 
-/** Coins that change between two flushes. */
+/** Coins that change between two writes. */
 const COINS_PER_STEP = 500;
 
 export type AddressRefreshModules = Pick<WalletParts, 'coins' | 'history' | 'meta' | 'slices' | 'writes'>;
@@ -14,7 +14,7 @@ export type AddressRefreshModules = Pick<WalletParts, 'coins' | 'history' | 'met
 export interface AddressRefreshOptions {
   readonly addresses: ReadonlySet<string>;
   readonly height: number;
-  /** True when the wallet has read this block itself: unknown outputs must be proven, and known ones are not gone because unnamed. */
+  /** True when the wallet has read this block itself: unknown outputs must be proven, and a known one is not spent just because no page has it. */
   readonly isChecked: boolean;
 }
 
@@ -35,7 +35,7 @@ export class AddressRefresh {
     this.#arrival = modules.meta.beginArrival();
   }
 
-  /** Outputs at these addresses that were named and are to be proven; they are not taken in. */
+  /** Outputs at these addresses that are to be proven; they are not taken in yet. */
   get unproven(): readonly Utxo[] {
     return this.#unproven;
   }
@@ -77,7 +77,7 @@ export class AddressRefresh {
     return address !== null && this.#addresses.has(address);
   }
 
-  /** The wallet has seen the block that made it, and would have seen one that spends it. */
+  /** True when the wallet has seen the block that made the coin: it would have seen a block that spends it, too. */
   #isKnownBetter({ outPoint }: Coin): boolean {
     return this.#isChecked && typeof this.#modules.history.find(outPoint.tHash)?.height === 'number';
   }

@@ -17,12 +17,12 @@ export class AsideCoins {
     this.#modules = modules;
   }
 
-  /** Keeps coins that are free, reserved, or taken by what is being undone. */
+  /** Sets coins aside that are free, reserved, or taken by a payment that is being undone. */
   keep(outPoints: readonly OutPoint[], trade: string): void {
     for (const coin of this.#modules.at(outPoints)) this.#modules.move(coin, 'aside', trade);
   }
 
-  /** Coins among these that are kept for the trade. */
+  /** Coins at these outpoints that are kept for the trade. */
   of(outPoints: readonly OutPoint[], trade: string): readonly Coin[] {
     return this.#modules.at(outPoints).filter(({ state, by }) => state === 'aside' && by === trade);
   }

@@ -1,4 +1,4 @@
-/** The coins of the wallet in memory: by outpoint and address, sums, pages, and what can be spent. Knows no disk, of blocks their height. */
+/** The coins of the wallet in memory: by outpoint and address, sums, pages, and which can be spent. Knows no disk, of blocks only the height. */
 
 import { shownTotal } from '../../chain/assets.js';
 import { outPointKey } from '../../chain/transaction.js';
@@ -9,20 +9,20 @@ import { type Coin, type CoinState, compareCoins, isListed, TOKENS } from './coi
 import type { CoinList } from './coin-selection.js';
 import { SortedCoins } from './sorted-coins.js';
 
-/** Outpoints of one page (decision V12). */
+/** Number of outpoints in one page (decision V12). */
 const PAGE_SIZE = 25;
 
-/** Raw units. `running = available + locked`; locked is what no payment can spend yet. */
+/** Sums in raw units. `running = available + locked`; no payment can spend the locked part yet. */
 export interface CoinTotals {
   readonly running: bigint;
   readonly available: bigint;
   readonly locked: bigint;
-  /** Part of `running` in outputs of own transactions, change mostly, that no block has yet. */
+  /** Part of `running` in outputs of own transactions, mostly change, that no block has yet. */
   readonly unconfirmed: bigint;
 }
 
 export interface CoinIndexOptions {
-  /** Outputs of own transactions that no block has yet can be spent. */
+  /** True when outputs of own transactions that no block has yet can be spent. */
   readonly spendOwnChange: boolean;
 }
 
@@ -31,9 +31,9 @@ export class CoinIndex {
   readonly #byAddress = new Map<string, Set<Coin>>();
   readonly #options: CoinIndexOptions;
   readonly #spendable = new Map<string, Map<number, SortedCoins>>();
-  /** Coins that no block has yet: how many own transactions without a block stand one behind the other up to each. */
+  /** Depths of coins that no block has yet: the length of the longest chain of own transactions without a block that leads to each. */
   readonly #depths = new Map<Coin, number>();
-  /** False when some of them may be less deep than that. */
+  /** False when some coins may be less deep than `#depths` says. */
   #areMeasured = true;
   readonly #lockedUntil = new Map<bigint, Set<Coin>>();
   readonly #running = new Map<string, bigint>();
@@ -43,13 +43,13 @@ export class CoinIndex {
   #isFilling = true;
   #height: number;
 
-  /** `height`: last block, -1 before the first. Coins can only be put into it until `filled` has run. */
+  /** `height`: last block, -1 before the first. Until `filled` has run, coins can only be put into the index. */
   constructor(height: number, options: CoinIndexOptions) {
     this.#height = height;
     this.#options = options;
   }
 
-  /** All coins that the wallet has had so far are there. */
+  /** Ends the filling: all coins that the wallet has had so far are in the index. */
   *filled(): Pieces<void> {
     this.#isFilling = false;
     const layers = [...this.#spendable.values()].flatMap((byDepth) => [...byDepth.values()]);
@@ -93,19 +93,19 @@ export class CoinIndex {
     return page === undefined ? this.#listed.slice() : this.#listed.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   }
 
-  /** Coins that the chain has, ascending by amount; valid until the next change. */
+  /** Spendable coins that are in the chain, ascending by amount; valid until the next change. */
   spendable(assetId: string): CoinList<Coin> {
     return this.#spendable.get(assetId)?.get(0) ?? [];
   }
 
-  /** Coins that can be spent: of the chain, then own change by depth, each ascending by amount. Valid until the next change. */
+  /** Spendable coins: of the chain, then own change by depth, each ascending by amount. Valid until the next change. */
   layers(assetId: string): readonly CoinList<Coin>[] {
     if (!this.#areMeasured) this.#measure();
     const layers = [...(this.#spendable.get(assetId) ?? [])].sort(([a], [b]) => a - b);
     return layers.map(([, coins]) => coins);
   }
 
-  /** `inputs`: what the transaction spends that makes it, where no block has it yet. */
+  /** Adds a coin. `inputs`: coins that its transaction spends, as long as no block has that. */
   put(coin: Coin, inputs: readonly Coin[] = []): void {
     this.#coins.set(coin.key, coin);
     const siblings = this.#byAddress.get(coin.address);
@@ -190,7 +190,7 @@ export class CoinIndex {
     return this.#depths.get(coin) ?? 0;
   }
 
-  /** Forgets the depth of a coin that is in the chain, or gone: what spends it is less deep. */
+  /** Forgets the depth of a coin that is in the chain, or gone: coins behind it are less deep now. */
   #forgetDepth(coin: Coin): void {
     if (this.#depths.delete(coin)) this.#areMeasured = false;
   }
@@ -199,7 +199,7 @@ export class CoinIndex {
     this.#areMeasured = true;
     /** Depth of the deepest input, by own transaction. */
     const inputs = new Map<string, number>();
-    // The coins that a transaction spends arrive before those that it makes.
+    // Coins that a transaction spends have arrived before those that it makes.
     for (const coin of [...this.#depths.keys()].sort((a, b) => a.arrival - b.arrival)) {
       const depth = 1 + (inputs.get(coin.outPoint.tHash) ?? 0);
       if (coin.state === 'pending' && coin.by !== null) inputs.set(coin.by, Math.max(depth, inputs.get(coin.by) ?? 0));

@@ -4,17 +4,17 @@ export interface Selectable {
   readonly amount: bigint;
 }
 
-/** Coins in ascending order of amount: an array, or what is kept in order otherwise. */
+/** Coins in ascending order of amount: an array, or another structure that keeps them in order. */
 export interface CoinList<T> {
   readonly length: number;
   at(index: number): T | undefined;
   slice(from?: number, to?: number): T[];
-  /** The sum of all, where it is known. */
+  /** The sum of all coins, where it is known. */
   readonly total?: bigint | undefined;
 }
 
 export interface SelectionLimits {
-  /** Inputs of one transaction. */
+  /** The most inputs of one transaction. */
   readonly maxInputs: number;
   /** Change below this is avoided where another choice exists. */
   readonly dust: bigint;
@@ -26,11 +26,11 @@ export type Selection<T> =
   /** The funds suffice, but only with more inputs than one transaction may have; `reachable` is what it could pay. */
   | { readonly kind: 'scattered'; readonly reachable: bigint };
 
-/** Coins that branch and bound looks at: the largest that do not exceed the target. */
+/** The most coins that branch and bound looks at: the largest that do not exceed the target. */
 const WINDOW = 100;
-/** Inputs that a sum without change may cost. */
+/** The most inputs that a sum without change may have. */
 const MAX_EXACT_INPUTS = 8;
-/** Steps of the search; about a millisecond. */
+/** The most steps of the search; about a millisecond. */
 const MAX_TRIES = 4_000;
 
 /** Selects from `coins`, which are in ascending order of amount, at least `target` (more than 0). */
@@ -70,7 +70,7 @@ function sum(coins: readonly Selectable[]): bigint {
 function exactSum<T extends Selectable>(coins: CoinList<T>, target: bigint, maxInputs: number): T[] | undefined {
   const end = lowerBound(coins, target + 1n);
   const window = coins.slice(Math.max(0, end - WINDOW), end).reverse();
-  // rest[i]: everything from i on; a branch that can no longer reach the target is cut.
+  // rest[i]: sum of the coins from i on; a branch that can no longer reach the target is cut.
   const rest = new Array<bigint>(window.length + 1).fill(0n);
   for (let i = window.length - 1; i >= 0; i--) rest[i] = (rest[i + 1] ?? 0n) + (window[i]?.amount ?? 0n);
   const chosen: T[] = [];
@@ -95,7 +95,7 @@ function exactSum<T extends Selectable>(coins: CoinList<T>, target: bigint, maxI
   return search(0, target) ? chosen : undefined;
 }
 
-/** Fewest inputs; change of at least `dust` if coins and limit allow it. */
+/** Selects the fewest inputs, with change of at least `dust` if coins and limit allow it. */
 function largestFirst<T extends Selectable>(
   coins: CoinList<T>,
   target: bigint,

@@ -1,5 +1,5 @@
 /**
- * Every outpoint of the wallet, with its state. Changes are synchronous and stage records; the caller flushes. Spent ones are on disk only.
+ * Every outpoint of the wallet, with its state. Changes are synchronous and stage records; the caller flushes. Spent coins are on disk only.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -29,7 +29,7 @@ import { type IsForeign, keepCreation, type Made, type SpentCoin, type TakenTran
 
 const SPENT_SHOWN = 10_000;
 
-/** `known`: nothing to do; `gap`: blocks before it are missing, nothing was done; `applied` otherwise. */
+/** `known`: nothing to do; `gap`: earlier blocks are missing, nothing was done; `applied` otherwise. */
 export type BlockOutcome = 'known' | 'gap' | 'applied';
 
 export interface CoinStoreModules {
@@ -72,7 +72,7 @@ export class CoinStore {
     return this.#index.totals(assetId);
   }
 
-  /** Genesis hash → amount, locked ones included. */
+  /** Amounts by genesis hash, locked ones included. */
   items(): ReadonlyMap<string, bigint> {
     return this.#index.items();
   }
@@ -91,29 +91,29 @@ export class CoinStore {
       spent.set(outPointKey(coin.outPoint), coin);
     }
     for (const coin of this.#index.values()) {
-      // A refresh may have brought back what an earlier one took for spent.
+      // A refresh may have brought back a coin that an earlier one took for spent.
       if (isListed(coin)) spent.delete(coin.key);
       else spent.set(coin.key, coin);
     }
     return [...spent.values()].sort(compareCoins);
   }
 
-  /** Spendable now, and in the chain, ascending by amount; valid until the next change. */
+  /** Coins in the chain that can be spent now, ascending by amount; valid until the next change. */
   spendable(assetId: string): CoinList<Coin> {
     return this.#index.spendable(assetId);
   }
 
-  /** Spendable now, by depth, from what the chain has to own change that is behind many others; valid until the next change. */
+  /** Coins that can be spent now, by depth: those of the chain first, own change behind many others last; valid until the next change. */
   layers(assetId: string): readonly CoinList<Coin>[] {
     return this.#index.layers(assetId);
   }
 
-  /** True when the address holds, or will hold by an own transaction, an outpoint that is not spent. */
+  /** True when the address has an outpoint that is not spent, or will have one by an own transaction. */
   isUsed(address: string): boolean {
     return this.#index.isUsed(address);
   }
 
-  /** Another number whenever there is a coin that was not there. */
+  /** Number that changes whenever a coin arrives that was not there. */
   get arrived(): number {
     return this.#arrived;
   }
@@ -122,7 +122,7 @@ export class CoinStore {
     return this.#index.get(outPoint) !== undefined;
   }
 
-  /** Own addresses that these transactions spend from and pay to, and are paid at where they are halves of trades. */
+  /** Own addresses of these transactions' inputs and outputs, and of the payments that halves of trades expect. */
   addressesOf(made: readonly Made[]): readonly string[] {
     const addresses = new Set<string>();
     for (const { hash, transaction } of made) {
@@ -153,17 +153,17 @@ export class CoinStore {
     }
   }
 
-  /** False when the chain, or the end of the transaction that makes one of them, has taken a reserved coin. */
+  /** False when a reserved coin was lost: taken by the chain, or with the end of the transaction that makes it. */
   areReserved(coins: readonly Coin[]): boolean {
     return coins.every((coin) => this.#isReserved(coin));
   }
 
-  /** Everything at an address that is not spent for good, as a list that stays as it is. */
+  /** All coins at an address that are not spent for good, as a list that does not change. */
   allAt(address: string): readonly Coin[] {
     return [...this.#index.at(address)];
   }
 
-  /** An own transaction is on its way: its inputs are pending, its outputs to own addresses expected. Gives both. */
+  /** Notes an own transaction on its way: its inputs are pending, its outputs to own addresses expected. Gives both. */
   spendBy(hash: string, transaction: Transaction): { readonly spent: readonly Coin[]; readonly made: readonly Coin[] } {
     const spent = this.inputsOf(transaction);
     for (const coin of spent) this.#move(coin, 'pending', hash);
@@ -184,7 +184,7 @@ export class CoinStore {
     return this.#expectedOf({ hash, transaction }).flatMap(({ by, state }) => (state === 'pending' && by ? [by] : []));
   }
 
-  /** Own transactions, with all that spend from them, will never be in a block: inputs come back (decision V13). Gives their addresses. */
+  /** Ends own transactions, with all that spend from them, that will never be in a block: inputs come back (decision V13). Gives their addresses. */
   release(ended: readonly Made[]): readonly string[] {
     const addresses = new Set<string>();
     for (const { hash, transaction } of ended) {
@@ -199,14 +199,14 @@ export class CoinStore {
     return [...addresses];
   }
 
-  /** The outputs expected from an own transaction will never exist: it is in the chain under another hash. Gives them. */
+  /** Drops the outputs expected from an own transaction, which is in the chain under another hash. Gives them. */
   dropExpected(made: Made): readonly Coin[] {
     const expected = this.#expectedOf(made);
     for (const coin of expected) this.#drop(coin);
     return expected;
   }
 
-  /** An own transaction is in the chain, its block unseen: inputs are spent. Gives the outputs that no refresh has brought, so spent too. */
+  /** Settles an own transaction whose block was not seen: inputs are spent, and so are outputs that no refresh has brought. Gives those. */
   settle(made: Made): readonly Coin[] {
     this.takeSpent(made.transaction);
     const gone: Coin[] = [];
@@ -227,7 +227,7 @@ export class CoinStore {
     return spent;
   }
 
-  /** Hash of the copy of an own transaction that has brought one of the outputs that are expected of it. */
+  /** Hash of the copy of an own transaction that has brought one of its expected outputs. */
   copyOf(made: Made): string | undefined {
     for (const { address, amount, assetId, outPoint } of this.#expectedOf(made)) {
       for (const other of this.#index.at(address)) {
@@ -246,8 +246,8 @@ export class CoinStore {
   }
 
   /**
-   * Takes in a block and tells of each transaction that may change something; idempotent. `isOver`: an output that the wallet has had, so
-   * if missing it is spent, after a start over. `isForeign`: a transaction that changes nothing.
+   * Takes in a block and tells of each transaction that may change something; idempotent. `isOver`: true for an output that the wallet has
+   * had, which is spent if it is missing after a start over. `isForeign`: true for a transaction that changes nothing.
    */
   applyBlock(
     { block, transactions, miningTransaction }: FullBlock,
@@ -259,7 +259,7 @@ export class CoinStore {
     if (height <= this.height) return 'known';
     if (height > this.height + 1) return 'gap';
     const arrival = this.#modules.meta.beginArrival();
-    // Coins that the block brings are judged by its own number.
+    // Coins of the block are judged by its own height.
     this.advanceTo(height);
     block.transactions.forEach((hash, i) => {
       const transaction = isForeign(i, hash) ? undefined : transactions[i];
@@ -276,7 +276,7 @@ export class CoinStore {
     this.#index.advanceTo(height);
   }
 
-  /** Goes back as if only the blocks up to this one had been seen: what was locked then is locked again. The coins stay. */
+  /** Goes back as if only the blocks up to a height had been seen: coins that were locked then are locked again. All coins stay. */
   goBackTo(height: number): void {
     this.#modules.meta.update({ block: height });
     const coins = [...this.#index.values()];
@@ -285,7 +285,7 @@ export class CoinStore {
     atOnce(this.#index.filled());
   }
 
-  /** Takes in unspent outputs of these addresses, in one batch with those of the same `arrival`. Gives the new coins. */
+  /** Takes in unspent outputs of these addresses, in one batch with others of the same `arrival`. Gives the new coins. */
   takeUnspent(utxos: readonly Utxo[], addresses: ReadonlySet<string>, arrival: Arrival): readonly Coin[] {
     return utxos.flatMap(([outPoint, txOut]) => {
       const address = txOut.scriptPublicKey;
@@ -293,7 +293,7 @@ export class CoinStore {
     });
   }
 
-  /** Coins at these addresses that the wallet counts as unspent, as a list that stays as it is. */
+  /** Coins at these addresses that the wallet counts as unspent, as a list that does not change. */
   countedAt(addresses: Iterable<string>): readonly Coin[] {
     const coins: Coin[] = [];
     for (const address of addresses) {
@@ -302,7 +302,7 @@ export class CoinStore {
     return coins;
   }
 
-  /** The chain no longer has these; those taken by a payment meanwhile are left alone (decision V13). Gives the others. */
+  /** Takes coins for spent that the chain no longer has, except those that a payment has taken meanwhile (decision V13). Gives them. */
   takeMissing(coins: readonly Coin[]): readonly Coin[] {
     const gone = coins.filter((coin) => this.#index.holds(coin) && isCounted(coin));
     for (const coin of gone) this.#spendForGood(coin);
@@ -338,7 +338,7 @@ export class CoinStore {
     return { ...found, spent, arrived };
   }
 
-  /** An output that is in the chain's set; gives the coin when it is new. */
+  /** Takes in an output that the chain has as unspent; gives the coin when it is new. */
   #arrive(outPoint: OutPoint, txOut: TxOut, arrival: Arrival): Coin | undefined {
     const address = txOut.scriptPublicKey;
     if (address === null || !this.#modules.owns(address)) return undefined;
@@ -352,7 +352,7 @@ export class CoinStore {
     return coin;
   }
 
-  /** An expected output is in the chain, whatever has taken it. */
+  /** Notes that an expected output is in the chain, also when it is taken already. */
   #noteInChain(coin: Coin): void {
     if (coin.state === 'expected') this.#index.move(coin, 'unspent', null, true);
     else this.#index.move(coin, coin.state, coin.by, true);

@@ -17,25 +17,25 @@ export type CoinState = 'expected' | 'unspent' | 'aside' | 'reserved' | 'pending
 export interface Coin {
   readonly key: string;
   readonly outPoint: OutPoint;
-  /** Value with its genesis hash fixed (decision V6). */
+  /** Content of the output, with its genesis hash set (decision V6). */
   readonly value: Asset;
   readonly amount: bigint;
-  /** Empty for tokens, else the genesis hash. */
+  /** Genesis hash of an item; empty for tokens. */
   readonly assetId: string;
   readonly address: string;
-  /** Number of the batch (block, refresh, payment) in which it came; orders the pages (decision V12). */
+  /** Number of the batch (block, refresh, payment) in which the coin came; orders the pages (decision V12). */
   readonly arrival: number;
   readonly locktime: bigint;
   state: CoinState;
-  /** False while it is an output of an own transaction that no block has yet. */
+  /** False while the coin is an output of an own transaction that no block has yet. */
   inChain: boolean;
-  /** Hash of the own transaction that makes an `expected` or spends a `pending` coin, the trade of one that is `aside`; else null. */
+  /** Hash of the own transaction that makes an `expected` or spends a `pending` coin, id of the trade of an `aside` one; else null. */
   by: string | null;
 }
 
-/** `chained`: pending, and not in the chain. `promised`: aside, and not in the chain. */
+/** States in records. `chained`: pending, and not in the chain. `promised`: aside, and not in the chain. */
 type RecordState = CoinState | 'chained' | 'promised';
-/** Records hold the index: new states go to the end. */
+/** States by their index in records: new states go to the end. */
 const STATES: readonly RecordState[] = [
   'expected',
   'unspent',
@@ -73,7 +73,7 @@ export function encodeCoin(coin: Coin): Uint8Array {
   return to.toBytes();
 }
 
-/** Throws `wallet_unreadable`. */
+/** A coin from its record. Throws `wallet_unreadable`. */
 export function decodeCoin(key: string, bytes: Uint8Array): Coin {
   return decodeRecord('coin', bytes, (from) => readCoin(key, from), 'wallet_unreadable');
 }
@@ -101,19 +101,19 @@ function readCoin(key: string, from: BincodeReader): Coin {
   };
 }
 
-/** A reservation ends with the process, so that it is stored as free. */
+/** State for the record. A reservation ends with the process, so a reserved coin is stored as free. */
 function recordState({ state, inChain }: Coin): RecordState {
   if (state === 'reserved') return inChain ? 'unspent' : 'expected';
   if (inChain) return state;
   return state === 'pending' ? 'chained' : state === 'aside' ? 'promised' : state;
 }
 
-/** True for what counts as owned; what is taken for a payment that is being built is, until the payment is made. */
+/** True for coins that count as owned; inputs of a payment being built count until the payment is made. */
 export function isListed({ state }: Coin): boolean {
   return state === 'unspent' || state === 'expected' || state === 'reserved' || state === 'aside';
 }
 
-/** True for what is in the chain's set, and taken by no own transaction. */
+/** True for coins that are unspent in the chain and taken by no own transaction. */
 export function isCounted({ state, inChain }: Coin): boolean {
   return state === 'unspent' || (state === 'aside' && inChain);
 }

@@ -1,21 +1,21 @@
-/** Coins in order, in pieces of some hundred: a change moves one piece, and nothing sorts all of them. */
+/** Coins in order, in pieces of some hundred: a change moves one piece only, and nothing sorts all of them. */
 
 import type { Pieces } from '../../lib/pieces.js';
 import type { Coin } from './coin.js';
 import type { CoinList } from './coin-selection.js';
 
-/** Coins of a piece, which is parted when it has twice as many. */
+/** Coins of a piece, which is split when it has twice as many. */
 const PIECE = 256;
 
-/** Coins that are sorted in one go while a list is filled, and those that one step of joining such runs passes. */
+/** Coins of a run, which is sorted at once while a list is filled, and coins that one step of merging runs handles. */
 const RUN = 2_048;
 
-/** No two coins of a list may be equal. */
+/** Order of coins; no two coins of a list may be equal. */
 type Compare = (a: Coin, b: Coin) => number;
 
 export class SortedCoins implements CoinList<Coin> {
   readonly #compare: Compare;
-  /** None is empty. */
+  /** Pieces of the list, none of them empty. */
   readonly #pieces: Coin[][] = [];
   /** Number of coins before each piece, as far as `#counted`. */
   readonly #before: number[] = [];
@@ -23,21 +23,21 @@ export class SortedCoins implements CoinList<Coin> {
   #length = 0;
   #total = 0n;
   #last = 0;
-  /** Coins that were added while the list is filled, each run but the last one in order. */
+  /** Coins added while the list is filled, in runs: all but the last one are sorted. */
   #runs: Coin[][] | undefined;
 
   constructor(compare: Compare) {
     this.#compare = compare;
   }
 
-  /** A list that gets many coins at first, and is not read before `filled`: they are sorted together. */
+  /** A list for many coins, which are sorted together; it is not read before `filled`. */
   static filling(compare: Compare): SortedCoins {
     const coins = new SortedCoins(compare);
     coins.#runs = [];
     return coins;
   }
 
-  /** The many coins are there. */
+  /** Ends the filling. */
   *filled(): Pieces<void> {
     let runs = this.#runs ?? [];
     this.#runs = undefined;
@@ -156,7 +156,7 @@ export class SortedCoins implements CoinList<Coin> {
   }
 }
 
-/** The last index for which `holds`, which holds for all before it; -1 when for none. */
+/** The last index for which `holds` is true, as it is for all before it; -1 when for none. */
 function lastWhere(length: number, holds: (index: number) => boolean): number {
   let [from, to] = [0, length];
   while (from < to) {
@@ -167,7 +167,7 @@ function lastWhere(length: number, holds: (index: number) => boolean): number {
   return from - 1;
 }
 
-/** Two lists in ascending order of amount as one, without a copy of either. */
+/** Two lists in ascending order of amount, read as one, without a copy of either. */
 export class MergedCoins implements CoinList<Coin> {
   readonly #first: CoinList<Coin>;
   readonly #second: CoinList<Coin>;
@@ -202,7 +202,7 @@ export class MergedCoins implements CoinList<Coin> {
     return coins;
   }
 
-  /** Number of coins before a place that are of the second list. */
+  /** Number of coins of the second list before a place. */
   #ofSecond(index: number): number {
     let low = Math.max(0, index - this.#first.length);
     let high = Math.min(index, this.#second.length);

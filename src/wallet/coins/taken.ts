@@ -15,13 +15,13 @@ export interface SpentCoin {
 export interface TakenTransaction {
   readonly hash: string;
   readonly transaction: Transaction;
-  /** The mining transaction of its block. */
+  /** True for the mining transaction of its block. */
   readonly isReward: boolean;
   readonly spent: readonly SpentCoin[];
   readonly arrived: readonly Coin[];
 }
 
-/** An own transaction that can never be in the chain under its own hash, and the one that has taken its place. */
+/** An own transaction that can never be in the chain under its own hash, and the transaction in its place. */
 export interface Displaced {
   readonly hash: string;
   readonly byHash: string;
@@ -31,7 +31,7 @@ export interface Displaced {
 /** True if the transaction with this number and hash changes nothing of the wallet. */
 export type IsForeign = (place: number, hash: string) => boolean;
 
-/** Own transactions whose inputs the block spends by another one. `inputsOf`: the coins of the wallet that one spends. */
+/** Own transactions whose inputs the block spends in another transaction. `inputsOf`: the wallet's coins that an own one spends. */
 export function displacedIn(
   { block, transactions }: FullBlock,
   inputsOf: (transaction: Transaction) => readonly Coin[],
@@ -53,7 +53,7 @@ export interface Made {
   readonly transaction: Transaction;
 }
 
-/** Stages a transaction that has created some of the coins, for the metadata of their items: no other transaction has it. */
+/** Stages a transaction that has created some of the coins: no other transaction has the metadata of their items. */
 export function keepCreation({ hash, transaction }: Made, coins: readonly Coin[], writes: WriteBuffer): void {
   if (!isCreate(transaction) || !coins.some(({ assetId }) => assetId === hash)) return;
   writes.put(creationKey(hash), encodeTransaction(transaction));

@@ -9,7 +9,7 @@ import { TesseraError } from '../../lib/errors.js';
 import { fault, type Verdict } from '../../lib/fault.js';
 import { selectCoins } from './coin-selection.js';
 
-/** Inputs of one transaction, and the smallest sound change in raw units: as wallets have it. */
+/** The most inputs of one transaction, and the smallest sound change in raw units: the values of wallets. */
 const LIMITS = { maxInputs: 500, dust: 72_072n };
 
 export interface Unspent {
@@ -45,7 +45,7 @@ export function chooseUnspent(unspent: readonly Unspent[], total: bigint, item?:
   throw new TesseraError('insufficient_funds', `${why} ${most}, and ${total} are to be paid`);
 }
 
-/** An output is said to hold something else, or to belong to somebody else, than the transaction has it that made it. */
+/** Fault of an output that is said to hold something else, or to belong to somebody else, than in the transaction that made it. */
 export function unspentFault({ outPoint, address, value }: Unspent, maker: Transaction): Verdict {
   const name = outPointKey(outPoint);
   const broken = (message: string): Verdict => fault('malformed_transaction', message);

@@ -1,6 +1,6 @@
 /**
  * Builds the history of a folder without one, of an earlier version or after starting over, from coins and payments. Blocks and times of
- * others' payments are unknown. It is written in several batches and counts with the last, so a start that was cut off begins again.
+ * others' payments are unknown. It is written in several batches and counts with the last, so an interrupted start begins again.
  */
 
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
@@ -42,9 +42,9 @@ const LOGGED = 100_000;
 interface Payment {
   readonly number: number;
   readonly state: PaymentState;
-  /** Number of the arrival of its first own output: with the payment itself; infinite without one. */
+  /** Number of the arrival of the payment's first own output, made with the payment itself; infinite without one. */
   firstOutput: number;
-  /** Number of the arrival of its last input. */
+  /** Number of the arrival of the payment's last input. */
   lastInput: number;
   inputs: number;
   spent: Movement['spent'];
@@ -68,7 +68,7 @@ class HistoryBuilder {
   readonly #logger: Logger;
   readonly #payments = new Map<string, Payment>();
   readonly #arrived: { readonly arrival: number; readonly at: number | string }[] = [];
-  /** Numbers of spent coins of which nobody knows what has spent them. */
+  /** Numbers of spent coins whose spender is unknown. */
   readonly #vanished: number[] = [];
   readonly #named = new Set<string>();
   #batch: KvBatch;
@@ -118,7 +118,7 @@ class HistoryBuilder {
     }
     for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.spent))) {
       const coin = decodeCoin('', record);
-      // A coin that a refresh has brought back counts as what it is now.
+      // A coin that a refresh has brought back is counted by its other record.
       const isBack = (await this.#kv.get(outpointRecordKey(outPointKey(coin.outPoint)))) !== undefined;
       if (!isBack) yield [coin, keyNumber(key)];
     }
@@ -143,7 +143,7 @@ class HistoryBuilder {
   #arrive(coin: Coin, at: number | string): void {
     const { address, arrival, outPoint } = coin;
     const maker = this.#payments.get(outPoint.tHash);
-    // The outputs of a payment come in one batch with it; what came later came with an imported key, or after a rebuild.
+    // The outputs of a payment come in one batch with it; a later one came with an imported key, or after a rebuild.
     const isLate = maker !== undefined && arrival > maker.firstOutput && !this.#isCovered(address);
     if (maker === undefined || maker.state === 'rejected' || isLate) {
       this.#arrived.push({ arrival, at });
@@ -167,7 +167,7 @@ class HistoryBuilder {
     spender.lastInput = Math.max(spender.lastInput, coin.arrival);
   }
 
-  /** Payments in their order, each behind the coins that it spends; the coins of others by arrival. */
+  /** Writes all movements: payments in their order, each behind the coins that it spends; the coins of others by arrival. */
   async #writeAll(): Promise<void> {
     let at = 0;
     for (const [hash, payment] of this.#payments) {
@@ -191,7 +191,7 @@ class HistoryBuilder {
     await this.#write({ ...UNKNOWN, ...facts, ...known, received, spent });
   }
 
-  /** Facts of a rejected payment: its coins tell nothing of what it would have moved. */
+  /** Facts of a rejected payment, from the transaction: its coins do not tell what it would have moved. */
   #neverMade(hash: string, transaction: Transaction): Pick<Payment, 'inputs' | 'spent' | 'received' | 'own'> {
     const made = createdOutPoints(transaction, hash).map(({ outPoint, txOut }) => {
       const address = txOut.scriptPublicKey ?? '';
@@ -241,7 +241,7 @@ class HistoryBuilder {
     }
   }
 
-  /** The movement of a transaction that is no payment of the wallet; its other outputs came first. */
+  /** The movement of a transaction that is no payment of the wallet, if some of its outputs came before. */
   async #known(hash: string): Promise<Movement | undefined> {
     if (this.#payments.has(hash)) return undefined;
     await this.#flush();
@@ -250,7 +250,7 @@ class HistoryBuilder {
     return number && record && decodeMovement(readU64(number, 0), record);
   }
 
-  /** True when a movement of the transaction is there, or will be: its other outputs came first. */
+  /** True when a movement of the transaction is there or is being made, because some of its outputs came before. */
   async #isNamed(hash: string): Promise<boolean> {
     if (this.#payments.has(hash) || this.#named.has(hash)) return true;
     return (await this.#kv.get(movementOfKey(hash))) !== undefined;

@@ -8,7 +8,7 @@ import type { OwnTransaction } from '../payments/outgoing.js';
 import type { MovementPage, MovementQuery, OwnPayment, WalletMovement } from '../service.js';
 import { counts, directionOf, type Movement, movedBy, netOf } from './movement.js';
 
-/** Records that one request reads. */
+/** The most records that one request reads. */
 const MAX_READ = 5_000;
 const MS_PER_SECOND = 1_000;
 
@@ -24,7 +24,7 @@ export class HistoryPages {
     this.#modules = modules;
   }
 
-  /** Own transactions, oldest first, without halves of trades that are in no block: whoever has one can make a payment of it. */
+  /** Own transactions, oldest first, without halves of trades that are in no block: with one, anybody could make a payment of it. */
   async outgoing(limit?: number): Promise<readonly (readonly [hash: string, transaction: Transaction])[]> {
     const list = await this.#modules.outgoing.latest(limit);
     const shown = list.filter(({ kind, state }) => kind !== 'trade' || state === 'confirmed');
@@ -74,7 +74,7 @@ export class HistoryPages {
     const outputs = transaction.outputs.map(({ value, scriptPublicKey: address }, n) => ({
       address,
       value,
-      // A key that was imported since does not change what the payment was.
+      // A key that was imported later does not change what the payment was then.
       own: known.get(n) ?? (address !== null && owns(address)),
     }));
     return {
@@ -109,7 +109,7 @@ export class HistoryPages {
   }
 }
 
-/** Unix seconds: of the block, or else of when the wallet learned of it. */
+/** Unix seconds of the block, or else of the time when the wallet learned of it. */
 function timeOf({ time, seenAt }: WalletMovement): number | null {
   return time ?? (seenAt === null ? null : Math.floor(seenAt / MS_PER_SECOND));
 }

@@ -1,6 +1,6 @@
 /**
  * The history of the wallet, a double entry: whatever changes the sum of the coins is part of exactly one movement, staged in the same
- * step, so movements that are not rejected add up to the balance. Numbers never change; what is learned later changes the movement in
+ * step, so movements that are not rejected add up to the balance. Numbers never change; facts learned later change the movement in
  * place.
  */
 
@@ -33,12 +33,12 @@ import {
   UNKNOWN,
 } from './movement.js';
 
-/** Movements kept in memory until they are surely on disk: far more than one flush ever holds. */
+/** Movements kept in memory until they are surely on disk: far more than one flush ever writes. */
 const MAX_RECENT = 10_000;
 
 export interface BlockPlace {
   readonly height: number;
-  /** Unix seconds. */
+  /** Unix seconds of the block. */
   readonly time: number;
 }
 
@@ -46,12 +46,12 @@ export interface HistoryModules extends HasLogger {
   readonly kv: Kv;
   readonly writes: WriteBuffer;
   readonly meta: MetaStore;
-  /** Milliseconds since the Unix epoch. */
+  /** Gives the time, in milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly owns: (address: string) => boolean;
-  /** True for one whose key its words give: it was the wallet's from the beginning. */
+  /** True for an address whose key the words give: it was the wallet's from the beginning. */
   readonly isCovered: (address: string) => boolean;
-  /** Own payments: the state of each is that of its movement. */
+  /** Own payments; the state of each is the state of its movement. */
   readonly outgoing: Pick<Outgoing, 'loadRejected' | 'revive'>;
 }
 
@@ -83,7 +83,7 @@ export class History {
     return this.#modules.meta.current.movements ?? 0;
   }
 
-  /** Reads what is known of transactions, so that the steps below find it; they read nothing themselves. */
+  /** Reads the movements of transactions, so that the steps below find them; those read nothing themselves. */
   async prepare(hashes: readonly string[]): Promise<void> {
     const unknown = hashes.filter((hash) => this.find(hash) === undefined);
     for (const [hash, movement] of await this.#readAll(unknown)) {
@@ -109,7 +109,7 @@ export class History {
 
   // Own transactions
 
-  /** Takes a transaction of this wallet: `spent` go, `made` are expected. One rejected and made again keeps its place. */
+  /** Takes in an own transaction, with its inputs and expected outputs. One that was rejected and is made again keeps its place. */
   takeOwn(own: Omit<OwnTransaction, 'state' | 'reason'>, spent: readonly Coin[], made: readonly Coin[]): void {
     const { hash, transaction, kind, peer, createdAt } = own;
     const taken = amountsOf(spent);
@@ -129,7 +129,7 @@ export class History {
     this.#open.set(hash, known === undefined ? this.#add(facts) : this.#put({ ...known, ...facts }));
   }
 
-  /** Discards a movement that never became durable. `before`: its movement, if it was rejected before. */
+  /** Discards a movement that never became durable. `before`: its earlier form, if it was rejected before. */
   discard(hash: string, before?: Movement): void {
     const movement = this.find(hash);
     if (movement === undefined) return;
@@ -142,7 +142,7 @@ export class History {
     this.#modules.writes.del(movementOfKey(hash));
   }
 
-  /** An own transaction is in the chain, or never will be. */
+  /** Notes that an own transaction is in the chain, or never will be. */
   settle(hash: string, state: 'confirmed' | 'rejected', reason: string): void {
     const movement = this.find(hash);
     if (movement === undefined) return;
@@ -156,7 +156,7 @@ export class History {
     this.#put(movement);
   }
 
-  /** An own transaction is in the chain under another hash, of which a refresh has brought something. */
+  /** Notes that an own transaction is in the chain under another hash, of which a refresh has brought some outputs. */
   joinCopy(hash: string, copyHash: string): void {
     const own = this.find(hash);
     if (own === undefined) return;
@@ -166,14 +166,14 @@ export class History {
 
   // Blocks
 
-  /** A block has this transaction. `copyOf`: the own transaction of which it is a copy. */
+  /** Takes in a transaction of a block. `copyOf`: the own transaction of which it is a copy. */
   take(taken: TakenTransaction, place: BlockPlace, copyOf?: string): void {
     const known = this.find(copyOf ?? taken.hash);
     if (known !== undefined) this.#takeKnown(known, taken, place);
     else if (taken.spent.length > 0 || taken.arrived.length > 0) this.#takeNew(taken, place);
   }
 
-  /** A block that the wallet is ahead of tells where its transactions are, and what a refresh does not say of them. */
+  /** Locates transactions in a block that the wallet is ahead of: it also tells what a refresh does not say of them. */
   locate({ block, transactions, miningTransaction }: FullBlock, place: BlockPlace): void {
     const all = [...transactions, miningTransaction];
     const rewardHash = block.header.miningTxHash;
@@ -183,7 +183,7 @@ export class History {
     }
   }
 
-  /** A block has this transaction, whose coins the wallet knows. Funds that came with a key stay what they are. */
+  /** Locates one transaction in a block; the wallet knows its coins. Funds that came with a key stay such funds. */
   locateOne(one: Omit<TakenTransaction, 'spent' | 'arrived'>, place: BlockPlace): void {
     const known = this.find(one.hash);
     if (known === undefined || known.height !== null || known.kind === 'import') return;
@@ -192,7 +192,7 @@ export class History {
 
   // Refreshes
 
-  /** The funds of these addresses come with their keys, and not by a payment. */
+  /** Expects funds of these addresses that come with their keys, and not by a payment. */
   expectImport(addresses: Iterable<string>): void {
     for (const address of addresses) {
       this.#imported.add(address);
@@ -200,7 +200,7 @@ export class History {
     }
   }
 
-  /** Ends the import of addresses: what they hold has come, or they are no addresses of the wallet. */
+  /** Ends the import of addresses: their coins have come, or they are no addresses of the wallet. */
   endImport(addresses: Iterable<string>): void {
     for (const address of addresses) {
       if (this.#imported.delete(address)) this.#modules.writes.del(importedKey(address));
@@ -219,26 +219,26 @@ export class History {
     }
   }
 
-  /** True when the coins of this output are counted: a block that is told again does not bring it again. */
+  /** True when the coins of this output are counted already: a block that is told again does not bring them again. */
   hasCounted({ tHash, n }: OutPoint): boolean {
     const movement = this.find(tHash);
     return movement !== undefined && counts(movement) && ownNumbers(movement).has(n);
   }
 
-  /** Coins that the chain no longer has, without a word on what has spent them. */
+  /** Takes out coins that the chain no longer has; what has spent them is unknown. */
   takeVanished(coins: readonly Pick<Coin, 'assetId' | 'amount'>[]): void {
     if (coins.length === 0) return;
     this.#add({ ...seenOutputs([]), kind: 'unexplained', leaves: true, hash: null, spent: amountsOf(coins) });
   }
 
-  /** The funds of a new chain. */
+  /** Takes in the funds of a new chain. */
   takeSeeds(coins: readonly Coin[]): void {
     for (const [hash, group] of byTransaction(coins)) {
       this.#add({ ...seenOutputs(group), kind: 'genesis', hash, received: amountsOf(group) });
     }
   }
 
-  /** Movements by number, from `first` on in the given order; at most `limit` are read. */
+  /** Movements by number, from `first` on in the given direction; at most `limit` are read. */
   async *read(first: number, isNewestFirst: boolean, limit: number): AsyncGenerator<Movement> {
     const range = prefixRange(PREFIX.movement);
     const bounds = isNewestFirst
@@ -269,7 +269,7 @@ export class History {
     return movement?.isOwn === true && movement.state === 'rejected';
   }
 
-  /** A payment that was rejected is in the chain all the same. */
+  /** Counts a payment again that was rejected: it is in the chain all the same. */
   #revive(known: Movement, facts: Partial<Movement>): void {
     if (known.hash !== null) this.#modules.outgoing.revive(known.hash);
     this.#put({ ...known, state: 'confirmed', reason: '', ...facts });
@@ -304,7 +304,7 @@ export class History {
     if (arrived.length > 0) this.#takeMore(moved, arrived, { height, time });
   }
 
-  /** A copy of an own transaction is in the chain: what a refresh brought of it was no movement. `brought` come now; the others are spent. */
+  /** Joins an own transaction with its copy in the chain: outputs that a refresh brought were no movement. `brought` come now; others are spent. */
   #joinCopy(own: Movement, copyHash: string, brought: ReadonlySet<number>): void {
     const copy = this.find(copyHash);
     const counted = copy === undefined || copy.number === own.number ? new Set<number>() : ownNumbers(copy);
@@ -322,7 +322,7 @@ export class History {
     this.#modules.writes.put(movementOfKey(copyHash), encodeU64(own.number));
   }
 
-  /** Coins of a known transaction: part of its movement, unless they are back, or came with a key that was imported later. */
+  /** Takes more coins of a known transaction into its movement, unless they are back, or came with a key that was imported later. */
   #takeMore(known: Movement, group: readonly Coin[], place: Partial<BlockPlace> = {}): void {
     const counted = ownNumbers(known);
     const parts: Record<'joining' | 'import' | 'unexplained', Coin[]> = { joining: [], import: [], unexplained: [] };

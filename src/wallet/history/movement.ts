@@ -1,4 +1,4 @@
-/** One movement of the wallet: a transaction as far as it concerns its coins, and the record of it on disk. */
+/** One movement of the wallet: a transaction as far as it concerns the wallet's coins, and its record on disk. */
 
 import { withFixedHash } from '../../chain/assets.js';
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
@@ -23,32 +23,32 @@ interface MovementOutput {
   readonly address: string | null;
   readonly assetId: string;
   readonly amount: bigint;
-  /** True if it came to this wallet by this movement. */
+  /** True if the output came to this wallet by this movement. */
   readonly own: boolean;
 }
 
 export interface MovementFacts {
   readonly kind: MovementKind;
-  /** Addresses whose keys signed it, when not all of its inputs are of this wallet. */
+  /** Addresses whose keys signed the transaction, when not all of its inputs are of this wallet. */
   readonly from: readonly string[];
-  /** The first of each side; `outputCount` says how many there are. */
+  /** The first outputs to each side; `outputCount` is the number of all. */
   readonly outputs: readonly MovementOutput[];
   readonly outputCount: number;
-  /** True when something went to addresses that are not of this wallet. */
+  /** True when an output goes to an address that is not of this wallet. */
   readonly leaves: boolean;
-  /** Raw units, when this wallet has paid it. */
+  /** Raw units of the fee, when this wallet has paid it. */
   readonly fee: bigint | null;
 }
 
 export interface Movement extends MovementFacts, Pick<WalletMovement, 'height' | 'peer' | 'reason' | 'state' | 'time'> {
   /** Number in the history: movements are numbered as this wallet learns of them. */
   readonly number: number;
-  /** Null when the wallet does not know which transaction it was. */
+  /** Hash of the transaction; null when the wallet does not know which one it was. */
   readonly hash: string | null;
-  /** Hash under which it is in the chain, when that is another one (docs/wallet.md#payments). */
+  /** Hash in the chain, when it is another one (docs/wallet.md#payments). */
   readonly copyHash: string | null;
   readonly isOwn: boolean;
-  /** Time when the wallet learned of it, in ms since the Unix epoch; 0 when that was not written down. */
+  /** Time when the wallet learned of the movement, in ms since the Unix epoch; 0 when that was not recorded. */
   readonly seenAt: number;
   readonly received: Amounts;
   readonly spent: Amounts;
@@ -67,12 +67,12 @@ export const UNKNOWN = {
   spent: new Map() as Amounts,
 } as const;
 
-/** Rejected movements move nothing. */
+/** True for movements that count; rejected ones move nothing. */
 export function counts({ state }: Pick<Movement, 'state'>): boolean {
   return state !== 'rejected';
 }
 
-/** Numbers of its outputs that it counts, as far as they are written down. */
+/** Numbers of the movement's outputs that count as own, as far as they are recorded. */
 export function ownNumbers({ outputs }: MovementFacts): ReadonlySet<number> {
   return new Set(outputs.flatMap(({ own, n }) => (own ? [n] : [])));
 }
@@ -103,12 +103,12 @@ export function directionOf(movement: Moved): MovementDirection {
   return tokens > 0n ? 'in' : 'out';
 }
 
-/** All of its inputs are the wallet's: what it spends is what it pays, change and fee. */
+/** True when all inputs are the wallet's: they are what it pays, change and fee. */
 function isPaidHere({ isOwn, fee }: Moved): boolean {
   return isOwn || fee !== null;
 }
 
-/** Amounts that were moved: what came, what others got, or what the wallet has paid to itself; change and fee are no part of it. */
+/** Amounts that were moved: received, paid to others, or paid to the wallet itself; without change and fee. */
 export function movedBy(movement: Moved): Amounts {
   const direction = directionOf(movement);
   if (movement.spent.size === 0) return movement.received;
@@ -152,7 +152,7 @@ export function encodeMovement(movement: Movement): Uint8Array {
   return to.toBytes();
 }
 
-/** Throws `wallet_unreadable`. */
+/** A movement from its record. Throws `wallet_unreadable`. */
 export function decodeMovement(number: number, bytes: Uint8Array): Movement {
   return decodeRecord('movement', bytes, (from) => readMovement(number, from), 'wallet_unreadable');
 }
@@ -193,7 +193,7 @@ function readOptional(from: BincodeReader): number | null {
   return from.option() ? Number(from.i64()) : null;
 }
 
-/** Sums of items have no bound, so they are texts. */
+/** Writes amounts as texts: sums of items have no bound. */
 function writeAmounts(to: BincodeWriter, amounts: Amounts): void {
   writeList(to, [...amounts], ([assetId, amount]) => {
     to.string(assetId);
@@ -214,16 +214,16 @@ const MAX_OUTPUTS = 16;
 const MAX_SENDERS = 4;
 const MAX_INPUTS = 64;
 
-/** A transaction and the part of it that is this wallet's. */
+/** A transaction and the part of it that concerns this wallet. */
 export interface Concerned {
   readonly hash: string;
   readonly transaction: Transaction;
-  /** Numbers of its outputs that go to this wallet. */
+  /** Numbers of the outputs that go to this wallet. */
   readonly own: ReadonlySet<number>;
   readonly inputs: number;
   readonly spent: Amounts;
   readonly isReward?: boolean;
-  /** Kind that it was made for; found out from its form when it was not made here. */
+  /** Kind that the transaction was made for; taken from its form when it was not made here. */
   readonly kind?: MovementKind;
 }
 
@@ -242,18 +242,18 @@ export function factsOf(concerned: Concerned): MovementFacts {
   };
 }
 
-/** The number of the change of an own payment; a merge has one output, which pays the wallet too. */
+/** The number of the output with the change of an own payment; a merge has one output, which pays the wallet too. */
 export function changeNumber(kind: MovementKind): number {
   return kind === 'merge' ? 0 : 1;
 }
 
-/** Movement of a transaction of which a refresh has brought these coins. */
+/** Facts of a transaction of which a refresh has brought these coins. */
 export function seenOutputs(coins: readonly Coin[]): MovementFacts {
   const outputs = coins.slice(0, MAX_OUTPUTS).map(ownOutput);
   return { kind: 'payment', from: [], outputs, outputCount: coins.length, leaves: false, fee: null };
 }
 
-/** Movement of a transaction once these coins count as the wallet's too. */
+/** Outputs of a movement once these coins count as the wallet's too. */
 export function joined(known: Movement, coins: readonly Coin[]): Pick<Movement, 'outputs' | 'outputCount' | 'leaves'> {
   const numbers = new Set(coins.map(({ outPoint }) => outPoint.n));
   const outputs = known.outputs.map((output) => (numbers.has(output.n) ? { ...output, own: true } : output));
@@ -299,7 +299,7 @@ function sendersOf({ inputs }: Transaction): readonly string[] {
   return [...senders];
 }
 
-/** Tokens that went in and came out in no output but those of the fee. */
+/** Fee in tokens: inputs without all outputs but those of the fee. */
 function feeOf({ outputs }: Transaction, spent: Amounts): bigint {
   const paid = outputs.reduce((sum, { value }) => (value.kind === 'token' ? sum + value.amount : sum), 0n);
   return (spent.get(TOKENS) ?? 0n) - paid;

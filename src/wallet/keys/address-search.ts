@@ -1,4 +1,4 @@
-/** Finds which keys of some words are in use: an account ends after `gap` unpaid addresses. The chain is shown until nothing is new. */
+/** Finds which keys of some words are in use: an account ends after `gap` unpaid addresses. To be shown the chain until nothing is new. */
 
 import type { DerivedKeys, KeyPlace } from './derived-keys.js';
 import { Lookahead } from './lookahead.js';
@@ -10,7 +10,7 @@ export class AddressSearch {
   readonly #lookahead: Lookahead;
   readonly #used = new Map<string, KeyPlace>();
 
-  /** `handedOut`: the last place of each account that is known to be in use. */
+  /** `handedOut`: the last place known to be in use in each account. */
   constructor(derived: DerivedKeys, gap: number, handedOut: Iterable<KeyPlace> = []) {
     this.#lookahead = new Lookahead(derived, [], gap);
     for (const { account, index: last } of handedOut) {
@@ -18,7 +18,7 @@ export class AddressSearch {
     }
   }
 
-  /** The places that were found to be in use, with those before them. */
+  /** Places that were found to be in use, and all places before them. */
   get found(): readonly KeyPlace[] {
     return [...this.#used.values()];
   }

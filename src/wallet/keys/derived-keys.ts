@@ -10,11 +10,11 @@ import { childKeyOf, type ExtendedKey, keyAtPath, wipeKey } from '../../crypto/s
 import { toHex } from '../../lib/bytes.js';
 import { seedOfWords, type WalletWords } from './words.js';
 
-/** Account by number: where others pay to, change and merges, mining rewards, items. */
+/** Accounts by number: where others pay to, change and merges, mining rewards, items. */
 export const ACCOUNTS = ['receive', 'change', 'rewards', 'items'] as const;
 export type Account = (typeof ACCOUNTS)[number];
 
-/** BIP44, and the letters "tess" as a number, which SLIP-0044 gives to nobody. */
+/** Root of the paths: BIP44, and the letters "tess" as a number, which SLIP-0044 gives to nobody. */
 const ROOT = [44, 0x7465_7373] as const;
 const FINGERPRINT_LENGTH = 8;
 
@@ -24,7 +24,7 @@ export interface KeyPlace {
 }
 
 export class DerivedKeys {
-  /** Names the words without telling them: 8 hexadecimal digits. */
+  /** Fingerprint of the words, which does not reveal them: 8 hexadecimal digits. */
   readonly fingerprint: string;
   readonly #accounts: ReadonlyMap<Account, ExtendedKey>;
 
@@ -57,7 +57,7 @@ export class DerivedKeys {
     return publicKey;
   }
 
-  /** The secret. Wipe it. */
+  /** The secret key of a place; the caller must wipe it. */
   seed({ account, index }: KeyPlace): Uint8Array {
     const parent = this.#accounts.get(account);
     if (parent === undefined) throw new RangeError(`${account} is no account`);

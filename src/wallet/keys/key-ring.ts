@@ -1,6 +1,6 @@
 /**
  * The key pairs of the wallet, each sealed under the master key. New ones are derived from the words and stored, with their place, before
- * anybody is told of them; keys without a place are not covered by the words. A secret is unsealed only while it signs or is exported.
+ * their address is told; keys without a place are not covered by the words. A secret is unsealed only while it signs or is exported.
  */
 
 import { addressOf } from '../../chain/address.js';
@@ -21,14 +21,14 @@ import { ACCOUNTS, type Account, DerivedKeys, type KeyPlace } from './derived-ke
 import type { Keystore } from './keystore.js';
 import { Lookahead } from './lookahead.js';
 
-/** Record: address version (1 byte) ‖ box of seed and public key. */
+/** Bytes of the address versions in records: version (1 byte) ‖ box of seed and public key. */
 const VERSION_BYTES = new Map<AddressVersion, number>([
   [null, 0],
   [ADDRESS_VERSION_V0, 1],
   [ADDRESS_VERSION_TEMP, 2],
 ]);
 const CHECK_CONTEXT = 'tessera-wallet-store';
-/** Addresses whose records are kept in memory until they are surely on disk: far more than one flush ever holds. */
+/** Addresses whose records are kept in memory until they are surely on disk: far more than one flush ever writes. */
 const MAX_FRESH = 10_000;
 
 export interface KeyRingModules {
@@ -42,9 +42,9 @@ export class KeyRing {
   readonly #derived: DerivedKeys;
   readonly #lookahead: Lookahead;
   readonly #addresses: Map<string, AddressVersion>;
-  /** Addresses that other keys may have, too. */
+  /** Addresses that other keys may have too (version 99999). */
   readonly #temporary: Set<string>;
-  /** Addresses that the words cover. */
+  /** Places of the addresses that the words cover. */
   readonly #places: Map<string, KeyPlace>;
   /** Records of keys that are staged but perhaps not on disk yet; signing must find them. */
   readonly #fresh = new Map<string, Uint8Array>();
@@ -78,14 +78,14 @@ export class KeyRing {
     const derived = await DerivedKeys.of(words).finally(() => words.entropy.fill(0));
     const places = new Map<string, KeyPlace>();
     for await (const [key, record] of kv.entries(prefixRange(PREFIX.place))) {
-      // Other words may have been lost together with a newer keystore: what they gave is not covered by these.
+      // The place may be one of other words, lost together with a newer keystore: these words do not cover that key.
       const place = decodePlace(record, derived.fingerprint);
       if (place !== undefined) places.set(keyText(key), place);
     }
     return new KeyRing(modules, derived, addresses, places);
   }
 
-  /** Addresses in the order of their text when read, then as they were added; without those that nobody was told of yet. */
+  /** Addresses in the order of their text when read, then as they were added; without those that were not told to anybody yet. */
   get addresses(): ReadonlyMap<string, AddressVersion> {
     return this.#addresses;
   }
@@ -100,12 +100,12 @@ export class KeyRing {
     return [...this.#addresses.keys(), ...this.#lookahead.addresses()];
   }
 
-  /** Addresses that are watched since the last call. */
+  /** Addresses that are watched only since the last call. */
   takeNewlyWatched(): readonly string[] {
     return this.#lookahead.takeNew();
   }
 
-  /** Another number whenever the addresses of `watched` are others. */
+  /** Number that changes whenever the addresses of `watched` do. */
   get changes(): number {
     return this.#changes;
   }
@@ -118,7 +118,7 @@ export class KeyRing {
     return this.#places.has(address) || this.#lookahead.placeOf(address) !== undefined;
   }
 
-  /** The last place that was handed out in each account, if any was. */
+  /** The last place handed out in each account, if any. */
   lastPlaces(): readonly KeyPlace[] {
     const last = new Map<Account, KeyPlace>();
     for (const place of this.#places.values()) {
@@ -127,7 +127,7 @@ export class KeyRing {
     return [...last.values()];
   }
 
-  /** Place of this address's key among those of the words. */
+  /** Place of the address's key among those of the words. */
   placeOf(address: string): KeyPlace | undefined {
     return this.#places.get(address);
   }
@@ -137,14 +137,14 @@ export class KeyRing {
     return this.#handOut(this.#lookahead.next(account));
   }
 
-  /** Hands out this place and all before it in its account, as another copy of the wallet has done. Staged. */
+  /** Hands out a place and all before it in its account, as another copy of the wallet has done. Staged. */
   handOutTo({ account, index }: KeyPlace): readonly string[] {
     const addresses: string[] = [];
     while (this.#lookahead.next(account).index <= index) addresses.push(this.create(account));
     return addresses;
   }
 
-  /** True for an own address that something was paid to. One not known to be in use is staged as handed out, with all before it. */
+  /** True for an own address, which was paid. If it was not known to be in use, it is staged as handed out, with all before it. */
   claim(address: string): boolean {
     if (this.#addresses.has(address)) return true;
     const place = this.#lookahead.placeOf(address);
@@ -163,7 +163,7 @@ export class KeyRing {
     return checked.map(({ address }) => address);
   }
 
-  /** Removes fresh addresses again whose records could not be written. Nobody may have been told of them yet. */
+  /** Removes fresh addresses whose records could not be written, and which nobody was told of. */
   discard(addresses: Iterable<string>): void {
     this.#changes++;
     for (const address of addresses) {
@@ -330,7 +330,7 @@ function encodePlace({ account, index }: KeyPlace, fingerprint: string): Uint8Ar
   return to.toBytes();
 }
 
-/** Undefined when other words gave the key. Throws `wallet_unreadable`. */
+/** The place in a record; undefined when other words gave the key. Throws `wallet_unreadable`. */
 function decodePlace(record: Uint8Array, fingerprint: string): KeyPlace | undefined {
   const read = decodeRecord(
     'place of a key',

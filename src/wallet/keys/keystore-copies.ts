@@ -1,10 +1,10 @@
-/** Copies of a keystore beside it, so that an earlier version can be started again. Each opens with the passphrase of its time. */
+/** Copies of a keystore beside it, so that an earlier version can be started again. Each opens with its old passphrase. */
 
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** Copies that are looked at: opening one takes a quarter of a second. */
+/** The most copies that are looked at: opening one takes a quarter of a second. */
 const MAX_COPIES = 16;
 const KEPT_FOLDER = /^before-format-\d+$/;
 
@@ -26,7 +26,7 @@ export async function keystoreCopies(file: string): Promise<readonly string[]> {
     .filter((path) => existsSync(path));
 }
 
-/** Removes the copies in the folder itself that `isOpened` says the old passphrase opens. Gives those that are left. */
+/** Removes the copies in the folder that the old passphrase opens, as `isOpened` says. Gives the remaining ones. */
 export async function removeCopies(
   file: string,
   isOpened: (copy: string) => Promise<boolean>,

@@ -39,21 +39,21 @@ export const KEYSTORE_FILE = 'keystore.json';
 
 const FILE_FORMAT = 2;
 const FORMAT_WITHOUT_WORDS = 1;
-/** Digits of the checksum in the name of a copy: copies of two wallets never take each other's place. */
+/** Digits of the checksum in the name of a copy: copies of two wallets never replace each other. */
 const COPY_NAME_LENGTH = 8;
 const WORDS_CONTEXT = 'tessera-wallet-words';
-/** Words of a wallet whose owner has not asked for more: 128 bits, as strong as the signatures. */
+/** Number of words when the owner has not asked for more: 128 bits, as strong as the signatures. */
 const DEFAULT_WORDS = 12;
-/** Mode of the file: only the owner may read it. */
+/** Mode of the file: only its owner may read it. */
 const FILE_MODE = 0o600;
-/** Bytes. The file has about 500. */
+/** The most bytes of the file, which has about 500. */
 const MAX_FILE_LENGTH = 16 * 1024;
 
 const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 });
 const SealedKey = {
   kdf: ScryptParameters,
   master_key: Hex,
-  /** Tells damage from a wrong passphrase. */
+  /** Checksum that tells damage from a wrong passphrase. */
   checksum: Hex,
 };
 const KeystoreFile = Type.Union([
@@ -65,14 +65,14 @@ type KeystoreFile = Static<typeof KeystoreFile>;
 export interface KeystoreOptions {
   readonly file: string;
   readonly passphrase: string;
-  /** False when the store already has keys: a missing file is then `wallet_unreadable`. */
+  /** True to make a missing keystore; false when the store already has keys: a missing file is then `wallet_unreadable`. */
   readonly createIfMissing: boolean;
-  /** A new wallet may have a blank passphrase: development networks only (decision V25). */
+  /** True when a new wallet may have a blank passphrase: development networks only (decision V25). */
   readonly allowBlankPassphrase: boolean;
-  /** The file keeps its passphrase, and a change of it holds until the keystore is closed: development networks only. */
+  /** True when the file keeps its passphrase, and a change holds until the keystore is closed: development networks only. */
   readonly keepsPassphrase?: boolean;
   readonly words?: WalletWords | undefined;
-  /** Cost of new seals. For tests; `DEFAULT_SCRYPT_COST` otherwise. */
+  /** Cost of new seals, set by tests; `DEFAULT_SCRYPT_COST` otherwise. */
   readonly scryptCost?: ScryptCost;
 }
 
@@ -94,7 +94,7 @@ export class Keystore {
   readonly #options: KeystoreOptions;
   readonly #modules: KeystoreModules;
   readonly #masterKey: Buffer;
-  /** Sealed under the master key. */
+  /** The words, sealed under the master key. */
   readonly #words: Uint8Array;
   readonly #changes = new Mutex();
   readonly #limiter: PassphraseLimiter;
@@ -151,7 +151,7 @@ export class Keystore {
     const masterKey = await unlock(known, options.passphrase);
     if (known.format === FILE_FORMAT) {
       const keystore = new Keystore(options, modules, { masterKey, words: fromHex(known.words) });
-      // Words that do not open would be found missing on the day that they are needed.
+      // Words that cannot be unsealed must show now, not on the day that they are needed.
       const words = keystore.words();
       const isWanted = options.words === undefined || isSameWords(options.words, words);
       words.entropy.fill(0);
@@ -176,7 +176,7 @@ export class Keystore {
     return keystore;
   }
 
-  /** The words; the caller must wipe their entropy. Throws `wallet_unreadable` when they are not those of this wallet. */
+  /** The words; the caller must wipe their entropy. Throws `wallet_unreadable` when the file has not the words of this wallet. */
   words(): WalletWords {
     const content = this.open(this.#words, WORDS_CONTEXT);
     const length = content?.[0] ?? 0;
@@ -187,20 +187,20 @@ export class Keystore {
     return { entropy, extraWord };
   }
 
-  /** Throws `wrong_passphrase`; guessing is slowed, for the caller above all. */
+  /** Checks the passphrase. Throws `wrong_passphrase`; guessing is slowed, most of all for the caller. */
   async verify(passphrase: string, caller?: PassphraseCaller): Promise<void> {
     this.#checkOpen();
     if (!(await this.#limiter.attempt(() => this.#isRight(passphrase), caller))) throw wrongPassphrase();
   }
 
   /**
-   * Seals the master key under another passphrase, and removes copies that the old one opened; others are logged. Throws
+   * Seals the master key under another passphrase, and removes copies that the old one opened; remaining ones are logged. Throws
    * `blank_passphrase`, `wrong_passphrase` (decision V26) or `wallet_write_failed`; nothing has changed then, unless the message says
    * otherwise.
    */
   async changePassphrase(oldPassphrase: string, newPassphrase: string, caller?: PassphraseCaller): Promise<void> {
     checkNotBlank(newPassphrase);
-    // Whoever waits for a guess keeps nobody else from a change.
+    // Checked outside of the lock: a caller who must wait for guessing does not delay the changes of others.
     await this.verify(oldPassphrase, caller);
     await this.#changes.run(async () => {
       this.#checkOpen();
@@ -215,7 +215,7 @@ export class Keystore {
         if (!(cause instanceof NotSyncedError)) {
           throw writeFailed(`the passphrase was not changed: ${errorMessage(cause)}`, cause);
         }
-        // The new file is in place: this wallet follows it.
+        // The new file is in place, so the new passphrase holds.
         this.#verifier = this.#verifierOf(newPassphrase);
         throw writeFailed(
           `the passphrase was changed, but a power cut may bring back the old one: keep both (${errorMessage(cause)})`,
@@ -234,7 +234,7 @@ export class Keystore {
     return seal(this.#masterKey, content, context, this.#modules.random);
   }
 
-  /** The content, which the caller must wipe; undefined when it does not belong to this wallet and context. */
+  /** The content of a box, which the caller must wipe; undefined when the box is not of this wallet and context. */
   open(box: Uint8Array, context: string): Buffer | undefined {
     this.#checkOpen();
     return open(this.#masterKey, box, context);
@@ -252,7 +252,7 @@ export class Keystore {
     if (this.#closed) throw new TesseraError('shutting_down', 'the wallet is closed');
   }
 
-  /** True when the passphrase opens the file, and it has this master key. */
+  /** True when the passphrase opens the copy, and it has this master key. */
   async #isOwnCopy(copy: string, passphrase: string): Promise<boolean> {
     try {
       const file = await readKeystore(copy);
@@ -334,7 +334,7 @@ async function sealMasterKey(
   return { ...sealed, checksum: checksumOf(sealed) };
 }
 
-/** Binds the parameters to the box: nobody can make them cheaper without the passphrase. */
+/** Text that is bound to the box: nobody can make the parameters cheaper without the passphrase. */
 function contextOf({ format, kdf }: KeystoreFile): string {
   return `tessera-master-key:${format}:${kdf.name}:${kdf.n}:${kdf.r}:${kdf.p}:${kdf.salt}`;
 }
@@ -344,7 +344,7 @@ function checksumOf(file: KeystoreFile): string {
   return sha3Hex(`${contextOf(file)}:${file.master_key}${words}`);
 }
 
-/** Length of the entropy (1 byte), the entropy, the BIP39 passphrase. */
+/** Seals words: length of the entropy (1 byte), the entropy, the BIP39 passphrase. */
 function sealWords(
   { entropy, extraWord }: WalletWords,
   masterKey: Uint8Array,
@@ -356,7 +356,7 @@ function sealWords(
   return box;
 }
 
-/** Random words, which nobody has seen. */
+/** New random words, sealed. */
 function newSealedWords(masterKey: Uint8Array, { random }: Pick<KeystoreModules, 'random'>): Uint8Array {
   const words = newWords(random, DEFAULT_WORDS);
   const box = sealWords(words, masterKey, { random });
@@ -364,7 +364,7 @@ function newSealedWords(masterKey: Uint8Array, { random }: Pick<KeystoreModules,
   return box;
 }
 
-/** The file of an earlier format as it is, beside the new one: an earlier version of the program opens it. */
+/** Copies the file of an earlier format beside the new one: an earlier version of the program opens it. */
 async function keepCopy(file: string, known: KeystoreFile, { syncFolder }: KeystoreModules): Promise<void> {
   const name = copyName(file, known.format, known.checksum.slice(0, COPY_NAME_LENGTH));
   try {
@@ -374,7 +374,7 @@ async function keepCopy(file: string, known: KeystoreFile, { syncFolder }: Keyst
   }
 }
 
-/** Files left behind by a process that was killed while writing; they hold a sealed key that nobody needs. */
+/** Removes files of a process that was killed while writing; they hold a sealed key that nobody needs. */
 async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
   const names = await readdir(folder).catch(() => []);

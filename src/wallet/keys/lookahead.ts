@@ -1,6 +1,6 @@
 /**
- * Derived addresses that nobody was told of: 20 ahead in each account, and those given back. Payments to them count as own, so an old copy
- * of the wallet, or one made from its words, finds them.
+ * Derived addresses that were not told to anybody: 20 ahead in each account, and those given back. Payments to them count as own, so that
+ * an old copy of the wallet, or one made from its words, finds them.
  */
 
 import { addressOf } from '../../chain/address.js';
@@ -21,7 +21,7 @@ export class Lookahead {
   readonly #derivedTo = new Map<Account, number>();
   #new: string[] = [];
 
-  /** `used`: places handed out; missing indexes among them come first. `ahead`: how many places to look ahead. */
+  /** `used`: places handed out; missing indexes between them are handed out first. `ahead`: how many places to look ahead. */
   constructor(derived: DerivedKeys, used: Iterable<KeyPlace>, ahead = LOOKAHEAD) {
     this.#derived = derived;
     this.#ahead = ahead;
@@ -40,7 +40,7 @@ export class Lookahead {
     return this.#places.keys();
   }
 
-  /** Addresses that wait since the last call, or did in between. */
+  /** Addresses that have begun to wait since the last call, even if they wait no longer. */
   takeNew(): readonly string[] {
     const taken = this.#new;
     this.#new = [];
@@ -51,7 +51,7 @@ export class Lookahead {
     return this.#places.get(address);
   }
 
-  /** The next place of an account: the lowest that waits. */
+  /** The next place of an account: the lowest that is waiting. */
   next(account: Account): KeyPlace {
     return { account, index: Math.min(...this.#waitingOf(account).keys()) };
   }
@@ -61,7 +61,7 @@ export class Lookahead {
     return indexes.sort((a, b) => a - b).map((waiting) => ({ account, index: waiting }));
   }
 
-  /** The address is handed out now; others take its place at the end. */
+  /** Takes the key of a place that is handed out now; new ones at the end replace it. */
   take(place: KeyPlace): WaitingKey {
     const { account, index } = place;
     const waiting = this.#waitingOf(account);
@@ -75,7 +75,7 @@ export class Lookahead {
     return key;
   }
 
-  /** The key of this place waits: nobody was told of it, or is not any more. */
+  /** Makes the key of a place wait: nobody was told of it, or it was given back. */
   wait(place: KeyPlace): void {
     const key = this.#derive(place);
     this.#waitingOf(place.account).set(place.index, key);

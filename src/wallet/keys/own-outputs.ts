@@ -1,7 +1,7 @@
 /**
  * Addresses for change, joined coins and items. Those of transactions that failed are given again, lowest first: unpaid addresses in a row
- * would end a search by words (docs/wallet.md#restoring-from-words). Each is given once for an amount, so that no two transactions are the
- * same.
+ * would end a search by words (docs/wallet.md#restoring-from-words). Each is given only once for an amount, so that no two transactions are
+ * equal.
  */
 
 import { BincodeWriter } from '../../chain/bincode.js';
@@ -14,7 +14,7 @@ import type { WriteBuffer } from '../write-buffer.js';
 import type { Account } from './derived-keys.js';
 import type { KeyRing } from './key-ring.js';
 
-/** Accounts whose addresses nobody but own transactions is told of. */
+/** Accounts whose addresses are used by own transactions only. */
 export type OwnAccount = Extract<Account, 'change' | 'items'>;
 const OWN_ACCOUNTS: readonly Account[] = ['change', 'items'] satisfies readonly OwnAccount[];
 const MAX_AMOUNTS = 8;
@@ -29,15 +29,15 @@ export interface OwnOutputsModules {
   readonly kv: Kv;
   readonly writes: WriteBuffer;
   readonly keys: KeyRing;
-  /** True for an address that holds something, or will by an own transaction. */
+  /** True for an address that holds a coin, or will by an own transaction. */
   readonly isUsed: (address: string) => boolean;
 }
 
 export class OwnOutputs {
   readonly #modules: OwnOutputsModules;
-  /** Every address of a rejected transaction that no other has been confirmed with. */
+  /** Addresses of rejected transactions that no confirmed transaction has paid. */
   readonly #unpaid = new Map<string, Unpaid>();
-  /** Free ones, by account and by index; some may be out of date. */
+  /** Free addresses by account, in the order of their index; some may be out of date. */
   readonly #free = new Map<Account, Unpaid[]>(OWN_ACCOUNTS.map((account) => [account, []]));
   readonly #unsorted = new Set<Account>();
 
@@ -68,7 +68,7 @@ export class OwnOutputs {
     return this.#modules.keys.create(account);
   }
 
-  /** A trade that stands waits to be paid here: until its end the address is given to nobody else. */
+  /** Keeps an address for a trade that waits to be paid there: nobody else gets it until the trade ends. */
   withhold(address: string | null): void {
     const account = address === null ? undefined : this.#modules.keys.placeOf(address)?.account;
     if (account === undefined) return;
@@ -79,7 +79,7 @@ export class OwnOutputs {
     );
   }
 
-  /** The transaction with this output was never sent, and never will be. Staged. */
+  /** Makes an address free again: the transaction with this output was never sent, and never will be. Staged. */
   giveBack(address: string): void {
     this.#put(address, this.#unpaid.get(address)?.amounts ?? []);
   }
@@ -95,12 +95,12 @@ export class OwnOutputs {
     }
   }
 
-  /** Discards like `giveBack`, for the outputs of a transaction. */
+  /** Gives back the addresses of all outputs of a transaction. */
   discard({ outputs }: Transaction): void {
     for (const { scriptPublicKey: to } of outputs) if (to !== null) this.giveBack(to);
   }
 
-  /** The transaction will never be in the chain. Staged. */
+  /** Makes the addresses of a transaction free again, which will never be in the chain. Staged. */
   rejected({ outputs }: Transaction): void {
     for (const { scriptPublicKey: to, value } of outputs) {
       if (to === null) continue;
@@ -109,12 +109,12 @@ export class OwnOutputs {
     }
   }
 
-  /** The transaction is in the chain. Staged. */
+  /** Counts the addresses of a transaction in the chain as paid. Staged. */
   confirmed({ outputs }: Transaction): void {
     for (const { scriptPublicKey: to } of outputs) if (to !== null) this.paid(to);
   }
 
-  /** The chain has paid the address. Staged. */
+  /** Counts an address as paid by the chain. Staged. */
   paid(address: string): void {
     if (!this.#unpaid.delete(address)) return;
     this.#modules.writes.del(unpaidKey(address));
@@ -129,7 +129,7 @@ export class OwnOutputs {
 
   #note(address: string, amounts: readonly bigint[], isFree: boolean): void {
     const place = this.#modules.keys.placeOf(address);
-    // Other words may have given it.
+    // Other words may have given the address.
     if (place === undefined) return;
     const unpaid = { address, index: place.index, amounts };
     this.#unpaid.set(address, unpaid);

@@ -1,8 +1,8 @@
 /**
  * Slows the guessing of a passphrase. After a wrong one, further attempts of the caller wait before the check: 250 ms, doubled each time,
- * at most 30 s, in a queue. Failures are forgotten after 15 quiet minutes, not by a success. A caller is an API key at an address. Failures
- * of all count together too, four minutes behind that schedule (half with one key, a quarter for callers who failed); then all wait but
- * those who were right before and have not failed since.
+ * at most 30 s, in a queue. Failures are forgotten after 15 quiet minutes, not by a success. A caller is an API key at an address. All
+ * failures count together too, four minutes behind that schedule (half with one key, a quarter for callers who failed); then all callers
+ * wait except those who were right before and have not failed since.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -10,23 +10,23 @@ import type { Clock } from '../../lib/clock.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { PassphraseCaller } from '../service.js';
 
-/** Milliseconds. */
+/** Milliseconds of delay after the first failure. */
 const FIRST_DELAY = 250;
-/** Milliseconds. */
+/** The most milliseconds of delay after a failure. */
 const MAX_DELAY = 30_000;
-/** Milliseconds by which the failures of all may run ahead. */
+/** Milliseconds by which the failures of all callers may run ahead. */
 const MAX_AHEAD = 8 * MAX_DELAY;
-/** Milliseconds without a failure after which all are forgotten. */
+/** Milliseconds without a failure after which all failures are forgotten. */
 const FORGET_AFTER = 15 * 60 * 1_000;
-/** Attempts with one key that may wait; more are turned away. */
+/** The most attempts with one key that may wait; more are refused. */
 const MAX_WAITING = 32;
-/** Callers that are remembered: those who were right, and those who were wrong, which takes them half a minute each. */
+/** The most callers that are remembered: those who were right, and those who were wrong, which takes half a minute each. */
 const MAX_CALLERS = 10_000;
 
-/** Caller without an API key: this program itself, and whoever asks a node that is open. */
+/** Caller without an API key: this program itself, and every client of an open node. */
 const NOBODY: PassphraseCaller = { key: '', address: '' };
 
-/** The failures of one caller, of all with one key, or of all. */
+/** Failures that count together: of one caller, of all with one key, or of all. */
 class Share {
   failures = 0;
   waiting = 0;
@@ -34,13 +34,13 @@ class Share {
   #due = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
 
-  /** Milliseconds that its failures have to last yet. */
+  /** Milliseconds that the failures still have to last. */
   debt(now: number): number {
     if (now - this.#last >= FORGET_AFTER) this.failures = 0;
     return this.failures === 0 ? 0 : Math.max(0, this.#due - now);
   }
 
-  /** Adds a failure; gives the milliseconds that it lasts: those of the share, or as many as it counts elsewhere. */
+  /** Adds a failure; gives the milliseconds that it lasts: by this share's own count, or `counted` by another share. */
   fail(now: number, counted?: number): number {
     const debt = this.debt(now);
     const ms = counted ?? Math.min(FIRST_DELAY * 2 ** this.failures, MAX_DELAY);
@@ -63,7 +63,7 @@ export class PassphraseLimiter {
     this.#clock = clock;
   }
 
-  /** Runs `check` when it may run; false counts as a failure. Throws `rate_limited` when too many wait already. */
+  /** Runs `check` when the caller may; false counts as a failure. Throws `rate_limited` when too many attempts wait already. */
   async attempt(check: () => boolean, { key, address }: PassphraseCaller = NOBODY): Promise<boolean> {
     const caller = JSON.stringify([key, address]);
     const ofKey = this.#keys.get(key) ?? new Share();
@@ -85,7 +85,7 @@ export class PassphraseLimiter {
     return isRight;
   }
 
-  /** Makes everything that waits fail with `shutting_down`. */
+  /** Makes all waiting attempts fail with `shutting_down`. */
   close(): void {
     this.#closed = true;
     for (const wake of this.#wakers) wake();
@@ -97,7 +97,7 @@ export class PassphraseLimiter {
     ofKey.fail(now, this.#all.fail(now));
   }
 
-  /** Milliseconds until the caller may try; 0 when it may now. */
+  /** Milliseconds until the caller may try; 0 for now. */
   #delay(ofKey: Share, caller: string): number {
     const now = this.#clock.monotonic();
     const own = this.#callers.get(caller);

@@ -1,4 +1,4 @@
-/** The words of a wallet (BIP39, English): 12 or 24, and an optional BIP39 passphrase. Errors name a word by its place only. */
+/** The words of a wallet (BIP39, English): 12 or 24, and an optional BIP39 passphrase. Errors name a word by its position only. */
 
 import { entropyToMnemonic, mnemonicToEntropy } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
@@ -13,17 +13,17 @@ export type WordCount = (typeof WORD_COUNTS)[number];
 /** Bytes of entropy of 12 and 24 words. */
 const ENTROPY_LENGTHS: Readonly<Record<WordCount, number>> = { 12: 16, 24: 32 };
 
-/** PBKDF2 with HMAC-SHA512, as BIP39 says. */
+/** Rounds of PBKDF2 with HMAC-SHA512, as BIP39 says. */
 const SEED_ROUNDS = 2_048;
 const SEED_LENGTH = 64;
 
-/** Bytes of a BIP39 passphrase in UTF-8. */
+/** The most bytes of a BIP39 passphrase in UTF-8. */
 const MAX_EXTRA_WORD = 256;
 
 export interface WalletWords {
-  /** 16 or 32 bytes: what the words stand for. */
+  /** Entropy that the words stand for: 16 or 32 bytes. */
   readonly entropy: Uint8Array;
-  /** The BIP39 passphrase; empty without one. Another one gives another wallet; nobody can tell which is right. */
+  /** The BIP39 passphrase; empty without one. A different one gives a different wallet; nothing tells which is right. */
   readonly extraWord: string;
 }
 
@@ -60,7 +60,7 @@ export function parseWords(text: string, extraWord = ''): WalletWords {
   }
 }
 
-/** The 64-byte seed of BIP39. Wipe it. That of the library takes twenty times as long, at every start of a wallet. */
+/** The 64-byte seed of BIP39. The caller must wipe it. The library's own function takes twenty times as long, at every start. */
 export function seedOfWords(words: WalletWords): Promise<Uint8Array> {
   const salt = `mnemonic${words.extraWord}`.normalize('NFKD');
   return pbkdf2Sha512(wordsText(words), salt, SEED_ROUNDS, SEED_LENGTH);

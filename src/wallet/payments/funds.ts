@@ -1,4 +1,4 @@
-/** The coins for a payment: the chain's first, then own change, the least deep first (docs/adr/0023-own-change.md). It takes nothing. */
+/** Chooses the coins for a payment: the chain's first, then own change, the least deep first (docs/adr/0023-own-change.md). Takes none. */
 
 import { TesseraError } from '../../lib/errors.js';
 import { type Coin, TOKENS } from '../coins/coin.js';
@@ -6,14 +6,14 @@ import { type CoinList, type Selection, type SelectionLimits, selectCoins } from
 import type { CoinStore } from '../coins/coin-store.js';
 import { MergedCoins } from '../coins/sorted-coins.js';
 
-/** Items are counted one by one: no change is too small. */
+/** The least change of items, which are counted one by one: none is too small. */
 const ITEM_DUST = 1n;
 
 export interface FundsOptions {
   readonly limits: SelectionLimits;
   /** The least raw units of a token output: the payment, and its change. */
   readonly minOutputAmount: bigint;
-  /** Outputs of own transactions that no block has yet can be spent. */
+  /** True when outputs of own transactions that no block has yet can be spent. */
   readonly spendOwnChange: boolean;
 }
 
@@ -40,7 +40,7 @@ export class Funds {
     if (amount > this.#coins.totals(assetId).available) throw this.#shortfall(assetId, amount);
   }
 
-  /** Throws `insufficient_funds`. */
+  /** Coins for an amount. Throws `insufficient_funds`. */
   choose(assetId: string, amount: bigint): Chosen {
     const least = this.#least(assetId);
     const dust = assetId === TOKENS ? maxOf(this.#options.limits.dust, least) : ITEM_DUST;

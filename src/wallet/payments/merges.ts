@@ -9,11 +9,11 @@ import type { FundsOptions } from './funds.js';
 import type { OwnTransaction } from './outgoing.js';
 import type { Payments } from './payments.js';
 
-/** Merges under way at once: a wallet with thousands of rewards shrinks by a few thousand in each block. */
+/** The most merges under way at once: a wallet with thousands of rewards shrinks by a few thousand coins in each block. */
 const MAX_MERGES = 4;
 
 export interface MergesOptions extends FundsOptions {
-  /** Merge when more spendable token outputs than this are held; null never does. */
+  /** Number of spendable token outputs above which coins are merged; null for never. */
   readonly aggregateAbove: number | null;
 }
 
@@ -47,7 +47,7 @@ export class Merges {
     return this.#merging.run(() => undefined);
   }
 
-  /** Pays what lies at addresses that the words do not cover to one that they do. Throws `wallet_write_failed`. */
+  /** Pays coins at addresses that the words do not cover to one that they cover. Throws `wallet_write_failed`. */
   async sweep(): Promise<readonly OwnTransaction[]> {
     const { coins, payments, writes } = this.#modules;
     writes.checkRoom();
@@ -88,7 +88,7 @@ export class Merges {
     return count < 2 ? [] : coins.slice(first, first + count);
   }
 
-  /** Coins that the words do not cover, as far as one transaction has room for them; nothing when that is no output of this network. */
+  /** Coins that the words do not cover, as many as fit into one transaction; none if their sum is too small for an output. */
   #uncovered(assetId: string): readonly Coin[] {
     const { coins, keys } = this.#modules;
     const { limits, minOutputAmount } = this.#options;
@@ -96,7 +96,7 @@ export class Merges {
       .spendable(assetId)
       .slice()
       .filter(({ amount, address }) => amount > 0n && !keys.isCovered(address));
-    // The largest first: what is too little for an output of this network goes with them.
+    // The largest coins come first, and make up for those that are too small for an output of this network.
     const largest = uncovered.reverse().slice(0, limits.maxInputs);
     const total = largest.reduce((sum, { amount }) => sum + amount, 0n);
     return total < (assetId === TOKENS ? minOutputAmount : 1n) ? [] : largest;

@@ -1,7 +1,7 @@
 /**
  * The wallet's own transactions: a durable queue and their outcomes: `queued` → `sent` (admitted) → `confirmed` or `rejected`, which is
- * `queued` again if made again. The bytes never change. One that spends another's output is sent after it (docs/adr/0023-own-change.md).
- * Settled ones are on disk only.
+ * `queued` again if it is made again. The bytes never change. A transaction that spends another's output is sent after that one
+ * (docs/adr/0023-own-change.md). Settled transactions are on disk only.
  */
 
 import { type BincodeReader, BincodeWriter } from '../../chain/bincode.js';
@@ -16,12 +16,12 @@ import type { MetaStore } from '../meta.js';
 import { type OwnPayment, PAYMENT_KINDS, PAYMENT_STATES, type PaymentState } from '../service.js';
 import type { WriteBuffer } from '../write-buffer.js';
 
-/** Own transactions that `latest` gives at most. */
+/** The most own transactions that `latest` gives. */
 const MAX_LATEST = 10_000;
 
 export interface OwnTransaction extends Pick<OwnPayment, 'createdAt' | 'hash' | 'kind' | 'reason' | 'state'> {
   readonly transaction: Transaction;
-  /** Peer to tell when the mempool has admitted it (payments by ip), else null. */
+  /** Peer to tell when the mempool has admitted the transaction (payments by ip), else null. */
   readonly peer: string | null;
 }
 
@@ -36,10 +36,10 @@ export class Outgoing {
   readonly #writes: WriteBuffer;
   readonly #meta: MetaStore;
   readonly #inFlight = new Map<string, Entry>();
-  /** Hashes of those that can be sent now, unless they spend an output of one that is not admitted. */
+  /** Hashes of transactions that can be sent now, unless they spend an output of one that is not admitted yet. */
   readonly #queued = new Set<string>();
   readonly #rejected = new Map<string, Entry>();
-  /** Transactions that spend outputs of one that is not admitted, and were passed over, by its hash. */
+  /** Transactions that were passed over because a parent is not admitted yet, by the hash of that parent. */
   readonly #held = new Map<string, Set<string>>();
 
   private constructor(kv: Kv, writes: WriteBuffer, meta: MetaStore) {
@@ -59,7 +59,7 @@ export class Outgoing {
     return outgoing;
   }
 
-  /** Stages a new one, not sent before `release`. One that was rejected and is made again is queued in its place, if it is loaded. */
+  /** Stages a new transaction, not sent before `release`. A rejected one that is made again is queued in its place, if it is loaded. */
   add(made: Pick<OwnTransaction, 'hash' | 'transaction' | 'kind' | 'peer' | 'createdAt'>): OwnTransaction {
     const number = this.#rejected.get(made.hash)?.number ?? this.#nextNumber();
     const entry: Entry = { ...made, number, state: 'queued', reason: '' };
@@ -69,12 +69,12 @@ export class Outgoing {
     return entry;
   }
 
-  /** Releases a durable transaction for sending, or for sending again: no answer came, or one that asks to try again. */
+  /** Releases a durable transaction for sending, or for sending again: there was no answer, or one that asks to try again. */
   release(hash: string): void {
     if (this.#inFlight.get(hash)?.state === 'queued') this.#queued.add(hash);
   }
 
-  /** Discards one that never became durable. `before`: what it was, when it was rejected before. */
+  /** Discards a transaction that never became durable. `before`: its earlier form, when it was rejected before. */
   discard(hash: string, before?: OwnTransaction): void {
     const entry = this.#inFlight.get(hash);
     if (entry === undefined) return;
@@ -96,7 +96,7 @@ export class Outgoing {
     return this.#inFlight.size;
   }
 
-  /** Queued or sent, in the order in which they were made: what spends an output of another comes after it. */
+  /** Transactions that are queued or sent, in the order of making: one that spends an output of another comes after that. */
   inFlight(): readonly OwnTransaction[] {
     return [...this.#inFlight.values()];
   }
@@ -105,7 +105,7 @@ export class Outgoing {
     return this.#inFlight.get(hash);
   }
 
-  /** Takes the next one to send, until `release`. One that spends an output of another waits until that one is admitted. */
+  /** Takes the next transaction to send, until `release`. One that spends an output of another waits until that is admitted. */
   takeQueued(): OwnTransaction | undefined {
     for (const hash of this.#queued) {
       this.#queued.delete(hash);
@@ -131,12 +131,12 @@ export class Outgoing {
     return entry;
   }
 
-  /** One that was rejected, and is loaded. */
+  /** A rejected transaction, if it is loaded. */
   rejected(hash: string): OwnTransaction | undefined {
     return this.#rejected.get(hash);
   }
 
-  /** Reads some that were rejected, so that `add` and `revive` find them. */
+  /** Loads rejected transactions, so that `add` and `revive` find them. */
   async loadRejected(hashes: ReadonlySet<string>): Promise<void> {
     let missing = [...hashes].filter((hash) => !this.#rejected.has(hash)).length;
     if (missing === 0) return;
@@ -149,7 +149,7 @@ export class Outgoing {
     }
   }
 
-  /** One that was rejected, and is loaded, is in the chain all the same. Staged. */
+  /** Confirms a rejected transaction, if it is loaded: it is in the chain all the same. Staged. */
   revive(hash: string): void {
     const entry = this.#rejected.get(hash);
     if (entry === undefined) return;
@@ -161,7 +161,7 @@ export class Outgoing {
     return spentOutPoints(transaction).flatMap(({ tHash }) => this.#inFlight.get(tHash) ?? []);
   }
 
-  /** Transactions among these that are in flight, and all in flight that they depend on, in the order in which they were made. */
+  /** Transactions among these that are in flight, and all in flight that they depend on, in the order of making. */
   lineageOf(hashes: Iterable<string>): readonly OwnTransaction[] {
     const found = new Set<OwnTransaction>();
     const open = [...hashes].flatMap((hash) => this.get(hash) ?? []);
@@ -173,7 +173,7 @@ export class Outgoing {
     return this.inFlight().filter((entry) => found.has(entry));
   }
 
-  /** The most recent ones with their states, whatever became of them, oldest first; at most 10,000, or `limit`. */
+  /** The most recent transactions with their states, whatever became of them, oldest first; at most 10,000, or `limit`. */
   async latest(limit = MAX_LATEST): Promise<readonly OwnTransaction[]> {
     const newest: OwnTransaction[] = [];
     const range = { ...prefixRange(PREFIX.payment), reverse: true, limit: Math.min(limit, MAX_LATEST) };
@@ -216,7 +216,7 @@ function encodeEntry(entry: Entry): Uint8Array {
 }
 
 /**
- * A stored payment, queued again; undefined if queued already, or rejected. One that was admitted counts as confirmed once its inputs are
+ * A stored payment, queued again; undefined if it is queued already, or rejected. A `sent` one counts as confirmed once its inputs are
  * gone. Throws `wallet_unreadable`.
  */
 export function reopenPayment(

@@ -1,4 +1,4 @@
-/** Builds signed transactions from chosen coins; each input by the address version of its key (decision V14). The caller decides the rest. */
+/** Builds signed transactions from chosen coins, each input signed by the address version of its key (decision V14). Callers decide the rest. */
 
 import { isPayableAddress } from '../../chain/address.js';
 import { itemAsset, tokenAsset } from '../../chain/assets.js';
@@ -21,7 +21,7 @@ import { TOKENS } from '../coins/coin.js';
 /** Largest amount of a payment: the API's int64 (decision V14). */
 const MAX_PAYMENT = 2n ** 63n - 1n;
 
-/** About a millisecond. */
+/** Signatures of one turn: about a millisecond. */
 const SIGNATURES_PER_TURN = 16;
 
 export interface SpentCoin {
@@ -36,7 +36,7 @@ export interface PaymentPlan {
   readonly to: string;
   readonly asset: Asset;
   readonly locktime: bigint;
-  /** Left out when the inputs equal the amount exactly. */
+  /** Change; null when the inputs equal the amount exactly. */
   readonly change: { readonly amount: bigint; readonly address: string } | null;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Makes own transactions, one at a time so that each sees the change of the one before (docs/adr/0023-own-change.md); writes share a sync.
  * A payment counts when keys, coins, history and transaction are durable together, and is sent after that; a failure before gives the coins
- * back. Too many at once are turned away.
+ * back. Too many at once are refused.
  */
 
 import { transactionHash } from '../../chain/hash.js';
@@ -28,14 +28,14 @@ import type { Settlement } from './settlement.js';
 
 export interface PaymentOrder {
   readonly address: string;
-  /** Raw units, or items. */
+  /** Raw units of tokens, or number of items. */
   readonly amount: bigint;
   /** Genesis hash of the items to pay; tokens without it. */
   readonly genesisHash?: string | undefined;
   readonly locktime: bigint;
   readonly kind?: PaymentKind;
   readonly peer?: string;
-  /** Keeps what asked for it, in the same batch. */
+  /** Keeps the idempotency key of the request, in the same batch. */
   readonly keep?: KeepKey | undefined;
 }
 
@@ -43,9 +43,9 @@ export interface AsideOrder<T> {
   readonly assetId: string;
   readonly amount: bigint;
   readonly trade: string;
-  /** Called with the coins that add up to the amount, before anything is staged; called again when they are lost meanwhile. */
+  /** Called with the coins that add up to the amount, before anything is staged; again with others when they are lost meanwhile. */
   readonly prepare: (coins: readonly SpentCoin[]) => Promise<T>;
-  /** Stages what belongs to it, in the same write, with what `prepare` gave. */
+  /** Stages records of the trade in the same write, with the result of `prepare`. */
   readonly stage: (prepared: T) => void;
 }
 
@@ -65,7 +65,7 @@ export interface Made {
 
 export interface Staged {
   readonly made: OwnTransaction;
-  /** True if it could not be written, or what was staged before it. */
+  /** True if this transaction, or one staged before it, could not be written. */
   isUndone: boolean;
 }
 
@@ -78,11 +78,11 @@ export interface PaymentModules
   readonly settlement: Settlement;
 }
 
-/** Payments that are being made at once; a wallet makes several hundred in a second. */
+/** The most payments that are being made at once; a wallet makes several hundred in a second. */
 const MAX_UNDER_WAY = 1_000;
-/** Payments that no block has; they are kept in memory. */
+/** The most payments that no block has; they are kept in memory. */
 const MAX_IN_FLIGHT = 100_000;
-/** Number of times that a payment is built again because the chain has taken its coins meanwhile. */
+/** The most times that a payment is built again because the chain has taken its coins meanwhile. */
 const MAX_ATTEMPTS = 5;
 
 interface StagedAside {
@@ -101,17 +101,17 @@ export class Payments {
     this.#funds = new Funds(options, modules.coins);
   }
 
-  /** Throws `payment_refused` or `insufficient_funds` when this cannot be paid, whatever else is under way. */
+  /** Throws `payment_refused` or `insufficient_funds` when an amount cannot be paid, whatever else is under way. */
   checkFunds(amount: bigint, genesisHash = TOKENS): void {
     this.#funds.check(genesisHash, amount);
   }
 
-  /** Resolves when durable. Throws `payment_refused`, `insufficient_funds`, `overloaded`, `wallet_write_failed`. */
+  /** Makes a payment; resolves when it is durable. Throws `payment_refused`, `insufficient_funds`, `overloaded`, `wallet_write_failed`. */
   pay(order: PaymentOrder): Promise<OwnTransaction> {
     return this.#bounded(() => this.#pay(order));
   }
 
-  /** Pays as `pay`, counted as a donation to the peer; undefined when a limit is reached. */
+  /** Makes a payment as `pay` does, counted as a donation to the peer; undefined when a limit is reached. */
   async donate(order: PaymentOrder, nodeKey: string, limits: DonationLimits): Promise<OwnTransaction | undefined> {
     const { donations, writes } = this.#modules;
     writes.checkRoom();
@@ -124,12 +124,12 @@ export class Payments {
     }
   }
 
-  /** Resolves when durable. Throws `payment_refused`, `overloaded`, `wallet_write_failed`. */
+  /** Creates items; resolves when that is durable. Throws `payment_refused`, `overloaded`, `wallet_write_failed`. */
   createItem(order: ItemOrder): Promise<OwnTransaction> {
     return this.#bounded(() => this.#createItem(order));
   }
 
-  /** Keeps coins of exactly this amount for a trade, paying itself if there is no such sum. Resolves when durable. Throws as `pay`. */
+  /** Sets coins of exactly this amount aside for a trade, by a payment to itself if no coins have that sum. Throws as `pay`. */
   setAside<T>(order: AsideOrder<T>): Promise<void> {
     return this.#bounded(async () => {
       checkAmount(order.amount);
@@ -145,20 +145,20 @@ export class Payments {
     });
   }
 
-  /** Pays the coins that `choose` gives to this wallet, in one output. Undefined if there are none, or the chain has taken one meanwhile. */
+  /** Pays the coins that `choose` gives to this wallet, in one output. Undefined if there are none, or the chain has taken one. */
   async join(assetId: string, choose: () => readonly Coin[]): Promise<OwnTransaction | undefined> {
     const staged = await this.#building.run(() => this.#buildJoin(assetId, choose));
     return staged && this.release(staged);
   }
 
-  /** Stages a transaction: queue, coins and history in one step and one write, undone if it fails. Prepare the history for a repeated one. */
+  /** Stages a transaction: queue, coins and history in one write, undone if it fails. `history.prepare` comes first for a repeated one. */
   stage(transaction: Transaction, { kind, peer, keep }: Made): Staged {
     const { coins, outgoing, ownOutputs, history, writes, clock } = this.#modules;
     const hash = transactionHash(transaction);
     const own = { hash, transaction, kind, peer, createdAt: clock.now() };
     const rejected = outgoing.rejected(hash);
     const movement = rejected && history.find(hash);
-    // The payment was read from disk, which may not know its end yet.
+    // The rejected payment was read from disk, which may not have its latest state yet.
     const before = rejected && movement && { ...rejected, state: movement.state, reason: movement.reason };
     const staged: Staged = { made: outgoing.add(own), isUndone: false };
     const { spent, made: expected } = coins.spendBy(hash, transaction);
@@ -174,7 +174,7 @@ export class Payments {
     return staged;
   }
 
-  /** Resolves when what was staged is durable: then it may be sent. Throws `wallet_write_failed`. */
+  /** Resolves when a staged transaction is durable: then it may be sent. Throws `wallet_write_failed`. */
   async release(staged: Staged): Promise<OwnTransaction> {
     const { outgoing, settlement, writes } = this.#modules;
     const failure = await writes.flush().then(
@@ -281,7 +281,7 @@ export class Payments {
     return { transaction, kept: { outPoint, address: transaction.outputs[0]?.scriptPublicKey ?? '' } };
   }
 
-  /** Gives reserved coins back, and the addresses of a split, when the work on them fails. */
+  /** Frees reserved coins again, and the addresses of a split, when the work on them fails. */
   async #orCancel<T>(coins: readonly Coin[], split: Transaction | undefined, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -318,7 +318,7 @@ export class Payments {
     return transaction && this.stage(transaction, { kind: 'merge', peer: null });
   }
 
-  /** Signs reserved coins away; they come back if that fails. Undefined if one was lost meanwhile. `plan` makes own addresses. */
+  /** Signs a payment of reserved coins; they are free again if that fails. Undefined if one was lost. `plan` makes own addresses. */
   async #sign(
     coins: readonly Coin[],
     assetId: string,
@@ -337,7 +337,7 @@ export class Payments {
         coins.map(({ address }) => address),
         (signing) => buildPaymentInTurns(plan(ownAddress), signing, () => slices.turn()),
       );
-      // A transaction without change may be the same as one that was rejected before; that one is queued again.
+      // A transaction without change may be equal to one that was rejected before; then that one is queued again.
       if (given.length === 0) await history.prepare([transactionHash(transaction)]);
       if (store.areReserved(coins)) signed = transaction;
     } finally {

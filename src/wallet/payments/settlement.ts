@@ -22,7 +22,7 @@ export type SettlementModules = Pick<
 
 interface InKnownBlock {
   readonly displaced: readonly Displaced[];
-  /** Hash of the copy → hash of the own transaction. */
+  /** Hashes of own transactions by the hashes of their copies. */
   readonly copies: ReadonlyMap<string, string>;
   readonly place: BlockPlace;
 }
@@ -48,7 +48,7 @@ export class Settlement {
       confirmed: metrics.counter('tessera_wallet_payments_total', 'confirmed'),
       rejected: metrics.counter('tessera_wallet_payments_total', 'rejected'),
     };
-    // A counter of something that has not happened yet must exist, at 0.
+    // Each counter exists from the start, at 0.
     for (const outcome of Object.values(this.#outcomes)) outcome.inc(0);
     metrics.beforeScrape(() => metrics.gauge('tessera_wallet_queue').set(outgoing.size));
     const onError = (error: unknown): void => {
@@ -71,13 +71,13 @@ export class Settlement {
     return this.#changed;
   }
 
-  /** Tells of a new transaction that is durable. */
+  /** Announces a new transaction that is durable. */
   announce(made: OwnTransaction): void {
     this.#queued.emit(made);
     this.#changed.emit(this.#coins.totals());
   }
 
-  /** Transactions that end when an own one ends: itself, first, and all in flight that spend from it; none when it is not in flight. */
+  /** Transactions that end together with an own one: itself, first, and all in flight that spend from it; none if it is not in flight. */
   familyOf(hash: string): readonly OwnTransaction[] {
     const found = new Map<string, OwnTransaction>();
     const open = [hash];
@@ -101,7 +101,7 @@ export class Settlement {
     this.#queued.emit(entry);
   }
 
-  /** A rule refuses it for good: its inputs and those of its dependents come back (decision V13). Gives their addresses. */
+  /** Rejects a transaction that a rule refuses for good: inputs, also of its dependents, come back (decision V13). Gives their addresses. */
   async markRejected(hash: string, reason: string): Promise<readonly string[]> {
     const ended = this.familyOf(hash);
     if (ended.length === 0) return [];
@@ -110,7 +110,7 @@ export class Settlement {
     return addresses;
   }
 
-  /** Stages the end of a transaction whose inputs another takes in the same step; a block may still have it. `commit` it when durable. */
+  /** Stages the end of a transaction whose inputs another one takes in the same step; a block may still have it. Then `commit`, once durable. */
   withdraw(own: OwnTransaction, reason: string): void {
     const before = { ...own };
     const movement = this.#history.find(own.hash);
@@ -123,7 +123,7 @@ export class Settlement {
     });
   }
 
-  /** Marks it confirmed in a block that this wallet has not seen, perhaps as a copy under another hash. Refresh first. */
+  /** Marks a transaction confirmed in a block that this wallet has not seen, perhaps as a copy under another hash. Refresh first. */
   async markConfirmed(hash: string, { asCopy = false } = {}): Promise<void> {
     const entry = this.#outgoing.get(hash);
     if (entry === undefined) return;
@@ -139,7 +139,7 @@ export class Settlement {
     await this.commit([...this.#end(hash, 'confirmed'), ...this.#endDescendants(hash, ended)]);
   }
 
-  /** Takes in a block, without making it durable; settles only what the block proves. `concern`: see `IsForeign`. */
+  /** Takes in a block, without making it durable; settles only what the block proves. `concern`: transactions that concern the wallet. */
   takeBlock(
     block: FullBlock,
     concern?: Pick<Concern, 'has' | 'hasKeys'>,
@@ -174,8 +174,8 @@ export class Settlement {
   }
 
   /**
-   * A block has spent an input of an own transaction otherwise. With the same outputs it is the same payment under another hash, and
-   * confirmed; else the own transaction can never be in the chain, and its other inputs come back.
+   * Settles an own transaction one of whose inputs a block has spent in another one. With the same outputs that is the same payment under
+   * another hash, and confirmed; else the own one can never be in the chain, and its other inputs come back.
    */
   #settleDisplaced({ hash, byHash, by }: Displaced): readonly OwnTransaction[] {
     const ended = this.familyOf(hash);
@@ -188,13 +188,13 @@ export class Settlement {
     return [...done, ...this.#endDescendants(hash, ended)];
   }
 
-  /** Ends what spends from a transaction: without its outputs, that can never be in the chain. */
+  /** Ends transactions that spend from another one: without its outputs, they can never be in the chain. */
   #endDescendants(hash: string, ended: readonly OwnTransaction[]): readonly OwnTransaction[] {
     const reason = `it spends an output of ${hash}, which will never exist`;
     return ended.flatMap((one) => (one.hash === hash ? [] : this.#end(one.hash, 'rejected', reason)));
   }
 
-  /** Copies of own payments among what has displaced them, with the hash of the payment. */
+  /** Hashes of own payments by those of their copies, among the transactions that displace them. */
   #copiesAmong(displaced: readonly Displaced[]): ReadonlyMap<string, string> {
     return new Map(
       displaced.flatMap(({ hash, byHash, by }) => {
@@ -204,14 +204,14 @@ export class Settlement {
     );
   }
 
-  /** Another payment of this wallet, which was rejected before and is in the chain, is none, though it pays the same. */
+  /** True for a copy of an own payment; another payment of this wallet that was rejected before is none, though it pays the same. */
   #isCopy({ transaction }: OwnTransaction, by: Transaction, byHash: string): boolean {
     const known = this.#history.find(byHash);
     const isOtherOwn = known?.isOwn === true && known.hash === byHash;
     return !isOtherOwn && isSamePayment(transaction, by);
   }
 
-  /** A refresh was ahead of the block and has brought the funds; the own transactions settle here. */
+  /** Settles own transactions in a block that a refresh was ahead of, and whose funds it has brought. */
   #settleKnown(block: FullBlock, named: readonly OwnTransaction[], { displaced, copies, place }: InKnownBlock): void {
     for (const made of named) this.#history.takeVanished(this.#coins.settle(made));
     for (const { by, byHash } of displaced) {

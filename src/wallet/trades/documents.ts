@@ -1,7 +1,7 @@
 /**
  * Documents of a trade (docs/wallet.md#trades): offer, acceptance, confirmation, as JSON. Each is signed with the key of the address where
- * its maker wants to be paid. None holds a signature of a transaction: the DRUID of a half is not signed, so whoever had it could make a
- * payment of it (docs/adr/0026-trades.md).
+ * its maker wants to be paid. None holds a signature of a transaction: the DRUID of a half is not signed, so anybody who had it could make
+ * a payment of it (docs/adr/0026-trades.md).
  */
 
 import { addressOf } from '../../chain/address.js';
@@ -31,12 +31,12 @@ export type Offer = Signed & {
   readonly want: TradedAsset;
   /** Address where the maker wants to be paid. */
   readonly to: string;
-  /** Unix seconds. */
+  /** Unix seconds when the offer expires. */
   readonly expires_at: number;
   readonly peer: string | null;
-  /** Transaction that created the items that are given, in hex: it proves their metadata. */
+  /** Transaction that created the items on offer, in hex: it proves their metadata. */
   readonly creation: string | null;
-  /** No two offers are the same. */
+  /** Random text that makes each offer unique. */
   readonly nonce: string;
 };
 
@@ -54,7 +54,7 @@ export type Confirmation = Signed & {
   readonly kind: 'tessera-trade-confirmation';
   readonly format: 1;
   readonly offer: string;
-  /** `digestOf` of the acceptance. */
+  /** Digest of the acceptance (`digestOf`). */
   readonly acceptance: string;
   readonly from: string;
 };
@@ -62,7 +62,7 @@ export type Confirmation = Signed & {
 export type TradeDocument = Offer | Acceptance | Confirmation;
 
 type Check = (value: unknown) => boolean;
-/** Form of each member of a document; further members are dropped. */
+/** Checks of a document's members by name; other members are dropped. */
 type Form = Readonly<Record<string, Check>>;
 
 const is =
@@ -138,7 +138,7 @@ export function signDocument<D extends TradeDocument>(content: Unsigned<D>, { pu
   return { ...unsigned, signature } as unknown as D;
 }
 
-/** The document in a value from outside, with its own members only. Throws `trade_refused` for a wrong form, or a change after signing. */
+/** The document in a value from outside, with known members only. Throws `trade_refused` for a wrong form, or a change after signing. */
 export function readDocument(value: unknown): TradeDocument {
   const form = formIn(FORMS, value);
   if (form === undefined) throw refused('this is no offer, acceptance or confirmation of a trade');
@@ -149,7 +149,7 @@ export function readDocument(value: unknown): TradeDocument {
   return document;
 }
 
-/** Throws `trade_refused` unless whoever has the key of the address has signed the document as it is. */
+/** Throws `trade_refused` unless the document, as it is, is signed with the key of the address. */
 export function checkSignature(document: TradeDocument, address: string): void {
   const { signature, ...unsigned } = document;
   const publicKey = fromHex(document.public_key);
@@ -157,23 +157,23 @@ export function checkSignature(document: TradeDocument, address: string): void {
   throw refused(`this ${wordOf(document.kind)} is not as it was signed: it was changed, or is of another trade`);
 }
 
-/** The same for the same content, whatever the order and spacing of its JSON was. */
+/** Digest of the content, whatever the order and spacing of the JSON. */
 export function digestOf(document: TradeDocument): string {
   const { signature: _, ...unsigned } = document;
   return sha3Hex(canonical(unsigned));
 }
 
-/** The name of the trade. Whoever changes an offer has another one. */
+/** The id of the trade: the digest of the offer, so that a changed offer has another one. */
 export function offerId(offer: Offer): string {
   return digestOf(offer);
 }
 
-/** The DRUID of both halves. Who has only seen the offer cannot tell it, and so cannot spoil the trade. */
+/** The DRUID of both halves. Whoever has seen only the offer does not know it, and so cannot spoil the trade. */
 export function druidOf(acceptance: Acceptance): string {
   return `DRUID0x${sha3Hex(`${acceptance.offer} ${acceptance.from}`).slice(0, 32)}`;
 }
 
-/** The transaction that created the items that are given, if the offer shows it. Throws `trade_refused` for another one. */
+/** The transaction that created the items on offer, if the offer shows it. Throws `trade_refused` for another one. */
 export function creationIn({ give, creation }: Offer): Transaction | undefined {
   if (creation === null) return undefined;
   const transaction = decodeTransaction(fromHex(creation));
@@ -203,7 +203,7 @@ function wrongMember(form: Form, value: unknown): string | undefined {
   return Object.entries(form).find(([name, check]) => !Object.hasOwn(members, name) || !check(members[name]))?.[0];
 }
 
-/** A copy with the members of the form alone, those of assets too. */
+/** A copy with the members of the form only, also within assets. */
 function cleaned(form: Form, value: unknown): Readonly<Record<string, unknown>> {
   const members = value as Readonly<Record<string, unknown>>;
   const kept = Object.keys(form).map((name) => {
@@ -217,7 +217,7 @@ function wordOf(kind: string): string {
   return kind.replace('tessera-trade-', '');
 }
 
-/** No transaction has such a signable: theirs are 64 digits. */
+/** Text that is signed. It cannot be the signable of a transaction: those are 64 digits. */
 function signedText(unsigned: Omit<TradeDocument, 'signature'>): string {
   return `${unsigned.kind} ${sha3Hex(canonical(unsigned))}`;
 }

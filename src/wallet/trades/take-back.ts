@@ -1,4 +1,4 @@
-/** Takes back what a wallet has given in a trade that no block has: pays the inputs of the own half to the wallet itself. */
+/** Takes back what a wallet gives in a trade that no block has: pays the inputs of the own half to the wallet itself. */
 
 import { spentOutPoints } from '../../chain/transaction.js';
 import type { Asset, Transaction } from '../../chain/types.js';
@@ -19,11 +19,11 @@ export interface TakeBackModules extends Pick<WalletParts, 'coins' | 'keys' | 'o
 export interface TakeBack {
   readonly trade: Trade;
   readonly reason: string;
-  /** Stages the trade with what is kept for it from now on. */
+  /** Stages the trade with the coins that are kept for it from now on. */
   readonly put: (going: Pick<Trade, 'coins' | 'takeBack'>) => void;
 }
 
-/** Pays the half's inputs back: only a block can keep the other party from completing it. Throws `trade_closed` if a block decided. */
+/** Pays the half's inputs back: only a block can keep the other party from completing the trade. Throws `trade_closed` if one has decided. */
 export async function takeBack({ trade, reason, put }: TakeBack, modules: TakeBackModules): Promise<void> {
   const { coins, keys, outgoing, ownOutputs, payments, settlement, writes } = modules;
   writes.checkRoom();
@@ -49,14 +49,14 @@ export async function takeBack({ trade, reason, put }: TakeBack, modules: TakeBa
   await settlement.commit([half]);
 }
 
-/** A payment without change. */
+/** A payment of all inputs, without change. */
 interface WholePayment {
   readonly inputs: readonly SpentCoin[];
   readonly to: string;
   readonly asset: Asset;
 }
 
-/** The same signatures each time: whoever was told the name of a half can rely on it. */
+/** Signs a payment, with the same signatures each time, so that the name of a half never changes. */
 export function signPayment(payment: WholePayment, keys: KeyRing): Promise<Transaction> {
   const plan = { ...payment, locktime: 0n, change: null };
   return keys.withKeys(
@@ -79,7 +79,7 @@ export function signAcceptance(content: Content<Acceptance>, keys: KeyRing): Pro
   );
 }
 
-/** `to`: where the maker is paid, by whose key the offer is signed too. */
+/** Signs a confirmation. `to`: address where the maker is paid, with whose key the offer is signed too. */
 export function signConfirmation(to: string, content: Content<Confirmation>, keys: KeyRing): Promise<Confirmation> {
   return keys.withKey(to, (key) =>
     signDocument<Confirmation>({ kind: 'tessera-trade-confirmation', format: 1, ...content }, key),

@@ -1,4 +1,4 @@
-/** The trades of a wallet, in memory and on disk: all that have not ended, and the latest that have; noted offers are bounded. */
+/** The trades of a wallet, in memory and on disk: all open ones, and the latest that have ended; received offers are bounded. */
 
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
@@ -8,12 +8,12 @@ import { PREFIX, tradeKey } from '../layout.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { decodeTrade, encodeTrade, hasEnded, type Trade } from './trade.js';
 
-/** Trades that have not ended. */
+/** The most trades that have not ended. */
 const MAX_OPEN = 1_000;
-/** Offers that came over links: all, and those of one sender, whose oldest makes room for its next. */
+/** The most offers that came over links: of all senders, and of one, whose oldest makes room for its next. */
 const MAX_RECEIVED = 100;
 const MAX_RECEIVED_OF_ONE = 10;
-/** Trades that have ended; what they moved stays in the history for ever. */
+/** The most trades that have ended; their movements stay in the history for ever. */
 const MAX_ENDED = 1_000;
 
 export class TradeBook {
@@ -53,7 +53,7 @@ export class TradeBook {
       throw new TesseraError('overloaded', `this wallet has ${MAX_OPEN} open trades already`);
   }
 
-  /** Makes room for one more offer of a sender. When all is taken, the oldest of whoever has most goes. Staged. */
+  /** Makes room for one more offer of a sender. When there is none, the oldest offer of the sender with most goes. Staged. */
   makeRoomFor(sender: string): void {
     const received = this.list().filter(({ state }) => state === 'received');
     const limits = { total: MAX_RECEIVED, share: MAX_RECEIVED_OF_ONE };
@@ -61,7 +61,7 @@ export class TradeBook {
     if (oldest !== undefined) this.drop(oldest);
   }
 
-  /** Stages a trade, and gives it back; a failed write restores it. One that has ended may drop the oldest other one. */
+  /** Stages a trade, and returns it; a failed write restores the old one. A trade that has ended may drop the oldest other one. */
   put(trade: Trade): Trade {
     const before = this.#all.get(trade.id);
     this.#set(trade);
@@ -70,7 +70,7 @@ export class TradeBook {
       else this.#set(before);
     });
     if (!hasEnded(trade)) return trade;
-    // The one that has just ended stays, however old it is: its caller tells of it.
+    // The trade that has just ended stays, however old it is: its caller reports it.
     const others = this.list().filter((one) => hasEnded(one) && one.id !== trade.id);
     for (const old of others.slice(MAX_ENDED - 1)) this.drop(old);
     return trade;

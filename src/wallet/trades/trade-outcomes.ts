@@ -1,4 +1,4 @@
-/** Finds out what became of trades: from the coins that are kept for them, and from the ends of their transactions. */
+/** Finds out what became of trades, from the coins that are kept for them, and from the ends of their transactions. */
 
 import type { Coin } from '../coins/coin.js';
 import type { CoinStore } from '../coins/coin-store.js';
@@ -6,7 +6,7 @@ import type { Movement } from '../history/movement.js';
 import type { WalletParts } from '../modules.js';
 import { assetIdOf, exchangeOf, hasEnded, isExpired, ownAddress, type Trade } from './trade.js';
 
-/** Blocks for which what a trade gets is waited for when its half was found in a block that the wallet has not seen. */
+/** Blocks to wait for the payment of a trade whose half was found in a block that the wallet has not seen. */
 const PATIENCE = 10;
 
 export type AddressModules = Pick<WalletParts, 'ownOutputs' | 'writes'>;
@@ -15,9 +15,9 @@ export interface OutcomeModules extends Pick<WalletParts, 'coins' | 'history' | 
   readonly arrivals: Arrivals;
 }
 
-/** Trades whose half is in a block that the wallet may not have seen, so that what they get may come yet. */
+/** Trades whose half is in a block that the wallet may not have seen, so that their payment may still come. */
 export class Arrivals {
-  /** Heights that end the waiting, by id. In memory: a start begins it again, and asks for everything. */
+  /** Heights at which the wait ends, by id. In memory: after a start it begins again, and everything is asked for. */
   readonly #ends = new Map<string, number>();
   #judgedAt = -1;
 
@@ -39,10 +39,10 @@ export class Arrivals {
   }
 }
 
-/** The state, reason and coins of a trade that has gone on; undefined when it is where it was. */
+/** The new state of a trade, with the reason of a failure. */
 export type Outcome = Pick<Trade, 'state' | 'reason'>;
 
-/** `now` in ms since the Unix epoch. */
+/** Outcome of a trade; undefined when nothing has changed. `now` in ms since the Unix epoch. */
 export async function outcomeOf(trade: Trade, now: number, modules: OutcomeModules): Promise<Outcome | undefined> {
   switch (trade.state) {
     case 'open':
@@ -59,7 +59,7 @@ export async function outcomeOf(trade: Trade, now: number, modules: OutcomeModul
   }
 }
 
-/** True while everything that is kept for it is there. */
+/** True while all coins that are kept for the trade are there. */
 export function hasCoins({ id, coins: kept }: Trade, coins: CoinStore): boolean {
   return coins.aside.of(kept, id).length === kept.length;
 }
@@ -77,13 +77,13 @@ async function halfOutcome(trade: Trade, modules: OutcomeModules): Promise<Outco
   const [locked] = paid;
   if (locked === undefined && height === null && arrivals.mayCome(trade.id, coins.height)) return undefined;
   if (locked === undefined) return { state: 'failed', reason: 'what it gives was paid, and what it gets has not come' };
-  // Expectations of a half do not cover the locktime.
+  // The expectations of a half say nothing of the locktime.
   if (paid.some(({ locktime }) => locktime === 0n)) return { state: 'done', reason: '' };
   return { state: 'failed', reason: `what it gets is locked until block ${locked.locktime}` };
 }
 
 async function takeBackOutcome(trade: Trade, now: number, modules: OutcomeModules): Promise<Outcome | undefined> {
-  // The other party was faster.
+  // The other party was faster and completed the trade.
   if ((await endOf(trade.half, modules)).state === 'confirmed') return halfOutcome(trade, modules);
   const { state, reason } = await endOf(trade.takeBack, modules);
   if (state !== 'confirmed') return { state: 'failed', reason };
@@ -92,7 +92,7 @@ async function takeBackOutcome(trade: Trade, now: number, modules: OutcomeModule
 
 type End = Pick<Movement, 'state' | 'reason' | 'height'>;
 
-/** End of a transaction that is not in flight any more, by the history. */
+/** End of a transaction that is no longer in flight, by the history. */
 async function endOf(hash: string | null, { history }: OutcomeModules): Promise<End> {
   const found = hash === null ? undefined : (await history.byHash([hash])).get(hash);
   return (
@@ -109,7 +109,7 @@ async function paymentsOf(trade: Trade, coins: CoinStore): Promise<readonly Coin
   return here.length > 0 ? here : (await coins.spent()).filter(isIt);
 }
 
-/** Settles the address of a trade that has ended: it was paid, or it can be given again. Staged. */
+/** Settles the address of a trade that has ended: it was paid, or is free again. Staged. */
 export function settleAddress(trade: Trade, { ownOutputs, writes }: AddressModules): void {
   const address = ownAddress(trade);
   if (!hasEnded(trade) || address === null) return;

@@ -18,20 +18,20 @@ import {
   type TradedAsset,
 } from './documents.js';
 
-/** A trade of the wallet. `coins` are kept aside for it: what it gives, or what a cancelled half takes back until a block has that. */
+/** A trade of the wallet. `coins` are set aside for it: what it gives, or what a cancelled half takes back until a block has that. */
 export interface Trade {
   readonly id: string;
   readonly side: 'maker' | 'taker';
   readonly state: TradeState;
-  /** Why it ended without success; else empty. */
+  /** Why the trade ended without success; else empty. */
   readonly reason: string;
-  /** Milliseconds since the Unix epoch. */
+  /** Time of the trade's beginning, in milliseconds since the Unix epoch. */
   readonly createdAt: number;
   /** `host:port` of the other party's node, when it is known. */
   readonly peer: string | null;
-  /** Sender of a received offer: where the link came from that brought it, which its sender cannot choose. */
+  /** Sender of a received offer: the remote end of its link, which a sender cannot choose. */
   readonly sender?: string;
-  /** The peer to which an own offer was to be sent has it. */
+  /** True when the peer that an own offer is for has it. */
   readonly isSent?: boolean;
   readonly offer: Offer;
   readonly acceptance: Acceptance | null;
@@ -69,7 +69,7 @@ export function encodeTrade(trade: Trade): Uint8Array {
   return utf8(JSON.stringify(trade));
 }
 
-/** Throws `wallet_unreadable`. */
+/** A trade from its record. Throws `wallet_unreadable`. */
 export function decodeTrade(record: Uint8Array): Trade {
   return decodeRecord('trade', record, (from) => readTrade(JSON.parse(fromUtf8(from.rest()))), 'wallet_unreadable');
 }
@@ -86,13 +86,13 @@ function readTrade(value: unknown): Trade {
 const MS_PER_SECOND = 1_000;
 /** Milliseconds after the end of an offer in which halves that are out may still meet. */
 const GRACE = 120_000;
-/** Longest life of an offer, in ms, and what the clocks of two nodes may differ. */
+/** The longest life of an offer, in ms, and the most that the clocks of two nodes may differ. */
 const MAX_LIFE = 30 * 86_400_000;
 const CLOCK_TOLERANCE = 3_600_000;
 
 export interface TradeRules {
   readonly network: string;
-  /** Raw units that a token output has at least. */
+  /** The least raw units of a token output. */
   readonly minOutputAmount: bigint;
 }
 
@@ -100,7 +100,7 @@ export function assetIdOf(asset: TradedAsset): string {
   return asset.kind === 'token' ? TOKENS : asset.genesis_hash;
 }
 
-/** Throws `trade_refused` or `payment_refused` for what cannot be exchanged. */
+/** Throws `trade_refused` or `payment_refused` for assets that cannot be exchanged. */
 export function checkExchange(give: TradedAsset, get: TradedAsset, { minOutputAmount }: TradeRules): void {
   if (assetIdOf(give) === assetIdOf(get)) throw refused('a trade gives one thing for another: these are the same');
   for (const asset of [give, get]) {
@@ -124,14 +124,14 @@ export function checkOffer(offer: Offer, rules: TradeRules, now: number): void {
   }
 }
 
-/** Throws `trade_closed` after the end of an offer, in Unix seconds. `now` in ms. */
+/** Throws `trade_closed` after the end of an offer. `end` in Unix seconds, `now` in ms. */
 export function checkTime(end: number, now: number): void {
   if (!isExpired(end, now)) return;
   const until = new Date(end * MS_PER_SECOND).toISOString();
   throw new TesseraError('trade_closed', `the offer has expired: it stood until ${until}`);
 }
 
-/** Throws `trade_closed` when no half can meet its other any more: some time after the end of the offer, for clocks differ. */
+/** Throws `trade_closed` when no half can meet its other half any more: some time after the end of the offer, for clocks differ. */
 export function checkCompletionTime(end: number, now: number): void {
   checkTime(end, now - GRACE);
 }

@@ -1,6 +1,6 @@
 /**
  * Trades of two wallets (docs/wallet.md#trades, docs/adr/0026-trades.md). The maker offers, the taker accepts, the maker confirms; then
- * each sends its half, and a DRUID makes a block have both or neither. What a wallet gives is kept aside. Halves are known to their wallet
+ * each sends its half, and a DRUID makes a block have both or neither. What a wallet gives is set aside. Halves are known to their wallet
  * and its mempool node only. Every step is one write.
  */
 
@@ -62,7 +62,7 @@ export interface TradesModules
 export interface OfferOrder {
   readonly give: TradedAsset;
   readonly want: TradedAsset;
-  /** Unix seconds. */
+  /** Unix seconds when the offer expires. */
   readonly expiresAt: number;
   /** `host:port` at which this node takes acceptances; null for documents only. */
   readonly peer: string | null;
@@ -109,12 +109,12 @@ export class Trades {
     return this.#book.get(id);
   }
 
-  /** Offers to give for what is wanted. Throws as `Payments.pay`, and `trade_refused` for what cannot be traded. */
+  /** Makes an offer of one asset for another. Throws as `Payments.pay`, and `trade_refused` for assets that cannot be traded. */
   offer(order: OfferOrder): Promise<Trade> {
     return this.#steps.run(() => this.#offer(order));
   }
 
-  /** Lists an offer of the node at `peer`, from `sender`; nothing is kept for it. Throws `trade_refused`, `trade_closed`. */
+  /** Lists an offer of the node at `peer`, from `sender`; no coins are set aside. Throws `trade_refused`, `trade_closed`. */
   receive(offer: Offer, peer: string, sender: string): Promise<void> {
     return this.#steps.run(() => this.#receive(offer, peer, sender));
   }
@@ -125,7 +125,7 @@ export class Trades {
   }
 
   /**
-   * Goes on with the other's acceptance or confirmation: the own half is durable, then sent; idempotent. Throws `trade_not_found`,
+   * Goes on with the other party's acceptance or confirmation: the own half is durable, then sent; idempotent. Throws `trade_not_found`,
    * `trade_refused`, `trade_closed`, `wallet_write_failed`.
    */
   complete(document: Acceptance | Confirmation): Promise<Trade> {
@@ -136,13 +136,13 @@ export class Trades {
 
   /**
    * Ends a trade. When the own half is out, its inputs are paid back to this wallet, and the trade has ended when a block has
-   * that: until then it may still take place. Throws `trade_not_found`, `trade_closed`, `wallet_write_failed`.
+   * that payment: until then it may still take place. Throws `trade_not_found`, `trade_closed`, `wallet_write_failed`.
    */
   cancel(id: string): Promise<Trade> {
     return this.#steps.run(() => this.#end(this.get(id), 'cancelled', 'cancelled'));
   }
 
-  /** Ends an own offer that could not be sent, with what `stage` adds to the write. False when it was accepted, so it did arrive. */
+  /** Ends an own offer that could not be sent; `stage` adds to the write. False when it was accepted, and so did arrive. */
   withdraw(id: string, stage: () => void): Promise<boolean> {
     return this.#steps.run(async () => {
       const trade = this.get(id);
@@ -154,7 +154,7 @@ export class Trades {
     });
   }
 
-  /** The peer has an own offer. Written with the next change: at worst it is sent twice. */
+  /** Notes that the peer has an own offer. Written with the next change: at worst it is sent twice. */
   noteSent(id: string): void {
     const trade = this.#book.find(id);
     if (trade?.state === 'open') this.#book.put({ ...trade, isSent: true });
@@ -176,7 +176,7 @@ export class Trades {
         try {
           await this.#end(trade, 'expired', 'it was not completed in time');
         } catch (error) {
-          // A block decides about it just now.
+          // A block is just deciding about the trade.
           if (!isTesseraError(error, 'trade_closed')) throw error;
         }
       });
@@ -279,7 +279,7 @@ export class Trades {
     return this.#sendHalf({ ...trade, confirmation }, half, confirmation.from);
   }
 
-  /** `from`: the name of the other half. */
+  /** Sends the own half. `from`: the name of the other half. */
   async #sendHalf(trade: Trade, unnamed: Transaction, from: string): Promise<Trade> {
     const { coins, payments, writes } = this.#modules;
     const to = ownAddress(trade);
@@ -362,7 +362,7 @@ export class Trades {
     return this.#tell(this.get(id));
   }
 
-  /** Half of the trade: what is kept for it, paid to the other party. */
+  /** The own half: pays the coins that are set aside to the other party. */
   async #half(trade: Trade, to: string): Promise<Transaction> {
     const { coins, keys } = this.#modules;
     if (!hasCoins(trade, coins)) throw closed(await this.#reconcile(trade.id));
@@ -370,7 +370,7 @@ export class Trades {
     return signPayment({ inputs, to, asset: assetOfTraded(exchangeOf(trade).give) }, keys);
   }
 
-  /** Does the work with an address to be paid at. Addresses of failed trades are given again, for the search by words. */
+  /** Does work with an address to be paid at. Addresses of failed trades are given again, for the search by words. */
   #withAddress<T>(asset: TradedAsset, work: (to: string) => Promise<T>): Promise<T> {
     return this.#modules.ownOutputs.lend(asset.kind === 'item' ? 'items' : 'change', BigInt(asset.amount), work);
   }
@@ -381,7 +381,7 @@ export class Trades {
     checkOffer(offer, this.#rules, clock.now());
   }
 
-  /** Resolves when it is durable. What was kept for it `before` is free then, unless it is kept on. */
+  /** Writes a changed trade; resolves when it is durable. Coins that were set aside for it `before` are free, unless it still needs them. */
   async #change(trade: Trade, before?: Trade): Promise<Trade> {
     const { coins, settlement, writes } = this.#modules;
     if (before !== undefined) {

@@ -1,4 +1,4 @@
-/** Routes of blocks and transactions in the index of the chain, and its search, and the views of what the index answers. */
+/** Routes of the index of the chain, for blocks, transactions and the search, and the views of its answers. */
 
 import type { FastifyPluginCallback, FastifyReply } from 'fastify';
 import { shownTotal } from '../../../chain/assets.js';
@@ -165,7 +165,7 @@ async function blockNamed(chain: ChainView, name: string) {
 
 const NO_BLOCK = 'none';
 
-/** Reads the chain; who asks for much shares the turns of its address. */
+/** Reads the chain; long reads share the turns of the client's address. */
 function readChain<T>(
   { request }: FastifyReply,
   index: ChainIndexService,
@@ -174,7 +174,7 @@ function readChain<T>(
   return index.at(read, addressGroup(clientAddress(request)));
 }
 
-/** Sends what the chain says now, with the number of the block after which it says so. */
+/** Sends an answer about the chain as it is now, with the number of its last block. */
 async function answerNow(
   reply: FastifyReply,
   index: ChainIndexService,
@@ -195,7 +195,7 @@ function pageOf({ limit, cursor }: { limit?: ExactInteger; cursor?: string }): P
   return { limit: Number(limit ?? DEFAULT_ENTRIES), cursor };
 }
 
-/** Numbers beyond the safe ones are beyond every chain. */
+/** The number as a safe integer: the largest of them, which no chain reaches, stands for those beyond. */
 function safe(value: ExactInteger | undefined): number | undefined {
   return typeof value === 'bigint' ? Number.MAX_SAFE_INTEGER : value;
 }

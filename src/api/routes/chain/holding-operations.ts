@@ -179,7 +179,7 @@ const ItemTransfersResponse = named(
   },
 );
 
-/** Parameters of addresses and items. */
+/** Operations on addresses and items. */
 export const holdingOperations = [
   explorer.get('getChainAddress', '/v1/chain/addresses/{address}', {
     summary: 'What an address has',

@@ -275,7 +275,7 @@ export const SearchResponse = named('SearchResponse', 'What was found.').object(
 export const explorer = section('Explorer');
 
 export const OFF = ['index_off', 'index_incomplete'] as const;
-/** Errors of operations that read what may be in an object store. */
+/** Errors of operations that read data that may be in an object store. */
 export const READS = [...OFF, 'archive_incomplete'] as const;
 export const AS_OF =
   'An extension of the contract, answered from the index of the node (`storage.index`). Its ETag changes with each block.';

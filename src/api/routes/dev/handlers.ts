@@ -11,11 +11,11 @@ import { addRoutes } from '../../http/route.js';
 import { devOperations, FAUCET_AMOUNT, type SnapshotResponse } from './operations.js';
 import type { DevService, DevSnapshot } from './service.js';
 
-/** Entries of a stack that a trace shows. */
+/** Maximum number of entries of a stack that a trace shows. */
 const MOST_SHOWN = 20;
 
 export interface DevRoutes {
-  /** Undefined while the network starts. */
+  /** Service of the network; undefined while the network starts. */
   readonly dev: () => DevService | undefined;
 }
 

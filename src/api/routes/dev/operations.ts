@@ -1,4 +1,4 @@
-/** The operations of a dev network, with their schemas, all under /v1/dev. No other network has them, so they are in no document but that of dev. */
+/** The operations of a dev network, with their schemas, all under /v1/dev. Other networks do not have them, so only `dev.json` lists them. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { DISPLAY_UNIT } from '../../../chain/constants.js';

@@ -7,7 +7,7 @@ export const MAX_BLOCKS_PER_REQUEST = 100;
 export const MAX_TIME = 253_402_300_799;
 
 export interface DevAccountFacts {
-  /** `1`, `user`: what `dev:` and --dev-account take. */
+  /** Name of the account, as `dev:` and --dev-account take it: `1`, `user`. */
   readonly account: string;
   readonly address: string;
   /** Raw units in block 0. */
@@ -20,13 +20,13 @@ export interface DevFacts {
   readonly urls: Readonly<Record<NodeRole, string>>;
   /** Milliseconds between blocks; null when they are made on demand. */
   readonly intervalMs: number | null;
-  /** False while blocks are made only for who asks for them. */
+  /** False while blocks are made only on request. */
   readonly automine: boolean;
 }
 
 export interface FaucetOrder {
   readonly address: string;
-  /** Raw units that are paid; with `set`, that the address has afterwards. */
+  /** Raw units to pay; with `set`, the raw units that the address has afterwards. */
   readonly amount: bigint;
   readonly set?: boolean | undefined;
   /** Address that is spent from without its key, in a network that impersonates. */
@@ -34,17 +34,17 @@ export interface FaucetOrder {
 }
 
 export interface FaucetPayment {
-  /** Null when there was nothing to pay. */
+  /** Hash of the payment; null when there was nothing to pay. */
   readonly txHash: string | null;
   readonly to: string;
   readonly amount: bigint;
-  /** The block that it is in; null when none is made at once (the network makes blocks at an interval, or on request only). */
+  /** Number of the payment's block; null when no block is made at once (the network makes them at an interval, or on request only). */
   readonly height: number | null;
 }
 
 export interface DevSnapshot {
   readonly id: number;
-  /** The last block in it; -1 before block 0. */
+  /** Number of the last block in the snapshot; -1 before block 0. */
   readonly height: number;
   /** Unix seconds on the clock of the chain. */
   readonly time: number;
@@ -61,9 +61,9 @@ export interface DevService {
   facts(): DevFacts;
   /** Pays from the wallet of the miner, or from any address. Throws as `UserService.payAddress`. */
   faucet(order: FaucetOrder): Promise<FaucetPayment>;
-  /** Makes blocks at once, empty or not, with this time (Unix seconds), if one is given, as `setTime`; resolves with their numbers. */
+  /** Makes blocks at once, empty or not, with the `time` (Unix seconds), if one is given, as `setTime`; resolves with their numbers. */
   mine(count: number, time?: number): Promise<readonly number[]>;
-  /** False: from now on blocks are made only by `mine`. Resolves with what was set. */
+  /** With false, blocks are made only by `mine` from now on. Resolves with the setting. */
   setAutomine(isOn: boolean): Promise<boolean>;
   /** Unix seconds on the clock of the chain. */
   time(): number;

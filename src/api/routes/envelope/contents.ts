@@ -11,7 +11,7 @@ import type { LatestBlock, StoredEntry } from '../../../storage/service.js';
 import { LazyList } from '../../http/long-answers.js';
 import { balanceView } from '../views.js';
 
-/** `transaction` is the first key and the hashes are the last: clients take the last one (docs/clients.md#c5). */
+/** The content for created transactions: the key `transaction` first, the hashes last, as clients take the last key (docs/clients.md#c5). */
 export function createdTransactions(submitted: readonly SubmittedTransaction[]): ReadonlyMap<string, unknown> {
   const summaries = submitted.map(({ hash, transaction }) => ({
     tx_hash: hash,
@@ -58,7 +58,7 @@ export function originalItem({ asset, toAddress, txHash }: CreatedItem) {
   return { asset: { asset: assetView(asset), extra_info: null }, to_address: toAddress, tx_hash: txHash };
 }
 
-/** `total` and `address_list` for clients, `balances` for the contract, with zero for addresses that hold nothing. */
+/** Balances: `total` and `address_list` for clients, `balances` for the contract, with zero for addresses that hold nothing. */
 export function fetchedBalances(asked: readonly string[], balances: Balances) {
   const { total, address_list } = balanceView(balances);
   const distinct = [...new Set(asked)];
@@ -122,7 +122,7 @@ function blockOf(entry: StoredEntry) {
   return blockContent(entry.key, entryJson(entry).data.block);
 }
 
-/** `[hash, {block: …}]`, or empty texts where there is no block, as the old server answers. */
+/** A block as a pair, `[hash, {block: …}]`, or empty texts where there is no block, as the old server answers. */
 export function blockPair(entry: StoredEntry | undefined) {
   return entry === undefined ? ['', ''] : [entry.key, entryJson(entry).data];
 }
@@ -141,7 +141,7 @@ export function singleEntry(entry: StoredEntry) {
   };
 }
 
-/** One of several entries. Missing ones are kept, because a client reads `content[0][1]` unguarded (docs/clients.md#c8). */
+/** One of several entries. Missing entries are kept, because a client reads `content[0][1]` unguarded (docs/clients.md#c8). */
 export function entryTuple(entry: StoredEntry | undefined) {
   if (entry === undefined) return ['', '', ''];
   const { data, item_meta } = entryJson(entry);

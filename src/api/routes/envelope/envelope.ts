@@ -19,7 +19,7 @@ export function successEnvelope(
   return { id, status, reason, route, content };
 }
 
-/** An error: what identifies the call is null. Given the `call`, the error of the original node, which names it (decision E10). */
+/** An error, with null for id, route and content. Given the `call`, the error of the original node, which names the call (decision E10). */
 export function errorEnvelope(error: TesseraError, call?: { readonly id: string; readonly route: string }) {
   const status = envelopeStatusOf(error.code, call !== undefined);
   const named = call === undefined ? { id: null, route: null, content: null } : { ...call, content: 'null' };

@@ -51,7 +51,7 @@ type Content = readonly [
   content: (request: FastifyRequest, sender: string, reply: FastifyReply) => unknown,
   status?: 'InProgress' | undefined,
 ];
-/** One for each operation of a group; a missing one is a type error. */
+/** The contents for each operation of a group; a missing one is a type error. */
 type Contents<Group extends readonly Operation[]> = { readonly [Id in Group[number]['id']]: Content };
 
 export const envelopeRoutes: FastifyPluginCallback<EnvelopeRoutes> = (app, { options, operations, modules }, done) => {
@@ -95,7 +95,7 @@ function addRoute(
         const whole = content instanceof PlannedAnswer ? content.within(envelope) : envelope(content);
         return app.longAnswers.json(whole, reply, !operation.long);
       };
-      // Private keys are not kept.
+      // Answers with private keys are not kept.
       const isKept = id !== '' && operation.secret !== true;
       const body = isKept ? sha3Hex(`${request.url}\n${sha3Hex(request.rawBody ?? '')}`) : '';
       const json = isKept ? await cache.run(id, name, body, answer) : await answer();
@@ -120,7 +120,7 @@ function contentOfTwin({ twin, differences }: OlderOperation): Content {
   return [reason, content, status];
 }
 
-/** The result of the operation under /v1. The `x-cache-id` is its idempotency key: a repetition pays only once, even after a restart. */
+/** The result of the twin under /v1. The `x-cache-id` is its idempotency key: a repetition pays only once, even after a restart. */
 async function askTwin(twin: Operation, request: FastifyRequest, reply: FastifyReply): Promise<object> {
   const { headers, server } = request;
   if (twin.idempotencyKey && headers['x-cache-id']) headers['idempotency-key'] ??= headers['x-cache-id'];
@@ -179,7 +179,7 @@ function mempoolContents(
 /** Refusals of a single transaction, for which the original node leaves it out of a list (decision E10). */
 const REFUSED = ['transaction_rejected', 'double_spend', 'unknown_input', 'invalid_signature'] as const;
 
-/** Admits those of a list that the rules allow; throws a refusal when there are none. */
+/** Admits the transactions of a list that the rules allow; throws a refusal when the rules allow none. */
 async function submitGood(mempool: MempoolService, list: readonly Transaction[], sender: string): Promise<void> {
   try {
     await mempool.submit(list, sender);
@@ -236,7 +236,7 @@ function storageContents(
   };
 }
 
-/** Decision E8. Peers are triples, and the names of routes have no slash. */
+/** The debug data (decision E8): peers are triples, and the names of routes have no slash. */
 function debugData(node: NodeInfo, served: readonly string[]) {
   const withoutSlash = Object.entries(node.routesPow).map(([route, pow]) => [route.replace(/^\//, ''), pow] as const);
   return {

@@ -42,7 +42,7 @@ export class IdempotencyCache {
     this.#clock = clock;
   }
 
-  /** The kept answer, or that of `produce`. Throws `idempotency_conflict` if the id came with another route or digest of the body. */
+  /** The kept answer, or the answer of `produce`. Throws `idempotency_conflict` if the id came with another route or digest of the body. */
   async run(id: string, route: string, body: string, produce: () => Promise<Answer>): Promise<Answer> {
     const entry = this.#entries.get(id);
     if (entry === undefined || (entry.size !== undefined && entry.expires <= this.#clock.monotonic())) {
@@ -55,7 +55,7 @@ export class IdempotencyCache {
     return entry.answer;
   }
 
-  /** Forgets all answers, also those that are being made: the chain that they are of is there no more. */
+  /** Forgets all answers, also those that are being made, because their chain is gone. */
   clear(): void {
     this.#entries.clear();
     this.#size = 0;

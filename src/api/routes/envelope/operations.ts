@@ -23,7 +23,7 @@ const older = section('Envelope', 'envelope');
 /** Any value: its form depends on the request. */
 export const Any = Type.Unsafe<unknown>({});
 
-/** Always null. Generators know no type that is nothing else. */
+/** Schema of a member that is always null: generators have no type for null alone. */
 export const Nothing = Nullable(Type.String(), { description: 'Always null.' });
 
 export function envelope(content: TSchema) {

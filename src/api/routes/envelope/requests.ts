@@ -80,7 +80,7 @@ function readSpecs({ genesis_hash_spec: spec, drs_tx_hash_spec: older }: JsonObj
   return refuse('genesis_hash_spec and drs_tx_hash_spec are two names of one value and must not differ.');
 }
 
-/** No value means Default; a structured value is an object with one key, or `{type: …}`. */
+/** The specification: `Default` for no value; a structured value is an object with one key, or `{type: …}`. */
 function readSpec(value: unknown): GenesisHashSpec {
   if (value === undefined || value === null) return 'Default';
   const [key, ...more] = isObject(value) ? Object.keys(value) : [];

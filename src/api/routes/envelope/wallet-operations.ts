@@ -1,6 +1,6 @@
 /**
- * The wallet routes of the original node (`envelope.wallet_routes`). Each has a twin under /v1 and needs the same key; the differences are
- * here: what it takes, how it asks its twin, what it shows (docs/clients.md#wallet-routes).
+ * The wallet routes of the original node (`envelope.wallet_routes`). Each has a twin under /v1 and needs the same key. The differences are
+ * here: what a route takes, how it asks its twin, what it shows (docs/clients.md#wallet-routes).
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
@@ -25,11 +25,11 @@ interface Differences<Twin extends Operation, Body extends TSchema> {
   readonly status?: 'InProgress';
   readonly body?: Body;
   readonly params?: TSchema;
-  /** The request to its twin; by default its own. */
+  /** Parts of the request that the twin gets in place of the route's own. */
   readonly asks?: (body: Static<Body>, params: { readonly part: string }) => Partial<Arguments<Twin>>;
-  /** Members of the result that it shows; by default all. */
+  /** Content of the answer, from the result of the twin; by default the whole result. */
   readonly shows?: (result: Answerable<Result<Twin>>, body: Static<Body>, request: FastifyRequest) => unknown;
-  /** The answer for a payment that cannot be made, which is no error of the original's. */
+  /** The answer for a payment that cannot be made, which the original node does not report as an error. */
   readonly fails?: (reason: string) => unknown;
 }
 

@@ -7,9 +7,9 @@ import { TOPICS, type Topic } from '../../../lib/roles.js';
 const KEPT: Readonly<Record<Topic, number>> = { blocks: 1_000, transactions: 10_000, wallet: 1_000 };
 
 export interface NodeEvent {
-  /** 1 for the first event since the start. */
+  /** Number of the event: 1 for the first since the start. */
   readonly seq: number;
-  /** `block`, `transaction`, `payment` or `balance`. */
+  /** Name of the event: `block`, `transaction`, `payment` or `balance`. */
   readonly name: string;
   readonly data: object;
 }
@@ -36,12 +36,12 @@ export class EventHub {
     this.#rings = emptyRings(kept);
   }
 
-  /** Changes with `startOver`: numbers of before mean nothing after it. */
+  /** The present numbering of events; `startOver` changes it, and earlier numbers mean nothing afterwards. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** Forgets all events: what they told is not so any more. Readers begin anew and are told so. */
+  /** Forgets all events, because they are no longer true. Readers begin anew and are told so. */
   startOver(): void {
     this.#epoch++;
     this.#rings = emptyRings(this.#kept);
@@ -85,7 +85,7 @@ export class EventHub {
     return text;
   }
 
-  /** `<start of the node>-<number>`: what a reader sends to resume. */
+  /** The id of an event, `<start of the node>-<number>`: a reader sends it to resume. */
   idOf(seq: number): string {
     return `${this.#epoch}-${seq}`;
   }

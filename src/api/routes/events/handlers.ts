@@ -44,7 +44,7 @@ export const eventRoutes: FastifyPluginCallback<EventRoutes> = (app, options, do
       return reply;
     },
   });
-  // Before the server waits for its connections, because a stream never ends by itself.
+  // Streams are stopped before the server waits for its connections, because a stream never ends by itself.
   app.addHook('preClose', () => streams.stop());
   done();
 };
@@ -149,7 +149,7 @@ const RETRY_MS = 1_000;
 
 interface EventStreamOptions {
   readonly topics: readonly Topic[];
-  /** The last event that the reader has; undefined when its position is lost, which it is told. */
+  /** The last event that the reader has; undefined when its position is lost: then the reader is told. */
   readonly from: number | undefined;
 }
 
@@ -190,7 +190,7 @@ class EventStream {
     this.#pump();
   }
 
-  /** Ends the stream with a last comment; `destroy` drops what the connection does not take in time. */
+  /** Ends the stream with a last comment; `destroy` drops the rest if the connection does not take it in time. */
   end(): void {
     this.#finish(': the node is stopping\n\n');
   }
@@ -238,7 +238,7 @@ class EventStream {
         return;
       }
       if (events.length === 0) {
-        // There is nothing of these topics in between: the position moves on.
+        // No event of these topics is in between: the position moves on.
         this.#seq = this.#hub.last;
         return;
       }

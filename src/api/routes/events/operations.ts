@@ -59,7 +59,7 @@ const PlaceEvent = Type.Object(
   },
 );
 
-/** A list of topics, as a pattern: what a node of that role has not is refused by the route. */
+/** Pattern of a list of topics. The route refuses topics that its node does not have. */
 const topicList = (topics: readonly Topic[]) => ({ pattern: `^(${topics.join('|')})(,(${topics.join('|')}))*$` });
 
 const TOPIC_LISTS = {

@@ -32,7 +32,7 @@ export const itemRoutes: FastifyPluginCallback = (app, _options, done) => {
   done();
 };
 
-/** True for an item that the wallet of this node signs: where there is a mempool node too, one that no client has signed. */
+/** True for an item that the wallet of this node signs: any item, but beside a mempool node only an item that no client has signed. */
 export function isForWallet({ operations }: FastifyInstance, item: Partial<CreateItemRequest>): boolean {
   const { public_key: publicKey, script_public_key: scriptPublicKey, signature } = item;
   const isSigned = Boolean(publicKey || scriptPublicKey || signature);
@@ -49,7 +49,7 @@ function signedByClient({ services }: FastifyInstance): CreateItem {
   };
 }
 
-/** The guarantee of a key would be false here: each block has its own transaction for the same item. */
+/** The error for an idempotency key, whose guarantee would be false here: each block has its own transaction for the same item. */
 function noKeysHere(): TesseraError {
   return new TesseraError(
     'invalid_request',

@@ -144,7 +144,7 @@ class SupplyAnswer {
   }
 }
 
-/** Item creation, rule 1: the client signs. */
+/** The item creation that a client has signed (Item creation, rule 1). */
 export function itemCreationOf(body: CreateItemRequest): ItemCreation {
   const { public_key: publicKey, script_public_key: scriptPublicKey, signature } = body;
   if (!publicKey || !scriptPublicKey || !signature) {
@@ -189,7 +189,7 @@ export function balanceAnswer<T>(
 
 const READ_AT_ONCE = 32;
 
-/** All transactions, at once when they are few. Throws `malformed_transaction` with the place of the fault. */
+/** The transactions in bodies, read at once when they are few. Throws `malformed_transaction` with the place of the fault. */
 export function readTransactions(
   bodies: readonly unknown[],
   placeOf: (index: number) => string,

@@ -215,7 +215,7 @@ export const CreateItemRequest = Type.Object(
   {
     $id: 'CreateItemRequest',
     description: 'Items to create. For a mempool node, the client signs them; other nodes sign them with their wallet.',
-    // The handler asks for them, for the same schema is that of nodes that sign themselves.
+    // The handler requires these members. The schema does not, as it is also that of nodes that sign themselves.
     'x-document-of': {
       mempool: {
         required: ['genesis_hash_spec', 'item_amount', 'public_key', 'script_public_key', 'signature'],
@@ -265,7 +265,7 @@ const mempool = section('Mempool');
 export class EncodedBody {
   readonly transactions: readonly Transaction[];
 
-  /** Throws `malformed_transaction` for what clients do not submit. */
+  /** Throws `malformed_transaction` for a transaction that JSON cannot express. */
   constructor(transactions: readonly Transaction[]) {
     const at = transactions.findIndex((one) => !isSubmittable(one));
     if (at >= 0)

@@ -66,7 +66,7 @@ export const storageRoutes: FastifyPluginCallback<Pick<ApiModules, 'isRevertible
   done();
 };
 
-/** No chain has 2^53 blocks, so there is none with a larger number. */
+/** The block with a number; undefined for numbers from 2^53 on, which no chain reaches. */
 function blockAt(storage: StorageService, num: ExactInteger) {
   return typeof num === 'bigint' ? Promise.resolve(undefined) : storage.blockAt(num);
 }

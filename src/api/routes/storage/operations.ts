@@ -34,7 +34,7 @@ const EXAMPLE_BLOCK = { block: { header: EXAMPLE_HEADER, transactions: [EXAMPLE_
 const ByteArray = (description: string, options: SchemaOptions = {}) =>
   Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), { description, ...options });
 
-/** Generators that make code of each member want names for them. */
+/** A list of two members, which may have an `$id`: generators that make code of each member want names for them. */
 const pair = (first: object, second: object, description: string) =>
   Type.Unsafe<readonly [unknown, unknown]>({
     type: 'array',

@@ -9,7 +9,7 @@ import { LazyList } from '../../http/long-answers.js';
 import { routesOf } from '../../http/route.js';
 import { toolOperations } from './operations.js';
 
-/** Stateless; on user nodes, and everywhere when `api.tooling_everywhere` is set (decision V23). */
+/** Routes of the tools: on user nodes, and everywhere when `api.tooling_everywhere` is set (decision V23). */
 export const toolRoutes = routesOf(toolOperations, () => ({
   serializeTransactions: ({ body }) => ({
     transactions: LazyList.of(body.transactions, (value, index) => {

@@ -39,7 +39,7 @@ export const walletRoutes = routesOf(walletOperations, ({ services }) => ({
   },
 
   async getWallet({ query: { page, spent } }) {
-    // No wallet has 2^53 pages: such a page is past the end, as is the largest safe integer (decision V12).
+    // No wallet has 2^53 pages: the largest safe integer stands for larger numbers, past the end as well (decision V12).
     const safePage = typeof page === 'bigint' ? Number.MAX_SAFE_INTEGER : page;
     const info = await services.wallet.info({
       ...(safePage === undefined ? {} : { page: safePage }),
@@ -187,7 +187,7 @@ export const walletBackupRoutes = routesOf(walletBackupOperations, ({ services }
   },
 }));
 
-/** `genesisHash`: pays items of this class instead of tokens. */
+/** Makes a payment of tokens, or of items of the class `genesisHash`. */
 async function pay(
   { user, wallet }: FastifyInstance['services'],
   request: FastifyRequest & { readonly body: PaymentRequest },
@@ -215,7 +215,7 @@ async function pay(
   };
 }
 
-/** Numbers beyond the safe ones are behind every movement. */
+/** A member, if it has a value. The largest safe integer, which no movement reaches, stands for larger numbers. */
 function optional<K extends string>(key: K, value: ExactInteger | undefined): Partial<Record<K, number>> {
   if (value === undefined) return {};
   const number = typeof value === 'bigint' ? Number.MAX_SAFE_INTEGER : value;

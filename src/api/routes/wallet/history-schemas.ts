@@ -17,7 +17,7 @@ import {
   named,
 } from '../../schemas/scalars.js';
 
-/** Movements of one page. */
+/** Maximum number of movements in one page. */
 export const MAX_MOVEMENTS = 1_000;
 export const DEFAULT_MOVEMENTS = 100;
 const MAX_LABELS = 1_000;

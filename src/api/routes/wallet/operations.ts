@@ -214,7 +214,7 @@ export const getWalletItems = wallet.get('getWalletItems', '/v1/wallet/items', {
   errors: ['no_wallet', 'wallet_unreadable'],
 });
 
-/** A route of its own: a node that does not know it answers 404, and never pays tokens instead. */
+/** Payment of items, with a route of its own: a node that does not know it answers 404, and never pays tokens instead. */
 export const createItemPayment = payments.post('createItemPayment', '/v1/item-payments', {
   permission: 'pay',
   idempotencyKey: true,

@@ -40,7 +40,7 @@ export const WalletInfoQuery = Type.Object({
 
 const Display = (what: string) => Type.Number({ description: `${what}, in display units.`, examples: [1.5] });
 
-/** Member in answers of the contract: absent where there is nothing to name. */
+/** The member `temporary_addresses` in answers of the contract: absent when there are none. */
 const temporaryAddresses = (which: string) => ({
   temporary_addresses: Type.Optional(
     Type.Array(Type.String(), {
@@ -226,7 +226,7 @@ export const PaymentParams = Type.Object({
   }),
 });
 
-/** Whom a payment of tokens or items is for. */
+/** Members that name the payee of a payment of tokens or items. */
 export const PAYEE = {
   kind: Enum(['address', 'ip'], { description: 'What address names.' }),
   address: Type.String({

@@ -1,4 +1,4 @@
-/** The journal in etcd, and the lease of who leads those that share it. Loaded only by nodes that have one: it brings gRPC. */
+/** The journal in etcd, and the lease of the leader among the nodes that share it. Loaded only where it is used: it brings gRPC. */
 
 import type { Config } from '../../../config/schema.js';
 import { namesBelow } from '../../../journal/etcd/entries.js';
@@ -14,15 +14,15 @@ import { journalRules } from '../../network-rules.js';
 import { readPem } from '../../tls-files.js';
 import type { RoleContext } from '../role.js';
 
-/** Bytes of the name of a process: nobody guesses or repeats it. */
+/** Bytes of the name of a process: enough that none is guessed or repeated. */
 const PROCESS_NAME_BYTES = 12;
 const SECONDS_PER_MINUTE = 60;
-/** Calls to etcd, one after the other, that fit into the time limit of an entry. */
+/** Successive calls to etcd that fit into the time limit of an entry. */
 const CALLS_PER_TIMEOUT = 3;
 
 /** Seconds of silence after which another node may lead. */
 const LEASE_SECONDS = 5;
-/** Calls to etcd, one after the other, that fit into the time of the lease. */
+/** Successive calls to etcd that fit into the time of the lease. */
 const CALLS_PER_LEASE = 5;
 
 /** The journal of this node, and its candidacy. Neither is started. */
@@ -78,7 +78,7 @@ function etcdOptions({ journal }: Config): EtcdOptions {
   };
 }
 
-/** Throws `invalid_config` naming the file. */
+/** Content of a configured file. Throws `invalid_config` naming the file. */
 function contentOf(file: string | undefined): Buffer | undefined {
   return file === undefined ? undefined : readPem(file);
 }

@@ -1,6 +1,6 @@
 /**
- * The last resort of a mempool node without a state, when the journal has lost its beginning and nobody has a state:
- * one from the blocks of storage (docs/adr/0048-a-state-from-storage.md).
+ * The last resort of a mempool node when the journal has lost its beginning and no node has a state:
+ * it makes one from the blocks of storage (docs/adr/0048-a-state-from-storage.md).
  */
 
 import type { Kv } from '../../../db/kv.js';
@@ -18,7 +18,7 @@ const DIAL_MS = 10_000;
 export interface FromStorageModules extends HasLogger {
   readonly kv: Kv;
   readonly journal: Pick<EtcdJournal, 'below' | 'isLed'>;
-  /** Held by the one node that makes its state anew, so that the others take that. */
+  /** Turn of the one node that makes its state anew; the others take that state. */
   readonly turn: Leadership & Service;
   readonly network: Pick<PeerNetwork, 'dial'>;
   readonly onProgress: (done: number, total: number) => void;
@@ -58,7 +58,7 @@ export class FromStorage {
     return null;
   }
 
-  /** Asks one storage node after the other. Throws the error of the last one, or `shutting_down` when none was asked. */
+  /** Makes the state from one storage node after the other. Throws the error of the last one, or `shutting_down` when none was asked. */
   async take(base: number): Promise<void> {
     const { kv, turn, logger, onProgress } = this.#modules;
     const { signal } = this.#stopping;
@@ -70,7 +70,7 @@ export class FromStorage {
         const source = { link, ...this.#below, signal, onProgress };
         logger.warn({ storage, base }, 'the state is made anew from the blocks of a storage node and the journal');
         const blocks = await takeBlocks(kv, base - 1, this.#options, source);
-        // Questions of the storage node were not answered meanwhile; it asks again over the next link.
+        // Questions of the storage node were not answered meanwhile; it asks them again over a new link.
         link.close('the state is made');
         logger.info({ storage, blocks }, 'the state is made from the blocks of a storage node');
         return;
@@ -79,12 +79,12 @@ export class FromStorage {
         logger.warn({ storage, err: error }, 'a storage node does not give its blocks');
       }
     }
-    // Another node may be nearer to them.
+    // Another mempool node may reach storage nodes that this one does not.
     turn.resign?.();
     throw last;
   }
 
-  /** Ends what is under way. Where the state is made, the others can take it now. */
+  /** Ends work under way, and the turn. Other nodes can take the state by now, if it was made. */
   stop(): Promise<void> {
     this.#stopping.abort();
     return this.#modules.turn.stop();

@@ -16,15 +16,15 @@ import type { Link, PeerNetwork } from '../../../peers/network.js';
 import type { FromStorage } from './from-storage.js';
 
 const DIAL_MS = 10_000;
-/** Milliseconds until the others are asked again. */
+/** Milliseconds until the other mempool nodes are asked again. */
 const PAUSE_MS = 2_000;
-/** Milliseconds for which they are asked in vain before storage is. */
+/** Milliseconds of asking other mempool nodes in vain before storage is asked. */
 const PATIENCE_MS = 60_000;
 const MIB = 1024 * 1024;
 
 export interface JoiningModules extends HasClock, HasLogger {
   readonly kv: Kv;
-  /** Bounds of the journal, for a state that ends with that entry. Throws `data_corrupt` when it is lost. */
+  /** Begins the journal behind the last entry of a state; resolves with its bounds. Throws `data_corrupt` when that entry is lost. */
   readonly join: (last: LastEntry) => Promise<{ readonly base: number; readonly last: LastEntry }>;
   readonly network: Pick<PeerNetwork, 'dial'>;
   readonly storage: Pick<FromStorage, 'refusal' | 'take'>;
@@ -55,7 +55,7 @@ export class Joining {
     const { base, last } = await join(own);
     if (own.id === undefined && last.id !== undefined) await this.#noteLast(last);
     if (own.seq + 1 >= base) {
-      // The journal still has everything from the first command on.
+      // The journal still has everything from the first command on, so half a state is emptied and replayed.
       if (isHalf) await beginTaking(kv);
       this.#isTaking = isHalf;
       return;
@@ -64,7 +64,7 @@ export class Joining {
     await this.#take(base);
   }
 
-  /** The state was read and found whole. */
+  /** Notes that the state was read and found whole. */
   async done(): Promise<void> {
     if (this.#isTaking) await endTaking(this.#modules.kv);
     this.#isTaking = false;
@@ -148,7 +148,7 @@ export class Joining {
     }
   }
 
-  /** Throws what no other node can help with. */
+  /** Logs an error of another node, and throws one that no other node can help with. */
   #note(error: unknown, what: string): void {
     if (this.#stopping.signal.aborted) throw stopping();
     if (!isTesseraError(error) || isTesseraError(error, 'database_failed')) throw error;

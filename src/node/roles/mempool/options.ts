@@ -66,7 +66,7 @@ function issued(hash: string, tx: Transaction): IssuedTx {
   return { hash, bytes: encodeTransaction(tx), amount: tx.outputs.reduce((sum, { value }) => sum + value.amount, 0n) };
 }
 
-/** Computes the unicorns of the network. */
+/** The source of the network's unicorns. */
 export function unicornSource({ mining: { unicorn } }: Config) {
   return createUnicornSource({ modulus: BigInt(unicorn.modulus), iterations: unicorn.iterations });
 }

@@ -1,4 +1,4 @@
-/** What the commands do with a stopped storage node: its verification, and its database made anew from the segments. */
+/** Commands on a stopped storage node: its verification, and a new database made from the segments. */
 
 import { existsSync } from 'node:fs';
 import type { Config } from '../../../config/schema.js';
@@ -13,7 +13,7 @@ import { producersOf } from '../../producers.js';
 import { compareIndex, INDEX } from '../../rebuild/rebuild-index.js';
 import type { RebuildOptions, Rebuilt, VerifiedData } from '../role.js';
 
-/** Every block by the rules of the chain, and the index against one that is built once more. */
+/** Verifies every block by the rules of the chain, and compares the index with one that is built anew. */
 export async function verifyStorage(data: VerifiedData): Promise<void> {
   const segments = await openSegments(data.directory, await segmentsOf(data.directory, data.config));
   data.note(await checkArchive(data, segments));
@@ -32,7 +32,7 @@ async function checkArchive(data: VerifiedData, segments: Segments): Promise<str
   return `${blocks} blocks with ${transactions} transactions, all valid`;
 }
 
-/** The index of the chain, which a storage node may have: every record, and that the blocks give the same once more. */
+/** Checks the index of the chain, if the node has one: every record, and that the blocks give the same index again. */
 async function checkIndex(data: VerifiedData, segments: Segments): Promise<void> {
   const { directory, signal } = data;
   if (!directory.hasDerived(INDEX)) return;
@@ -50,7 +50,7 @@ async function openArchive({ config, kv }: VerifiedData, segments: Segments, scr
   return Archive.open({ rules, cacheBytes: config.storage.cacheBytes }, { kv, segments, ...(scripts && { scripts }) });
 }
 
-/** Throws `data_dir_invalid` when there is no archive, `data_dir_locked` while the node runs, `aborted` by the signal. */
+/** Rebuilds the database. Throws `data_dir_invalid` without an archive, `data_dir_locked` while the node runs, `aborted`. */
 export async function rebuildStorage({ config, signal, onProgress }: RebuildOptions): Promise<Rebuilt> {
   const { node, network } = config;
   if (!existsSync(node.dataDir)) {
