@@ -2,7 +2,7 @@
 
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { until } from './processes.js';
 import { findTool } from './tools.js';
 
@@ -11,6 +11,8 @@ export const HAS_BROWSER = findTool('chromium') !== undefined;
 
 /** Far beyond what anything takes: a busy machine must not fail what only waits. */
 const TIMEOUT_MS = 90_000;
+// Some calls of a browser have no limit of their own, and one that hangs should not hold up the others for long.
+vi.setConfig({ testTimeout: 2 * TIMEOUT_MS });
 
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: findTool('chromium') ?? '', args: ['--no-sandbox'] });

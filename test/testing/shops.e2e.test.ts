@@ -27,8 +27,6 @@ beforeAll(async () => {
   cpSync(join(PACKAGE, 'examples/shops'), folder, { recursive: true });
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(PACKAGE, join(folder, 'node_modules', 'tessera-node'));
-  mkdirSync(join(folder, 'node_modules/.bin'));
-  symlinkSync(join(PACKAGE, 'dist/main.js'), join(folder, 'node_modules/.bin/tessera'));
   network = await startDevNetwork({ nodeAddresses: true });
 });
 
@@ -212,9 +210,8 @@ it.each([
   const before = `set -euo pipefail
 declare -A ports=(${ports}); pids=()
 trap 'kill "\${pids[@]}"' EXIT
-npx() { "$@"; }
+npx() { node '${join(PACKAGE, 'dist/main.js')}' "\${@:2}"; }
 start() { exec {out}< <(PORT=\${ports[$1]} exec node "$@"); pids+=($!); read -ru "$out"; }
 `;
-  const env = { ...process.env, PATH: `${join(folder, 'node_modules/.bin')}:${process.env.PATH}` };
-  await promisify(execFile)('bash', ['-c', before + script], { cwd: folder, env, timeout: PATIENCE_MS });
+  await promisify(execFile)('bash', ['-c', before + script], { cwd: folder, timeout: PATIENCE_MS });
 });

@@ -64,6 +64,6 @@ describe('a dev network that stops', () => {
     const paid = dev.faucet({ address: 'address', amount: 5n });
     await watched;
     await dev.stop();
-    expect(await paid).toEqual({ txHash: 'g0', amount: 5n, height: null });
+    expect(await paid).toEqual({ txHash: 'g0', to: 'address', amount: 5n, height: null });
   });
 });
