@@ -36,8 +36,8 @@ export interface WatchedPage {
   readonly elsewhere: string[];
 }
 
-/** What the browser says of answers that a page expects: 404 of what is searched, 503 of what is not ready, nobody there. */
-const EXPECTED = /Failed to load resource/;
+/** What the browser says, sometimes without a text, of answers that a page expects: 404 of what is searched, 503 of what is not ready, nobody there. */
+const EXPECTED = /^$|Failed to load resource/;
 
 export async function watchedPage(context: BrowserContext, origin: string): Promise<WatchedPage> {
   const page = await context.newPage();
@@ -86,6 +86,10 @@ export async function openPage(
 
 /** What axe-core finds serious or critical on the page as it is, one line each; by all of its rules, or by these. */
 export async function axeFindings(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  // Colours are judged when what has just come has faded in.
+  const isStill =
+    "document.getAnimations().every((one) => one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)";
+  await until('the page to be still', async () => (await page.evaluate<boolean>(isStill)) || undefined);
   // As the debugger, not as a script of the page: the policy of the page stays in force.
   await page.evaluate(`if (typeof axe === 'undefined') { ${axe.source} }`);
   const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
