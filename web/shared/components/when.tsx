@@ -41,9 +41,9 @@ function useNow(): number {
 /** Unix seconds, as blocks have them. Block 0 has 0: the genesis file names no time. */
 export function When({ seconds, hasAge = false }: { readonly seconds: number | bigint; readonly hasAge?: boolean }) {
   const value = Number(seconds);
-  if (!(value > 0))
+  if (value === 0)
     return <span title="Block 0 carries no time">{hasAge ? 'at the start' : 'at the start of the chain'}</span>;
-  if (value > MAX_SECONDS) return <>{grouped(seconds)} s after 1970</>;
+  if (!(value > 0 && value <= MAX_SECONDS)) return <>{grouped(seconds)} s after 1970</>;
   const date = new Date(value * 1_000);
   return (
     <time dateTime={date.toISOString()} title={zoned.format(date)}>
