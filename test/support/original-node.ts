@@ -13,10 +13,11 @@ export interface OriginalNode {
   chain: OriginalChain;
   /** Replaces an answer: its text, or `lost`, `slow` and `endless`; undefined leaves it. */
   instead: (path: string, body: string) => string | undefined;
-  /** Number of questions, and of connections at once: on a busy machine a client's rest, and then it opens another. */
+  /** Number of questions. */
   asked: number;
   /** Refuses questions without a name of their own, as some releases do. */
   wantsNames: boolean;
+  /** The most connections at once; in all there are more where a client on a busy machine rests for long. */
   connections: number;
 }
 

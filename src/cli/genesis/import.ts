@@ -71,11 +71,12 @@ function contentOf(members: Members): Members {
   const parameters = isObject(unicorn)
     ? { modulus: unicorn.modulus, iterations: unicorn.iterations, miners }
     : undefined;
+  // Original nodes issue nothing with block 0.
+  const isMade = (issuance: unknown): boolean => !isObject(issuance) || issuance.block_height !== 0;
   return {
     mempool_seed_utxo,
     mempool_genesis_tx_in,
-    // Original nodes issue nothing with block 0.
-    initial_issuances: [initial_issuances ?? []].flat().filter((one) => Object(one).block_height !== 0),
+    initial_issuances: Array.isArray(initial_issuances) ? initial_issuances.filter(isMade) : (initial_issuances ?? []),
     eras: [
       {
         from: 0,

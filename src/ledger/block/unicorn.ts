@@ -10,7 +10,10 @@ import { type BlockFault, blockFault, type ChainTip } from './rules.js';
 const CHEAP_ITERATIONS = 8;
 /** With more iterations, one block in so many is checked. */
 const SAMPLED = 1_000;
-const OTHER_SEED = blockFault('unicorn', 'the seed is not that of its round; has a miner joined, run tessera import');
+const OTHER_SEED = blockFault(
+  'unicorn',
+  'the seed is not that of its round; if a miner has joined, run tessera import',
+);
 const SEED_VALUE = /^(\d{1,78})-(\d{1,400})$/;
 
 /** Fault of the witness, and of the seed where the network has one miner. */

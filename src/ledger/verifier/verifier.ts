@@ -103,8 +103,7 @@ export class Verifier {
     if (checks.length === 0) return Promise.resolve(true);
     const job: Job = { left: checks.length, done: createDeferred<boolean>(), settled: false };
     const isAhead = sender === AHEAD;
-    // Where the threads are slow, the main thread has verified some of the checks ahead, which are dropped here.
-    while (isAhead && this.#signatures.shift((task) => task.isAhead && this.#isKnown(task)));
+    if (isAhead) this.#dropKnownAhead();
     for (const check of checks) {
       const queue = isDear(check) ? this.#scripts : this.#signatures;
       const task = { check, job, name: nameOf(check), isAhead };
@@ -112,6 +111,12 @@ export class Verifier {
     }
     this.#schedule();
     return job.done.promise;
+  }
+
+  /** Takes out checks ahead that the main thread has verified in their turn, because the threads were slow. */
+  #dropKnownAhead(): void {
+    const isDone = (task: Task): boolean => task.isAhead && this.#isKnown(task);
+    while (this.#signatures.shift(isDone) !== undefined);
   }
 
   async close(): Promise<void> {

@@ -77,7 +77,7 @@ export async function importChain(source: ChainSource, options: ImportOptions) {
 class FoundSoFar {
   readonly #genesis: Genesis;
   readonly #options: ImportOptions;
-  eras: readonly Era[];
+  #eras: readonly Era[];
 
   constructor(genesis: Genesis, options: ImportOptions) {
     this.#genesis = genesis;
@@ -85,7 +85,11 @@ class FoundSoFar {
     const last = genesis.eras.at(-1);
     const isOpen = last?.unicorn?.miners.length === 1 && !last.find.includes('miners');
     // Another miner may have joined since the last import.
-    this.eras = isOpen ? genesis.eras.with(-1, { ...last, find: [...last.find, 'miners'] }) : genesis.eras;
+    this.#eras = isOpen ? genesis.eras.with(-1, { ...last, find: [...last.find, 'miners'] }) : genesis.eras;
+  }
+
+  get eras(): readonly Era[] {
+    return this.#eras;
   }
 
   /** The next block in the form of its era. Rules found in it are written down when it meets them all, before it is stored. */
@@ -96,11 +100,11 @@ class FoundSoFar {
     const { eras, found } = findRules(before, full, tip, issued);
     const one = asIn(full, eras, tip.next);
     if (eras === before) return one;
-    this.eras = eras;
+    this.#eras = eras;
     try {
       await archive.check(one);
     } catch (error) {
-      this.eras = before;
+      this.#eras = before;
       throw error;
     }
     await this.#write();
@@ -111,7 +115,7 @@ class FoundSoFar {
   /** Ends the search in the genesis file, so that nodes may start. */
   async settle(): Promise<void> {
     if (this.eras.every(({ find }) => find.length === 0)) return;
-    this.eras = this.eras.map((era) => ({ ...era, find: [] }));
+    this.#eras = this.eras.map((era) => ({ ...era, find: [] }));
     await this.#write();
   }
 
