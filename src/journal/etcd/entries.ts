@@ -8,7 +8,7 @@
  *   joined          → the replica that has joined last: when it changes, marks that were read before may not be all
  *   base            → the number below which entries are forgotten
  *   whole           → facts for a state without the forgotten entries: the base when every transaction that waited for a block came
- *                     behind it, the number of blocks in storage, and the last block stored by an entry below the base, if known
+ *                     behind it, the number of blocks in storage, and the last block stored by an entry below the base (-1: none), if known
  *   leader          → the replica that makes the blocks, as long as its lease lives
  *   rebuilding      → the replica that makes its state anew from storage, as long as its lease lives
  *   rules           → the rules that the state of every replica follows
