@@ -2,19 +2,27 @@ import { describe, expect, it } from 'vitest';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
 import { coinbaseTransaction, txOut } from '../../src/chain/builders.js';
 import { BLOCK_SIZE_IN_TX, MAX_BLOCK_TX_BYTES, MAX_TRANSACTION_BYTES } from '../../src/chain/constants.js';
+import { OUR_ERA } from '../../src/chain/eras.js';
+import type { Genesis } from '../../src/chain/genesis.js';
 import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
 import { compactToBytes } from '../../src/chain/pow.js';
 import { OP } from '../../src/chain/script/opcodes.js';
-import { spentOutPoints } from '../../src/chain/transaction.js';
+import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
 import type { FullBlock, OutPoint, StackEntry, Transaction, TxOut } from '../../src/chain/types.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import type { BlockRule } from '../../src/ledger/block/rules.js';
+import type { LedgerView } from '../../src/ledger/block/spending.js';
+import { BlockVerifier } from '../../src/ledger/block/verify-block.js';
+import { Verifier } from '../../src/ledger/verifier/verifier.js';
+import { systemClock } from '../../src/lib/clock.js';
+import type { TesseraError } from '../../src/lib/errors.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import {
   ADDRESS,
   assembleBlock,
   createTestChain,
+  GENESIS,
   genesisWith,
   itemCreation,
   MINER,
@@ -452,5 +460,64 @@ describe('issuances of the genesis file', () => {
     }
     expect(await archive.store(listed(without, [payment(1), due]))).toMatchObject({ height: 100 });
     expect(archive.tip.issued).toBe(chain.issued + 70n + output(without.miningTransaction).value.amount);
+  });
+});
+
+describe('of the transactions of a block, by name (decision B6)', () => {
+  /** What the chain is asked for, and the rule that refuses a block of a payment and a creation although its inputs are unspent. */
+  const judge = async (genesis: Genesis, known: (hash: string) => boolean) => {
+    const chain = createTestChain(0, genesis).grow(1);
+    const spendable = new Map(
+      [...genesis.transactions]
+        .flatMap(([hash, tx]) => createdOutPoints(tx, hash))
+        .map((one) => [outPointKey(one.outPoint), one.txOut]),
+    );
+    const asked: string[] = [];
+    const ledger: LedgerView = {
+      knownHashes: async (hashes) => {
+        asked.push(...hashes);
+        return hashes.filter(known);
+      },
+      unspent: async (outPoints) => outPoints.map((outPoint) => spendable.get(outPointKey(outPoint))),
+    };
+    const modules = { ledger, scripts: new Verifier({ threads: 0 }), clock: systemClock };
+    const parts = chain.parts();
+    const made = [payment(1), itemCreation(1, 1n, null, '')];
+    const names = [...made.map(transactionHash), transactionHash(parts.miningTransaction)];
+    const tip = { next: 1, hash: chain.hash(0), issued: chain.issued };
+    const outcome = await new BlockVerifier({ ...RULES, genesis }, modules).verify(listed(parts, made), tip).then(
+      () => 'stored',
+      (error: TesseraError) => error.details.rule,
+    );
+    return { outcome, asked, names };
+  };
+  const paid = transactionHash(payment(1));
+
+  it('only those are looked up that spend nothing: the others cannot be there while what they spend is unspent', async () => {
+    const { outcome, asked, names } = await judge(GENESIS, () => false);
+    expect([outcome, asked]).toEqual(['stored', names.slice(1)]);
+  });
+
+  it('a creation and a coinbase of an earlier block are refused', async () => {
+    for (const at of [1, 2]) {
+      const { names } = await judge(GENESIS, () => false);
+      expect((await judge(GENESIS, (hash) => hash === names[at])).outcome).toBe('duplicate');
+    }
+  });
+
+  it('all are looked up after blocks of original nodes, which repeat what they spend', async () => {
+    const after = {
+      ...GENESIS,
+      eras: [
+        { ...OUR_ERA, isOriginal: true },
+        { ...OUR_ERA, from: 1 },
+      ],
+    };
+    expect((await judge(after, (hash) => hash === paid)).outcome).toBe('duplicate');
+  });
+
+  it('one that block 0 has by the same name is looked up', async () => {
+    const transactions = new Map([...GENESIS.transactions, [paid, payment(1)]]);
+    expect((await judge({ ...GENESIS, transactions }, (hash) => hash === paid)).outcome).toBe('duplicate');
   });
 });

@@ -17,7 +17,7 @@ import { type Era, eraAt } from '../../chain/eras.js';
 import { issuanceTransactions } from '../../chain/genesis.js';
 import { blockHash, transactionHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
-import { isCoinbase } from '../../chain/transaction.js';
+import { isCoinbase, spentOutPoints } from '../../chain/transaction.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
 import { equalBytes } from '../../lib/bytes.js';
 import { inPieces, type Pieces } from '../../lib/pieces.js';
@@ -82,7 +82,10 @@ export class BlockVerifier {
     assertRule(miningNameFault(header, mining) ?? supplyFault(full, tip, this.#rules));
     const transactions = [...listed, mining];
     if (!era.isOriginal) assertRule(await this.#repeatedFault(transactions));
-    if (tip.next > 0) assertRule(await this.#spendingFault(listed, tip.next, era));
+    const wrong = tip.next > 0 ? await this.#spendingFault(listed, tip.next, era) : null;
+    // A repeated payment is named as such: that its inputs are spent follows from that.
+    if (wrong !== null && !era.isOriginal) assertRule(await this.#repeatedFault(transactions, true));
+    assertRule(wrong);
     assertRule(unicornFault(full.block, tip, era));
     const issued = issuedAfter(full, tip, this.#rules);
     const changes = await this.#inPieces(changesBy(transactions, header));
@@ -117,20 +120,25 @@ export class BlockVerifier {
   }
 
   /**
-   * Fault of a hash that is twice in the block, or is in the chain already (decision B6). Original nodes let the same
-   * bytes create an item again, and spend it again: the outputs are identical.
+   * Fault of a hash that is twice in the block, or is in the chain already (decision B6). Original nodes let the same bytes create an item
+   * again, and spend it again. Without them a payment cannot be in the chain while its inputs are unspent, so it is looked up with `all` only.
    */
-  async #repeatedFault(transactions: readonly VerifiedTransaction[]): Promise<BlockFault | null> {
+  async #repeatedFault(
+    transactions: readonly VerifiedTransaction[],
+    all = this.#rules.genesis.eras.some(({ isOriginal }) => isOriginal),
+  ): Promise<BlockFault | null> {
     const hashes = new Set<string>();
-    for (const [i, { hash }] of transactions.entries()) {
+    const asked: string[] = [];
+    for (const [i, { hash, transaction }] of transactions.entries()) {
       if (i % LOOKUP_CHUNK === 0) await this.#slices.turn();
       if (hashes.has(hash)) return blockFault('duplicate', `transaction ${hash} is in the block twice`);
       hashes.add(hash);
+      const isNamed = this.#rules.genesis.transactions.has(hash);
+      if (all || isNamed || spentOutPoints(transaction).length === 0) asked.push(hash);
     }
-    const all = [...hashes];
-    for (let from = 0; from < all.length; from += LOOKUP_CHUNK) {
+    for (let from = 0; from < asked.length; from += LOOKUP_CHUNK) {
       if (this.#slices.isUsedUp) await this.#slices.turn();
-      const [known] = await this.#ledger.knownHashes(all.slice(from, from + LOOKUP_CHUNK));
+      const [known] = await this.#ledger.knownHashes(asked.slice(from, from + LOOKUP_CHUNK));
       if (known !== undefined) return blockFault('duplicate', `transaction ${known} is in an earlier block`);
     }
     return null;
@@ -140,15 +148,17 @@ export class BlockVerifier {
   async #spendingFault(listed: readonly VerifiedTransaction[], height: number, era: Era): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
     const { originalOrder } = this.#rules.genesis.blockRules;
-    if (originalOrder && !era.isOriginal) assertRule(orderFault(spending));
+    const disordered = originalOrder && !era.isOriginal ? orderFault(spending) : null;
     const modules = {
       ledger: this.#ledger,
       scripts: this.#scripts,
       isVerified: this.#isVerified,
       slices: this.#slices,
     };
-    const wrong = (await this.#inPieces(tradesFault(spending))) ?? (await doubleSpendFault(spending, this.#slices));
-    return wrong ?? (await spendingFault(spending, height, era, modules));
+    const wrong = disordered ?? (await this.#inPieces(tradesFault(spending)));
+    return (
+      wrong ?? (await doubleSpendFault(spending, this.#slices)) ?? (await spendingFault(spending, height, era, modules))
+    );
   }
 }
 

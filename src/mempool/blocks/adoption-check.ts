@@ -51,9 +51,7 @@ function viewOf(state: MempoolState, store: StateStore): LedgerView {
   return {
     async knownHashes(hashes) {
       const known = await store.getMany(hashes.map(keys.create));
-      const found = hashes.filter((_, i) => known[i] !== undefined);
-      if (found.length === 0) return found;
-      return found.filter((hash) => !state.isBeingMade(hash));
+      return hashes.filter((hash, i) => known[i] !== undefined && !state.isBeingMade(hash));
     },
     async unspent(outPoints) {
       const found = state.storedOutputs();

@@ -98,7 +98,7 @@ export class UnspentOutputs {
       const changes = atOnce(changesBy(transactions, record.block.header));
       const found = await this.#kv.getMany(changes.spent.map(unspentKey));
       const missing = changes.spent.find((_, i) => found[i] === undefined);
-      if (missing !== undefined) throw notUnspent(height, outPointKey(missing));
+      if (missing !== undefined) throw damaged(`block ${height} spends ${outPointKey(missing)}, which is not unspent`);
       const batch = this.#kv.batch();
       await this.change({ hash, height, ...changes }, batch, slices);
       await this.#kv.write(batch, { sync: height + 1 === target });
@@ -128,7 +128,3 @@ export async function* unspentIn(kv: Kv): AsyncGenerator<readonly [OutPoint, TxO
 }
 
 const decoded = (key: Uint8Array, record: Uint8Array): TxOut => decodeTxOut(isShortKey(key) ? unpack(record) : record);
-
-function notUnspent(height: number, key: string): TesseraError {
-  return damaged(`block ${height} spends ${key}, which is not unspent`);
-}

@@ -28,9 +28,7 @@ export class CountedOutputs implements AuditedOutputs {
   readonly #table = new UtxoTable(systemRandom.bytes(HASH_KEY_BYTES));
 
   /** No hashes: the index of transactions is audited by itself. */
-  async knownHashes(): Promise<readonly string[]> {
-    return [];
-  }
+  readonly knownHashes = async (): Promise<readonly string[]> => [];
 
   async unspent(outPoints: readonly OutPoint[]): Promise<readonly (TxOut | undefined)[]> {
     return this.#table.outputs(outPoints);
@@ -76,9 +74,7 @@ export class RecordedOutputs implements AuditedOutputs {
     this.#height = height;
   }
 
-  async knownHashes(): Promise<readonly string[]> {
-    return [];
-  }
+  readonly knownHashes = async (): Promise<readonly string[]> => [];
 
   async unspent(outPoints: readonly OutPoint[]): Promise<readonly (TxOut | undefined)[]> {
     const records = await this.#reader.transactions(outPoints.map(({ tHash }) => tHash));
