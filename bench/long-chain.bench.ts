@@ -1,6 +1,7 @@
 /**
  * A long chain of payments at a storage node, in segments and with the index of the chain: what it costs to store, what it takes on disk, what is
- * written for it, a start, reads, and making the database again from the segments. A million payments take some ten minutes.
+ * written for it and by which part of a database, a start, reads, and making the database again from the segments; then the program on it. A million
+ * payments take some ten minutes, and as much again for the program.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -18,6 +19,7 @@ import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import { ChainIndex } from '../src/storage/chain-index/chain-index.js';
 import { createTestChain } from '../test/support/storage/test-chain.js';
+import { measureNodes, writtenBy } from './long-chain-nodes.js';
 import { benchGenesis, PaymentChain } from './payments.js';
 import { printRow, printSection } from './report.js';
 import { measured } from './rounds.js';
@@ -40,17 +42,11 @@ interface Used {
   readonly written: number;
 }
 
-async function writtenBytes(): Promise<number> {
-  return Number(
-    /^write_bytes: (\d+)/m.exec(await readFile('/proc/self/io', 'latin1').catch(() => ''))?.[1] ?? Number.NaN,
-  );
-}
-
 async function used(work: () => Promise<unknown>): Promise<Used> {
-  const [written, clock, cpu] = [await writtenBytes(), performance.now(), process.cpuUsage()];
+  const [written, clock, cpu] = [await writtenBy('self'), performance.now(), process.cpuUsage()];
   await work();
   const { user, system } = process.cpuUsage(cpu);
-  return { cpu: user + system, clock: performance.now() - clock, written: (await writtenBytes()) - written };
+  return { cpu: user + system, clock: performance.now() - clock, written: (await writtenBy('self')) - written };
 }
 
 const sum = (a: Used, b: Used): Used => ({
@@ -65,18 +61,21 @@ function print(name: string, { cpu, clock, written }: Used, count: number): void
 }
 
 class LongChain {
+  readonly #root: string;
   readonly #folder: string;
   readonly #count: number;
+  readonly #genesisText: string;
   readonly #rules;
   readonly #scripts = new Verifier({ threads: 1 });
   readonly #hashes: string[] = [];
 
-  constructor(folder: string, count: number) {
-    this.#folder = folder;
+  constructor(root: string, count: number) {
+    this.#root = root;
+    this.#folder = join(root, 'node');
     this.#count = count;
     const outputs = Math.max(2 * PAYMENTS, Math.ceil(count * OUTPUTS_EACH));
-    const text = benchGenesis(outputs, { mempool_genesis_tx_in: 'bench', initial_issuances: [] });
-    this.#rules = { genesis: parseGenesis(parseExactJson(text)), activationHeight: 3 };
+    this.#genesisText = benchGenesis(outputs, { mempool_genesis_tx_in: 'bench', initial_issuances: [] });
+    this.#rules = { genesis: parseGenesis(parseExactJson(this.#genesisText)), activationHeight: 3 };
     this.payments = new PaymentChain(outputs);
   }
 
@@ -106,12 +105,36 @@ class LongChain {
       all = sum(all, await used(() => archive.store(full)));
     }
     print('stored', all, this.#count);
+    await this.#tables('archive');
+    await this.#writtenSoFar();
     const modules = { room: endlessRoom, clock: systemClock, logger: silentLogger, metrics: noMetrics };
     const index = new ChainIndex({}, { ...modules, archive, database: indexDatabase(dataDir) });
     const { signal } = new AbortController();
     print('indexed', await used(() => index.build(archive.nextHeight, signal)), this.#count);
     await index.stop();
+    await this.#tables('index');
     print('closed', await used(() => dataDir.close()), this.#count);
+    await this.#writtenSoFar();
+  }
+
+  /** With what LevelDB writes by itself between two blocks. */
+  async #writtenSoFar(): Promise<void> {
+    const value = (await writtenBy('self')) / this.#count;
+    printRow({ name: 'written by the whole process so far', value, unit: 'bytes/payment' });
+  }
+
+  /** What LevelDB says that it has written: tables of what it gathered, and tables that it made of others. Its log comes before them. */
+  async #tables(database: string): Promise<void> {
+    const log = await readFile(join(this.#folder, 'db', database, 'LOG'), 'latin1');
+    const parts = [
+      ['first tables', /Level-0 table #\d+: (\d+) bytes OK/g],
+      ['tables made of others', /Compacted .* => (\d+) bytes/g],
+    ] as const;
+    for (const [name, pattern] of parts) {
+      const sizes = [...log.matchAll(pattern)].map(([, size]) => Number(size));
+      const value = sizes.reduce((all, size) => all + size, 0) / this.#count;
+      printRow({ name: `  ${database}: ${name}`, value, unit: 'bytes/payment', note: `${sizes.length} times` });
+    }
   }
 
   async sizes(): Promise<void> {
@@ -164,6 +187,13 @@ class LongChain {
     await dataDir.close();
     await this.#scripts.close();
   }
+
+  /** The program, on what was made here. */
+  nodes(): Promise<void> {
+    const last = Math.ceil(this.#count / PAYMENTS);
+    const [folder, root, genesisText, payments] = [this.#folder, this.#root, this.#genesisText, this.#count];
+    return measureNodes({ folder, root, genesisText, payments, last });
+  }
 }
 
 async function measure(folder: string, count: number): Promise<void> {
@@ -175,6 +205,7 @@ async function measure(folder: string, count: number): Promise<void> {
   await chain.sizes();
   await chain.start();
   await chain.remake();
+  await chain.nodes();
 }
 
 export async function longChainBench({ short, sizes = short ? SHORT_SIZES : SIZES }: SizeOptions): Promise<void> {

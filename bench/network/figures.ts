@@ -67,7 +67,7 @@ async function useOf({ name, pid, node, turns }: Watched, mark: Mark | undefined
   return { name, cpu, mainCpu, ...memory, lateP99: late.p99, lateMax: late.max, longestTurn, disk };
 }
 
-async function cpuSeconds(pid: number): Promise<{ readonly cpu: number; readonly mainCpu: number }> {
+export async function cpuSeconds(pid: number): Promise<{ readonly cpu: number; readonly mainCpu: number }> {
   const read = async (file: string): Promise<number> => {
     const text = await readFile(file, 'utf8').catch(() => '');
     // Behind the name in brackets, which may hold blanks: state, ten numbers, user time, system time.
@@ -77,7 +77,7 @@ async function cpuSeconds(pid: number): Promise<{ readonly cpu: number; readonly
   return { cpu: await read(`/proc/${pid}/stat`), mainCpu: await read(`/proc/${pid}/task/${pid}/stat`) };
 }
 
-async function memoryOf(pid: number): Promise<{ readonly rss: number; readonly peakRss: number }> {
+export async function memoryOf(pid: number): Promise<{ readonly rss: number; readonly peakRss: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const field = (name: string): number => KIB * Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
   return { rss: field('VmRSS'), peakRss: field('VmHWM') };
