@@ -1,5 +1,6 @@
 /** Makes the faults of a story happen to its world, and end. */
 
+import { damageRecords } from '../support/damaged-state.js';
 import type { Stage } from './play.js';
 import { type Fault, textOf } from './story.js';
 import { flipIn } from './world/files.js';
@@ -11,6 +12,11 @@ const SUPERVISOR_MS = 1_000;
 /** Changes of a disk after which one of them may be the last. */
 const MOST_CHANGES = 60;
 
+/** So much of the time of a fault is a damaged node away. */
+const AWAY_OF_DAMAGED = 0.5;
+/** Milliseconds of a message between etcd and a damaged node that has come back: others make a block before its word is there. */
+const FAR_OF_DAMAGED_MS = 900;
+const LOOK_MS = 50;
 /** Milliseconds between the clocks that are most wrong. */
 const MOST_WRONG_MS = 240_000;
 
@@ -79,6 +85,8 @@ export class Faults {
         return this.#loseDisk(fault);
       case 'older copy':
         return this.#olderCopy(machine);
+      case 'damage state':
+        return this.#damageState(fault);
       case 'kill at a write':
       case 'lose power at a write':
       case 'blackout at a write':
@@ -189,6 +197,46 @@ export class Faults {
     };
   }
 
+  /** A mempool node comes back with a state that is not that of the others, one of which is away then: its word is in the journal alone. */
+  #damageState({ where, much, ms }: Fault): Undo | undefined {
+    const { mempools, diverging, people, world } = this.#stage;
+    const machine = mempools[where % mempools.length];
+    if (machine === undefined || diverging.size > 0 || !mempools.every(({ isReady }) => isReady)) return undefined;
+    diverging.add(machine.name);
+    machine.kill();
+    const free = this.#hold(machine);
+    // In an output that nobody spends: it decides nothing.
+    const addresses = new Set(people.map(({ address }) => address));
+    const damaging = machine
+      .changeDatabase('mempool', this.#hand, (kv) =>
+        damageRecords(kv, ({ scriptPublicKey }) => !addresses.has(scriptPublicKey ?? '')),
+      )
+      .then((isDone) => {
+        if (isDone) world.note(`${machine.name} has a damaged state`);
+        else diverging.delete(machine.name);
+      });
+    const others = mempools.filter((one) => one !== machine);
+    const ends: Undo[] = [];
+    let isOver = false;
+    const comeBack = (): void => {
+      damaging.finally(free);
+      const look = (): void => {
+        if (machine.services === undefined) world.later(this.#hand, LOOK_MS, look);
+        else if (!isOver) ends.push(this.#farFromEtcd(machine, FAR_OF_DAMAGED_MS));
+      };
+      look();
+      const away = others.find((one) => one.leads === much < 0.3);
+      if (away === undefined || others.length < 2) return;
+      away.kill();
+      ends.push(this.#hold(away));
+    };
+    world.later(this.#hand, ms * AWAY_OF_DAMAGED, comeBack);
+    return () => {
+      isOver = true;
+      for (const end of ends) end();
+    };
+  }
+
   /** One machine after the other is stopped, and starts again. */
   #upgrade({ ms }: Fault): void {
     const { world, machines } = this.#stage;
@@ -288,6 +336,21 @@ export class Faults {
     };
   }
 
+  /** One mempool node alone: the others are as near as ever. */
+  #farFromEtcd(machine: Machine | undefined, ms: number): Undo {
+    const { etcd, wires } = this.#stage;
+    const host = machine?.host ?? '';
+    const pairs = (etcd?.members ?? []).flatMap((one) => [
+      wires.weather(host, one.host),
+      wires.weather(one.host, host),
+    ]);
+    for (const weather of pairs) weather.delay = ms;
+    return () => {
+      for (const weather of pairs) weather.delay = 0;
+      wires.changed();
+    };
+  }
+
   #etcd({ kind, where, much }: Fault): Undo | undefined {
     const { etcd, wires, mempools } = this.#stage;
     if (etcd === undefined) return undefined;
@@ -308,16 +371,8 @@ export class Faults {
         return () => {
           member.slowness = 0;
         };
-      case 'far from etcd': {
-        // One mempool node alone: the others are as near as ever.
-        const { host } = mempools[where % mempools.length] ?? member;
-        const pairs = etcd.members.flatMap((one) => [wires.weather(host, one.host), wires.weather(one.host, host)]);
-        for (const weather of pairs) weather.delay = much * 2_000;
-        return () => {
-          for (const weather of pairs) weather.delay = 0;
-          wires.changed();
-        };
-      }
+      case 'far from etcd':
+        return this.#farFromEtcd(mempools[where % mempools.length], much * 2_000);
       case 'compact etcd':
         etcd.compact(Math.floor(much * 10));
         return undefined;

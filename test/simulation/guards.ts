@@ -21,6 +21,7 @@ const THEMES_OF: Readonly<Record<string, ThemeName>> = {
   'a coin is spent by another key': 'calm',
   'a late copy of a trade has the last word': 'late',
   'states that are ahead of the journal are a majority': 'stale',
+  'a node that comes late and differs pushes out what others have said': 'damaged',
   'a state from blocks takes from the journal what its blocks have': 'stale',
   'a node that is behind refuses by what it has': 'behind',
   'signatures are not checked': 'calm',
@@ -142,6 +143,12 @@ export const GUARDS: readonly Guard[] = [
     'mempool/replicas/shared-digests.ts',
     'if (own === undefined || own.height > told.height) return;',
     'if (own === undefined) return;',
+  ),
+  guard(
+    'a node that comes late and differs pushes out what others have said',
+    'mempool/replicas/shared-digests.ts',
+    'this.#told = [...this.#told, told].sort((a, b) => a.seq - b.seq).slice(-KEPT_STATES);\n    if (!this.#told.includes(told)) return;',
+    'this.#told = [...this.#told, told].slice(-KEPT_STATES);',
   ),
   guard(
     'a state from blocks takes from the journal what its blocks have',

@@ -20,6 +20,8 @@ export const LIMITS: readonly Edit[] = [
   limit('mempool/state/retention.ts', 'KEEP_ADOPTED_MS', '60_000', '4_000'),
   limit('mempool/state/retention.ts', 'MIB', '1024 * 1024', '1024'),
   limit('mempool/state/rounds.ts', 'MAX_KEPT_BLOCKS', '64', '4'),
+  // A node is soon away for more states than the others know.
+  limit('mempool/replicas/shared-digests.ts', 'KEPT_STATES', '16', '4'),
   // Files are full after some blocks.
   limit('db/log-kv.ts', 'FILE_BYTES', '4 * 1024 * 1024', '16 * 1024'),
   limit('storage/segments/segments.ts', 'SEGMENT_BYTES', '256 * 1024 * 1024', '16 * 1024'),

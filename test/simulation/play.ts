@@ -63,6 +63,8 @@ export interface Stage {
   /** Machines that were damaged, of which nothing but a name of the damage is expected. */
   readonly damaged: Map<string, string>;
   readonly diskTrouble: Set<string>;
+  /** Mempool nodes whose state is not that of the others, and that must name it. */
+  readonly diverging: Set<string>;
   readonly story: Story;
   readonly watch: Watch;
 }
@@ -173,11 +175,17 @@ async function build(world: World, story: Story, violations: Violation[]): Promi
   const people = Array.from({ length: story.people }, (_, i) => personOf(`person ${i}`));
   const damaged = new Map<string, string>();
   const diskTrouble = new Set<string>();
+  const diverging = new Set<string>();
   const watch = new Watch(story, violations);
   const onFailed = (machine: Machine, error: unknown): void => {
     watch.onEnded(machine, error);
     // As a node does that opens anew.
     if (isForgotten(error) || isDiskFull(error)) return;
+    // As an operator does whom the node tells so.
+    if (isTesseraError(error, 'state_diverged') && diverging.delete(machine.name)) {
+      machine.loseDisk();
+      return;
+    }
     const isDamage = isTesseraError(error, 'data_corrupt') && damaged.has(machine.name);
     const ofDisk = isTesseraError(error, 'database_failed') || isTesseraError(error, 'write_failed');
     if (isDamage || (ofDisk && diskTrouble.has(machine.name))) return;
@@ -201,6 +209,7 @@ async function build(world: World, story: Story, violations: Violation[]): Promi
     violations,
     damaged,
     diskTrouble,
+    diverging,
     story,
     watch,
   };

@@ -9,15 +9,16 @@ import { GUARDS } from './guards.js';
 import { storyOf, THEMES } from './story.js';
 
 /** Of these stories in a row each theme has at least one. */
-const FIRST = 15_194;
+const FIRST = 15_245;
 const ALWAYS = 50;
 const FIRST_NEW = 1_000_000;
 const NEW = 1_000_000_000;
 /**
  * A storage node starts on a disk that refuses `mkdir`, and ends by `database_failed`, as the program names it (2921); a journal, of whose end
- * a killed process had not synced all, is started, and loses its power (887).
+ * a killed process had not synced all, is started, and loses its power (887); a damaged mempool node is away for more states than the others remember,
+ * comes back while one of these is away, and speaks of old states late (313).
  */
-const ONCE_FAILED = ['2921', '887'];
+const ONCE_FAILED = ['2921', '887', '313'];
 
 let program = '';
 

@@ -27,6 +27,7 @@ export const FAULT_KINDS = [
   'lose disk',
   'lose disk alone',
   'older copy',
+  'damage state',
   'stop',
   'suspend',
   'cut',
@@ -62,13 +63,16 @@ interface Theme {
   readonly faultMs: number;
   /** Faults: at most. */
   readonly faults: number;
+  /** So many of the faults are long. */
+  readonly long?: number;
 }
 
 const SHORT = { mempools: [1], storages: [1], ms: 20_000, faultMs: 3_000, faults: 8 } as const;
 
 export const THEMES = {
   mixed: {
-    kinds: FAULT_KINDS,
+    // A state that is damaged must be given to nobody.
+    kinds: FAULT_KINDS.filter((kind) => kind !== 'damage state'),
     mempools: [1, 1, 1, 2, 2, 3, 3, 3, 4, 5],
     storages: [1, 2, 2, 3],
     ms: 60_000,
@@ -140,12 +144,27 @@ export const THEMES = {
     ms: 40_000,
     faultMs: 15_000,
   },
+  // A node is away for longer than the others remember their states, and comes back with another one.
+  damaged: {
+    ...SHORT,
+    kinds: ['damage state', 'damage state', 'kill', 'slow etcd', 'lose answers of etcd'],
+    mempools: [3],
+    ms: 40_000,
+    faultMs: 24_000,
+    faults: 6,
+    long: 0.8,
+  },
   images: { ...SHORT, kinds: ['kill at a write', 'lose power at a write'], faultMs: 500, faults: 24 },
   clocks: { ...SHORT, kinds: ['wrong clock'], mempools: [1, 3], storages: [2], faultMs: 15_000, faults: 2 },
   calm: { ...SHORT, kinds: [], mempools: [1, 2, 3], ms: 30_000, faults: 0 },
 } as const satisfies Readonly<Record<string, Theme>>;
 export type ThemeName = keyof typeof THEMES;
+/** Themes that came later, new ones at the end: drawn apart, so that the seeds of earlier ones, some of which are kept, still tell the same stories. */
+const LATER: readonly ThemeName[] = ['damaged'];
+/** So many of the other seeds are of each of them. */
+const SHARE_OF_LATER = 1 / 15;
 const NAMES = Object.keys(THEMES) as readonly ThemeName[];
+const EARLIER = NAMES.filter((name) => !LATER.includes(name));
 /** Milliseconds of a long step. */
 const SLOW_STEP_MS = 2;
 /** Milliseconds in which everything is up, and there is something to lose. */
@@ -175,7 +194,9 @@ export interface Story {
 /** The story of a seed. */
 export function storyOf(seed: string): Story {
   const luck = new Luck(`story ${seed}`);
-  const name = luck.chance(0.25) ? 'mixed' : luck.pick(NAMES);
+  const drawn = luck.chance(0.25) ? 'mixed' : luck.pick(EARLIER);
+  const later = new Luck(`later theme ${seed}`);
+  const name = drawn === 'mixed' ? drawn : (LATER.find(() => later.chance(SHARE_OF_LATER)) ?? drawn);
   const theme: Theme = THEMES[name];
   const ms = luck.between(theme.ms / 4, theme.ms);
   // Some days have faults of few kinds, so that one does not hide another.
@@ -188,7 +209,9 @@ export function storyOf(seed: string): Story {
     return {
       kind: luck.pick(kinds),
       at: Math.floor(luck.between(Math.min(QUIET_MS, ms / 2), ms * 0.9)),
-      ms: Math.floor(luck.chance(0.2) ? luck.between(theme.faultMs / 3, theme.faultMs) : luck.between(200, short)),
+      ms: Math.floor(
+        luck.chance(theme.long ?? 0.2) ? luck.between(theme.faultMs / 3, theme.faultMs) : luck.between(200, short),
+      ),
       where: luck.below(1_000),
       other: luck.below(1_000),
       much: luck.next(),

@@ -9,6 +9,7 @@ import type { Config } from '../../../src/config/schema.js';
 import type { KeyPair } from '../../../src/crypto/ed25519.js';
 import { fileError } from '../../../src/db/database-error.js';
 import { endlessRoom } from '../../../src/db/disk-room.js';
+import type { Kv } from '../../../src/db/kv.js';
 import { LogKv } from '../../../src/db/log-kv.js';
 import { errorMessage } from '../../../src/lib/errors.js';
 import type { Logger } from '../../../src/lib/logger.js';
@@ -185,6 +186,16 @@ export class Machine {
     this.disk.wipe();
     wipe(this.folder);
     this.#hasJournal = false;
+  }
+
+  /** Changes a database of a node that does not run. */
+  async changeDatabase<T>(name: string, hand: Process, change: (kv: Kv) => Promise<T>): Promise<T> {
+    const kv = this.disk.open(name, hand);
+    try {
+      return await change(kv);
+    } finally {
+      await kv.close();
+    }
   }
 
   /** Copies its disk, as it is in this moment; gives what puts the copy in the place of the disk. */
