@@ -24,6 +24,7 @@ import { describeMachine, thisMachine } from './machine.js';
 import { messagesBench } from './messages.bench.js';
 import { nonceBench } from './nonce.bench.js';
 import { pagesBench } from './pages.bench.js';
+import { readsBench } from './reads.bench.js';
 import { replicasBench } from './replicas.bench.js';
 import { printedFigures } from './report.js';
 import { requestsBench } from './requests.bench.js';
@@ -58,6 +59,7 @@ const BENCHES: Readonly<Record<string, (options: BenchArguments) => Promise<void
   'catch-up': catchUpBench,
   'archive-size': archiveSizeBench,
   'long-chain': longChainBench,
+  reads: readsBench,
   import: importBench,
 };
 const asked = readArguments(process.argv.slice(2), Object.keys(BENCHES));
