@@ -4,10 +4,8 @@
  * its parent says (`contest.ts`).
  */
 
-import { obey } from './contest.js';
+import { compiled, obey } from './contest.js';
 
-// The compiled code, as it is run: tsx wraps every closure, which costs as much as a good part of the work.
-const compiled = <T>(path: string): Promise<T> => import(new URL(`../dist/${path}`, import.meta.url).href);
 const { DevNetwork } = await compiled<typeof import('../src/node/dev-network.js')>('node/dev-network.js');
 const { NodeLogger } = await compiled<typeof import('../src/observability/logger.js')>('observability/logger.js');
 

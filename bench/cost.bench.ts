@@ -35,7 +35,8 @@ import { measured } from './rounds.js';
 
 /** µs of a verification with libsodium when the original node was measured. */
 const VERIFICATION_THERE = 39;
-const WARM_UP = 3_000;
+/** Before all: single posts, so that what V8 compiles is compiled. Each row begins with a round that is not counted, too. */
+const WARM_UP = 8_000;
 const ROUNDS = 5;
 const OUTPUTS = 300_000;
 /** Milliseconds between two questions whether a node has started, and how many are asked. */
@@ -69,30 +70,37 @@ const POSTS: readonly Posts[] = [
 ];
 
 export async function costBench(): Promise<void> {
-  const total = WARM_UP + POSTS.reduce((sum, { count }) => sum + ROUNDS * count, 0);
+  const total = WARM_UP + POSTS.reduce((sum, { count }) => sum + (1 + ROUNDS) * count, 0);
   const transactions = benchPayments(0, total);
   const scale = (await verificationCost(transactions.slice(0, 2_000))) / VERIFICATION_THERE;
   const dir = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   try {
     printSection(`Cost beside the original node, its figures times ${scale.toFixed(2)} (verification here and there)`);
-    const node = await Contestant.start('admitted', 'mempool-server.ts', [dir, '1', String(total)]);
-    const bare = await Contestant.start('bare', 'bare-server.ts', [dir]);
+    const servers = [
+      await Contestant.start('a mempool node', 'mempool-server.ts', [dir, '1', String(total)]),
+      await Contestant.start('  its bare parts behind its API', 'bare-server.ts', [dir, 'api']),
+      await Contestant.start('  its bare parts', 'bare-server.ts', [dir]),
+    ];
     const left = [...transactions];
     const first = left.splice(0, WARM_UP);
-    for (const server of [node, bare]) await post(server, first, { size: 1, connections: 32 });
+    for (const server of servers) await post(server, first, { size: 1, connections: 32 });
     for (const posts of POSTS) {
-      const costs: number[] = [];
-      const parts: number[] = [];
-      for (let i = 0; i < ROUNDS; i++) {
+      const costs = servers.map((): number[] => []);
+      for (let round = 0; round <= ROUNDS; round++) {
         const some = left.splice(0, posts.count);
-        costs.push(await post(node, some, posts));
-        if (posts.isEncoded !== true) parts.push(await post(bare, some, posts));
+        for (const [i, server] of servers.entries()) {
+          if (posts.isEncoded && server.name === '  its bare parts') continue;
+          const cost = await post(server, some, posts);
+          if (round > 0) costs[i]?.push(cost);
+        }
       }
-      const against = ['the original', posts.original * scale] as const;
-      printMeasured(posts.name, measured(costs), 'us', { against });
-      if (parts.length > 0) printMeasured('  its bare parts (bare-server.ts)', measured(parts), 'us', { against });
+      for (const [i, { name }] of servers.entries()) {
+        const some = costs[i] ?? [];
+        const against = ['the original', posts.original * scale] as const;
+        if (some.length > 0) printMeasured(i === 0 ? posts.name : name, measured(some), 'us', { against });
+      }
     }
-    for (const server of [node, bare]) await server.end();
+    for (const server of servers) await server.end();
     await sizes(dir, scale);
   } finally {
     await rm(dir, { recursive: true, force: true });

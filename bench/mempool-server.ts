@@ -4,19 +4,14 @@
  * (`contest.ts`).
  */
 
-import { setFlagsFromString } from 'node:v8';
-import type { ApiModules } from '../src/api/options.js';
-import { obey } from './contest.js';
+import { compiled, obey } from './contest.js';
+import { mempoolApi } from './mempool-api.js';
 import { benchOutputs, GENESIS_HASH } from './payments.js';
 
-// The compiled code, as it is run: tsx wraps every closure, which costs as much as a good part of the work.
-const compiled = <T>(path: string): Promise<T> => import(new URL(`../dist/${path}`, import.meta.url).href);
-const { createApi } = await compiled<typeof import('../src/api/app.js')>('api/app.js');
 const { assemble } = await compiled<typeof import('../src/chain/builders.js')>('chain/builders.js');
 const { DEFAULT_BLOCK_RULES } = await compiled<typeof import('../src/chain/block-rules.js')>('chain/block-rules.js');
 const { encodeTransaction } = await compiled<typeof import('../src/chain/codec.js')>('chain/codec.js');
 const { createUnicorn, DEFAULT_MODULUS } = await compiled<typeof import('../src/chain/unicorn.js')>('chain/unicorn.js');
-const { createConfig } = await compiled<typeof import('../src/config/load.js')>('config/load.js');
 const { endlessRoom } = await compiled<typeof import('../src/db/disk-room.js')>('db/disk-room.js');
 const { LevelKv } = await compiled<typeof import('../src/db/level-kv.js')>('db/level-kv.js');
 const { LogKv } = await compiled<typeof import('../src/db/log-kv.js')>('db/log-kv.js');
@@ -24,7 +19,6 @@ const { LocalJournal } = await compiled<typeof import('../src/journal/local-jour
 const { Verifier } = await compiled<typeof import('../src/ledger/verifier/verifier.js')>('ledger/verifier/verifier.js');
 const { systemClock: clock } = await compiled<typeof import('../src/lib/clock.js')>('lib/clock.js');
 const { silentLogger: logger } = await compiled<typeof import('../src/lib/logger.js')>('lib/logger.js');
-const { systemRandom: random } = await compiled<typeof import('../src/lib/random.js')>('lib/random.js');
 const { Admission } = await compiled<typeof import('../src/mempool/admission/admission.js')>(
   'mempool/admission/admission.js',
 );
@@ -35,9 +29,6 @@ const { StateStore } =
 const { Statuses } = await compiled<typeof import('../src/mempool/state/statuses.js')>('mempool/state/statuses.js');
 const { MetricsRegistry } =
   await compiled<typeof import('../src/observability/metrics.js')>('observability/metrics.js');
-
-// As the role of a mempool node does.
-setFlagsFromString('--no-parallel-scavenge');
 
 const [dir = '', threads = '1', outputs = '0'] = process.argv.slice(2);
 const metrics = new MetricsRegistry('mempool');
@@ -75,16 +66,5 @@ async function openAdmission() {
 }
 
 const admission = await openAdmission();
-const mempool = { submit: admission.submit.bind(admission) } as Partial<ApiModules['mempool']> as ApiModules['mempool'];
-const config = createConfig('mempool', { 'network.secret': 'a secret for the benchmark', 'api.port': 0 });
-const app = await createApi(
-  { roles: ['mempool'], api: { ...config.api, auth: 'open' }, envelope: config.envelope },
-  {
-    ...{ logger, clock, random, metrics },
-    requestLines: { write: () => undefined },
-    readiness: () => [],
-    node: { type: () => 'Mempool', peers: () => [], routesPow: {} },
-    ...(mempool && { mempool }),
-  },
-);
-obey(await app.listen({ host: '127.0.0.1', port: 0 }), () => app.close());
+const { url, close } = await mempoolApi(admission.submit.bind(admission), metrics);
+obey(url, close);

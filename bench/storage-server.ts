@@ -5,10 +5,9 @@
 
 import { readFile } from 'node:fs/promises';
 import type { StorageLine } from './catch-up.bench.js';
+import { compiled } from './contest.js';
 import { threadTime } from './turns.js';
 
-// The compiled code, as it is run.
-const compiled = <T>(path: string): Promise<T> => import(new URL(`../dist/${path}`, import.meta.url).href);
 const { parseGenesis } = await compiled<typeof import('../src/chain/genesis.js')>('chain/genesis.js');
 const { keyPairFromSeed } = await compiled<typeof import('../src/crypto/ed25519.js')>('crypto/ed25519.js');
 const { sha3Bytes } = await compiled<typeof import('../src/crypto/sha3.js')>('crypto/sha3.js');

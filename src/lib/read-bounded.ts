@@ -10,14 +10,14 @@ export const MAX_WRITTEN_FILE = 1024 * 1024;
 /** Most bytes of a file that a program wrote for a command: transactions, key pairs, a backup of a wallet, block 0. */
 export const MAX_DOCUMENT_FILE = 64 * 1024 * 1024;
 
+/** Bytes that are reserved beyond the size of a file; what is still longer gets twice the room. */
+const MORE_BYTES = 4 * 1024;
 /** Milliseconds between two looks into a pipe. */
 const LOOK_EVERY_MS = 20;
 
-/** Numbers of looks into a pipe that find nothing, after which the pipe is given up. */
+/** Looks into a pipe that find nothing, after which it is given up: no program writes to it, or one does that may be asking for a passphrase. */
 export interface Patience {
-  /** Looks while no program has the pipe open for writing. */
   readonly noWriter: number;
-  /** Looks while a program has the pipe open and writes nothing: it may be asking a person for a passphrase. */
   readonly silentWriter: number;
 }
 
@@ -44,8 +44,8 @@ export function readBoundedText(path: string, maxBytes: number): string {
 }
 
 function readToEnd(file: number, path: string, maxBytes: number, patience: Patience | undefined): Buffer {
-  // One byte more reveals a file that is too large; a file may grow while it is read, and devices have no size.
-  const bytes = Buffer.allocUnsafe(maxBytes + 1);
+  // More than its size reveals its end; a file may grow while it is read, and pipes and devices have no size.
+  let bytes = Buffer.allocUnsafe(fstatSync(file).size + MORE_BYTES);
   const looks = { none: 0, silent: 0 };
   let length = 0;
   for (;;) {
@@ -58,6 +58,7 @@ function readToEnd(file: number, path: string, maxBytes: number, patience: Patie
       length += count;
       looks.silent = 0;
       if (length > maxBytes) throw tooLarge(path, maxBytes);
+      if (length === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(length)]);
     } else if (patience !== undefined && length === 0) {
       looks.none += 1;
       if (looks.none > patience.noWriter) {
@@ -65,7 +66,7 @@ function readToEnd(file: number, path: string, maxBytes: number, patience: Patie
       }
       pause();
     } else {
-      return Buffer.from(bytes.subarray(0, length));
+      return bytes.subarray(0, length);
     }
   }
 }
@@ -89,10 +90,7 @@ function tooLarge(path: string, maxBytes: number): Error {
   return new Error(`${path} holds more than ${maxBytes} bytes; is it the right file?`);
 }
 
-/**
- * All bytes of the file. A failing disk may give fewer bytes, and its error only with the next call; Node's `readFile`
- * takes a short read for the end of the file.
- */
+/** All bytes of the file. A failing disk may give fewer, and its error only with the next call, which Node's `readFile` takes for the end. */
 export async function readWhole(path: string): Promise<Buffer> {
   const file = await open(path, 'r');
   try {
