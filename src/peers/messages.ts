@@ -11,7 +11,7 @@ import { TesseraError } from '../lib/errors.js';
 import type { MessageType } from './permissions.js';
 
 /** Bytes of a full block: up to 48 MiB of transactions (docs/adr/0032-blocks-of-a-network.md), and room for its other parts. */
-const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
+export const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
 const MAX_SUBMISSION_BYTES = 4 * 1024 * 1024;
 /** Bytes of one part of a snapshot; the last part may be smaller. */
 export const SNAPSHOT_PART_BYTES = 1024 * 1024;
@@ -160,18 +160,26 @@ export const MESSAGES = {
     }),
     { maxAttachment: MAX_HEADERS_BYTES + 64 },
   ),
-  /** Asks for blocks from `from` on; answered by `blocks`. */
+  /** Asks for blocks from `from` on, with `packed` as segments have them, where there are some; answered by `blocks`. */
   'blocks.get': define(
-    Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_ANSWER }) }),
+    Type.Object({
+      from: BlockNum,
+      count: Type.Integer({ minimum: 1, maximum: MAX_BLOCKS_PER_ANSWER }),
+      packed: Type.Optional(Type.Literal(true)),
+    }),
     { cost: ({ count }) => count * BLOCK_COST },
   ),
-  /** Blocks, as an attachment: u32le length ‖ FullBlock, `count` times, from number `from` on. `certificates`: those that there are. */
+  /**
+   * Blocks, as an attachment: u32le length ‖ FullBlock, or with `packed` its record in a segment (storage/segments/record.ts), `count` times, from
+   * number `from` on. `certificates`: those that there are.
+   */
   blocks: define(
     Type.Object({
       from: BlockNum,
       count: Type.Integer({ minimum: 0, maximum: MAX_BLOCKS_PER_ANSWER }),
       /** Facts of the round of the last block sent, if it is the sender's last block. */
       round: Type.Optional(RoundFactsBody),
+      packed: Type.Optional(Type.Literal(true)),
       certificates: Type.Optional(
         Type.Array(Type.Object({ block_num: BlockNum, certificate: Certificate }), { maxItems: MAX_BLOCKS_PER_ANSWER }),
       ),

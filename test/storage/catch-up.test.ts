@@ -48,9 +48,9 @@ describe('catching up', () => {
     await settle();
     expect(away.archive.tip).toEqual(full.archive.tip);
     expect(asked(full, 'blocks.get').map(({ body }) => body)).toEqual([
-      { from: 0, count: 4 },
-      { from: 4, count: 4 },
-      { from: 8, count: 4 },
+      { from: 0, count: 4, packed: true },
+      { from: 4, count: 4, packed: true },
+      { from: 8, count: 4, packed: true },
     ]);
     expect(progress).toEqual(Array.from({ length: 11 }, (_, i) => ({ height: i + 1, target: 11 })));
     await away.service.stop();
@@ -77,9 +77,9 @@ describe('catching up', () => {
     await away.until(11);
     await settle();
     expect(asked(full, 'blocks.get').map(({ body }) => body)).toEqual([
-      { from: 0, count: 4 },
-      { from: 4, count: 4 },
-      { from: 8, count: 4 },
+      { from: 0, count: 4, packed: true },
+      { from: 4, count: 4, packed: true },
+      { from: 8, count: 4, packed: true },
     ]);
     await away.service.stop();
   });
@@ -114,7 +114,7 @@ describe('catching up', () => {
     connect(away.node, full.node, clock);
     await away.service.start();
     await away.until(9);
-    expect(asked(full, 'blocks.get')[0]?.body).toEqual({ from: 5, count: 4 });
+    expect(asked(full, 'blocks.get')[0]?.body).toEqual({ from: 5, count: 4, packed: true });
     await away.service.stop();
   });
 

@@ -224,9 +224,10 @@ export class Archive implements StorageService {
     return this.#guard(async () => (this.#entries.isStored(height) ? this.#reader.headerBytes(height) : undefined));
   }
 
-  /** The encoded FullBlock, from the stored bytes; undefined when there is no such block. */
-  fullBlockBytes(height: number): Promise<Uint8Array | undefined> {
-    return this.#guard(async () => (this.#entries.isStored(height) ? this.#reader.fullBlockBytes(height) : undefined));
+  /** The encoded FullBlock, from the stored bytes, or, where `isInSegments`, its record as it is; undefined when there is no such block. */
+  fullBlockBytes(height: number, isPacked?: boolean): Promise<Uint8Array | undefined> {
+    const read = () => this.#reader.fullBlockBytes(height, isPacked);
+    return this.#guard(async () => (this.#entries.isStored(height) ? read() : undefined));
   }
 
   /**
@@ -260,6 +261,11 @@ export class Archive implements StorageService {
   /** True while blocks are still in records of an older data format although there are segments. */
   get isOlder(): boolean {
     return this.#segments !== undefined && this.#segments.next < this.#tip.next;
+  }
+
+  /** True when every block is in a segment, as it is from then on. */
+  get isInSegments(): boolean {
+    return this.#segments !== undefined && !this.isOlder;
   }
 
   /** Moves blocks of an older data format to the segments, one by one while new ones are stored. Throws `aborted`. */

@@ -77,13 +77,20 @@ export async function segmentBlock(
   return { height, issued, block: pack(block), certificate: proof, transactions: packed };
 }
 
-/** The encoded FullBlock from a segment's record. */
-export async function encodedBlock({ block, transactions }: SegmentBlock, slices: TimeSlices): Promise<Uint8Array> {
+/** The encoded FullBlock from a segment's record. Throws a `RangeError` for what is no packed block, or one of more than `most` bytes. */
+export async function encodedBlock(
+  record: SegmentBlock | undefined,
+  slices: TimeSlices,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array> {
+  if (record === undefined) throw new RangeError('a record fails its checksum');
+  const { block, transactions } = record;
   let length = unpackedLength(block) + COUNT_LENGTH;
   for (const packed of transactions) {
     if (slices.isUsedUp) await slices.turn();
     length += unpackedLength(packed);
   }
+  if (length > most) throw new RangeError('a record unpacks to more bytes than a block may have');
   const bytes = new Uint8Array(length);
   let at = unpackInto(block, bytes, 0);
   // The coinbase at the end is not counted.

@@ -196,7 +196,7 @@ export class ArchiveReader {
     const found = await this.#either(
       async () => {
         const place = await this.place(height);
-        return place && readWholeBlock(height, await this.#recordIn(height, place), this.#slices);
+        return place && readWholeBlock(height, (await this.#recordIn(height, place)).record, this.#slices);
       },
       async (old) => {
         const record = await old.blockAt(height);
@@ -215,9 +215,12 @@ export class ArchiveReader {
   }
 
   /** The encoded FullBlock of a height, which must be there. */
-  async fullBlockBytes(height: number): Promise<Uint8Array> {
+  async fullBlockBytes(height: number, isPacked = false): Promise<Uint8Array> {
     const place = await this.place(height);
-    if (place !== undefined) return encodedBlock(await this.#recordIn(height, place), this.#slices);
+    if (place !== undefined) {
+      const { record, bytes } = await this.#recordIn(height, place);
+      return isPacked ? bytes : encodedBlock(record, this.#slices);
+    }
     const { record, transactions } = await this.wholeBlock(height);
     const all = transactions.map(({ bytes }) => bytes);
     const mining = present(all.pop(), `the coinbase of ${record.hash}`);
@@ -322,11 +325,12 @@ export class ArchiveReader {
     return record;
   }
 
-  async #recordIn(height: number, place: BlockPlace): Promise<SegmentBlock> {
+  async #recordIn(height: number, place: BlockPlace): Promise<{ record: SegmentBlock; bytes: Uint8Array }> {
     const segments = present(this.#segments, `the segment of block ${height}`);
-    const record = readRecord(await segments.read(height, place));
+    const bytes = await segments.read(height, place);
+    const record = readRecord(bytes);
     if (record?.height !== height) throw segments.damaged(height);
-    return record;
+    return { record, bytes };
   }
 
   /** Reads from the segments, else from older records, and again from the segments: a block may be moved meanwhile. */

@@ -93,9 +93,9 @@ export class BlockReceiver {
     return this.#answer(link, () => this.#headers(from, count));
   }
 
-  #onBlocksGet(link: Link, { body: { from, count } }: Message<'blocks.get'>): Promise<Reply> {
+  #onBlocksGet(link: Link, { body }: Message<'blocks.get'>): Promise<Reply> {
     const maxBytes = link.trusted ? MAX_ANSWER_BYTES : MAX_STRANGER_ANSWER_BYTES;
-    return this.#answer(link, () => this.#blocks(from, count, maxBytes));
+    return this.#answer(link, () => this.#blocks(body, maxBytes));
   }
 
   async #answer({ trusted }: Link, make: () => Promise<Reply>): Promise<Reply> {
@@ -209,14 +209,15 @@ export class BlockReceiver {
     return { type: 'headers', body, attachment: joinBlocks(headers) };
   }
 
-  async #blocks(from: number, count: number, maxBytes: number): Promise<Reply> {
+  async #blocks({ from, count, packed }: MessageBody<'blocks.get'>, maxBytes: number): Promise<Reply> {
     const { archive } = this.#modules;
+    const isPacked = packed === true && archive.isInSegments;
     const blocks: Uint8Array[] = [];
     const certificates: { block_num: number; certificate: Certificate }[] = [];
     let bytes = 0;
     while (blocks.length < Math.min(count, MAX_BLOCKS_PER_ANSWER) && bytes < maxBytes) {
       const height = from + blocks.length;
-      const block = await archive.fullBlockBytes(height);
+      const block = await archive.fullBlockBytes(height, isPacked);
       if (block === undefined || (blocks.length > 0 && bytes + block.length > maxBytes)) break;
       blocks.push(block);
       bytes += block.length;
@@ -225,7 +226,7 @@ export class BlockReceiver {
     }
     const isWhole = from + blocks.length === archive.nextHeight;
     const round = isWhole ? await archive.roundFacts() : undefined;
-    const body = { from, count: blocks.length, certificates, ...(round && { round }) };
+    const body = { from, count: blocks.length, certificates, ...(round && { round }), ...(isPacked && { packed }) };
     return { type: 'blocks', body, attachment: joinBlocks(blocks) };
   }
 }

@@ -27,6 +27,7 @@ import type { DoubleSigning } from '../../observability/double-signing.js';
 import { noMetrics } from '../../observability/metrics.js';
 import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import {
+  MAX_BLOCK_BYTES,
   MAX_BLOCKS_PER_ANSWER,
   type MessageBody,
   type MessageType,
@@ -36,6 +37,8 @@ import {
 import type { Link, Message, PeerNetwork } from '../../peers/network.js';
 import { certificatesOf, isFork, ProvenHashes } from '../../peers/proven-hashes.js';
 import type { Archive } from '../archive/archive.js';
+import { encodedBlock } from '../archive/places.js';
+import { readRecord } from '../segments/record.js';
 import { noteOther } from './block-receiver.js';
 import { PeerDoubts } from './peer-doubts.js';
 import { verifyAhead } from './verify-ahead.js';
@@ -244,7 +247,7 @@ export class CatchUp {
     this.#ahead = undefined;
     if (ahead?.link === link && ahead.from === from) return ahead.reply;
     const options = { timeoutMs: this.#requestTimeoutMs, signal: this.#stopping.signal };
-    return link.request('blocks.get', { from, count }, options);
+    return link.request('blocks.get', { from, count, packed: true }, options);
   }
 
   /** Asks for the next blocks while the last ones are stored: the slower of both takes the time, not their sum. */
@@ -273,12 +276,12 @@ export class CatchUp {
       throw new TesseraError('protocol_violation', 'the peer sent other blocks than asked for');
     if (reply.body.count === 0) throw new TesseraError('peer_unreachable', 'the peer has no such blocks after all');
     const certificates = certificatesOf(reply.body);
-    const { count, round } = reply.body;
+    const { count, round, packed } = reply.body;
     this.#askAhead(from + count, link);
     const blocks = splitBlocks(reply.attachment, count);
     // Blocks that no proof covers yet are asked for again.
     const isOfUse = (i: number): boolean => i < count && (proof === undefined || proof.at(from + i) !== undefined);
-    let coming = this.#decode(isOfUse(0) ? blocks[0] : undefined);
+    let coming = this.#decode(isOfUse(0) ? blocks[0] : undefined, packed);
     try {
       for (let i = 0; isOfUse(i) && !this.#isStopping; i++) {
         const full = await coming;
@@ -286,7 +289,7 @@ export class CatchUp {
         // Nothing proves what a peer says about a round, so only a node of this operator is believed.
         const facts = link.trusted && i === count - 1 ? round : undefined;
         const storing = this.#store(full, { certificate: certificates.get(from + i), proof, facts });
-        coming = this.#decode(isOfUse(i + 1) ? blocks[i + 1] : undefined, this.#givers.has(link));
+        coming = this.#decode(isOfUse(i + 1) ? blocks[i + 1] : undefined, packed, this.#givers.has(link));
         await storing;
         this.#doubts.clear(link);
         this.#givers.add(link);
@@ -302,8 +305,9 @@ export class CatchUp {
   }
 
   /** Decodes a block while the one before it is stored; with `isExpected` its signatures are verified meanwhile. */
-  #decode(bytes: Uint8Array | undefined, isExpected = false): Promise<FullBlock | undefined> {
-    const decode = async (encoded: Uint8Array): Promise<FullBlock> => {
+  #decode(bytes: Uint8Array | undefined, isPacked = false, isExpected = false): Promise<FullBlock | undefined> {
+    const decode = async (given: Uint8Array): Promise<FullBlock> => {
+      const encoded = isPacked ? await encodedBlock(readRecord(given), this.#slices, MAX_BLOCK_BYTES) : given;
       const full = await decodeFullBlockInPieces(encoded, () => this.#slices.turn(), { isForRules: true });
       if (isExpected) await verifyAhead(full, this.#archive.scripts, this.#slices);
       return full;

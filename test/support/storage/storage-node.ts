@@ -8,6 +8,7 @@ import { type Logger, silentLogger } from '../../../src/lib/logger.js';
 import type { Signal } from '../../../src/lib/signal.js';
 import { type Metrics, noMetrics } from '../../../src/observability/metrics.js';
 import { Archive } from '../../../src/storage/archive/archive.js';
+import type { Segments } from '../../../src/storage/segments/segments.js';
 import { RunningStorageService } from '../../../src/storage/storage-service.js';
 import { withWrite } from '../kv.js';
 import { ManualClock } from '../manual-clock.js';
@@ -25,6 +26,7 @@ export async function createStorageNode(
   metrics: Metrics = noMetrics,
   scripts: ScriptVerifier = new Verifier({ threads: 0 }),
   room: Room = endlessRoom,
+  segments?: Segments,
 ) {
   const node = createFakeNode(name, 'storage');
   const hooks = { beforeWrite: async (): Promise<void> => undefined };
@@ -33,7 +35,7 @@ export async function createStorageNode(
     await hooks.beforeWrite();
     await memory.write(batch, options);
   });
-  const archive = await Archive.open({ rules }, { kv, metrics, scripts });
+  const archive = await Archive.open({ rules }, { kv, metrics, scripts, ...(segments && { segments }) });
   const service = new RunningStorageService(
     { catchUp: CATCH_UP, producers: rules.producers },
     { archive, network: node.network, clock, logger, metrics, room },
