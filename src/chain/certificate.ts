@@ -61,9 +61,7 @@ export function nodeCertificateFault(
   return certificateFault(producers, `node ${nodeKey}`, nodeText(producers.chain, nodeKey), certificate);
 }
 
-/**
- * True when the certificate is by one of the producers. A certificate by another key proves nothing, but is not an error.
- */
+/** True when the certificate is by one of the producers. A certificate by another key proves nothing, but is not an error. */
 export function isNamed({ keys }: Producers, certificate: Certificate | undefined): certificate is Certificate {
   return certificate !== undefined && keys.includes(certificate.key);
 }

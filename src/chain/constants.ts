@@ -37,9 +37,7 @@ export const DEFAULT_GENESIS_HASH = 'default_genesis_hash';
 /** Maximum size of the metadata of a created item, in UTF-8 bytes. */
 export const MAX_METADATA_BYTES = 800;
 
-/**
- * Maximum size of a script in bytes, counted by entry: op 1, signature 64, public key 32, number 8, text its UTF-8 length.
- */
+/** Maximum size of a script in bytes, counted by entry: op 1, signature 64, public key 32, number 8, text its UTF-8 length. */
 export const MAX_SCRIPT_SIZE = 10_000;
 /** Maximum number of ops in a script, constants and skipped branches included. */
 export const MAX_OPS_PER_SCRIPT = 201;

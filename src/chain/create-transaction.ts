@@ -1,7 +1,6 @@
 /**
- * The JSON of transactions that clients submit and get back (docs/clients.md#submitted-transactions): the chain's own,
- * except that a script may be `Pay2PkH`, and spellings of existing clients. No creations, no coinbases. Errors are
- * `malformed_transaction` with the place.
+ * The JSON of transactions that clients submit and get back (docs/clients.md#submitted-transactions): the chain's own, except that a script may be
+ * `Pay2PkH`, and spellings of existing clients. No creations, no coinbases. Errors are `malformed_transaction` with the place.
  */
 
 import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';

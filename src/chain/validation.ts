@@ -1,7 +1,6 @@
 /**
- * Validates transactions (docs/chain.md#validation) in two parts: a cheap plan, made against the state, and its checks,
- * which are costly and may run elsewhere. Messages and order of the rules are the reference's. Mempool and storage use
- * the same functions.
+ * Validates transactions (docs/chain.md#validation) in two parts: a cheap plan, made against the state, and its checks, which are costly and may run
+ * elsewhere. Messages and order of the rules are the reference's. Mempool and storage use the same functions.
  */
 
 import { verifySignature } from '../crypto/ed25519.js';

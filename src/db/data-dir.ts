@@ -202,9 +202,7 @@ export class DataDir {
     await writeMarker(this.path, this.#marker);
   }
 
-  /**
-   * Brings the directory to the format of the program, step by step; a copy from before a step is kept, unless the step declines.
-   */
+  /** Brings the directory to the format of the program, step by step; a copy from before a step is kept, unless the step declines. */
   async #migrate({ format = DATA_FORMAT, migrations = MIGRATIONS }: DataDirOptions): Promise<void> {
     for (let to = this.#marker.format + 1; to <= format; to++) {
       const migration = migrations.find((candidate) => candidate.to === to);

@@ -149,9 +149,7 @@ export const MESSAGES = {
     Type.Object({ from: BlockNum, count: Type.Integer({ minimum: 1, maximum: MAX_HEADERS_PER_ANSWER }) }),
     { cost: ({ count }) => count },
   ),
-  /**
-   * Headers, as an attachment: u32le length ‖ BlockHeader, `count` times, with consecutive numbers from `from` on. `certificate` is of the last.
-   */
+  /** Headers, as an attachment: u32le length ‖ BlockHeader, `count` times, with consecutive numbers from `from` on. `certificate` is of the last. */
   headers: define(
     Type.Object({
       from: BlockNum,

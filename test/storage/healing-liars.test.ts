@@ -134,5 +134,5 @@ it('becomes whole from one honest stranger beside others that alter what it asks
   const asked = [...liars.map((liar) => liar.received), honest.received]
     .flat()
     .filter(({ type }) => type === 'blocks.get');
-  expect(asked.map(({ body }) => body)).toEqual(asked.map(() => ({ from: LOST, count: 1 })));
+  expect(asked.map(({ body }) => body)).toEqual(asked.map(() => ({ from: LOST, count: 1, packed: true })));
 });

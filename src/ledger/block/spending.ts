@@ -1,7 +1,6 @@
 /**
- * Checks what the transactions of a block spend: every input exists, before the block or by an earlier transaction, and
- * is spent once; locktimes, sums, scripts and signatures (docs/chain.md#validation). The cheap part runs on the main
- * thread in slices, scripts run on other threads.
+ * Checks what the transactions of a block spend: every input exists, before the block or by an earlier transaction, and is spent once; locktimes,
+ * sums, scripts and signatures (docs/chain.md#validation). The cheap part runs on the main thread in slices, scripts run on other threads.
  */
 
 import type { Era } from '../../chain/eras.js';

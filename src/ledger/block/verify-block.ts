@@ -1,11 +1,10 @@
 /**
- * The rules that a block must meet before it is stored or adopted (docs/chain.md#blocks), whoever brings it: it is the next
- * block and follows the last one; its header binds its list of transactions; the proof of work is there; every transaction
- * is present, hashes to its name and is valid; every output it spends is unspent; and tokens and items come into being only
- * as the chain provides. A `LedgerView` gives the chain so far.
+ * The rules that a block must meet before it is stored or adopted (docs/chain.md#blocks), whoever brings it: it is the next block and follows the
+ * last one; its header binds its list of transactions; the proof of work is there; every transaction is present, hashes to its name and is valid;
+ * every output it spends is unspent; and tokens and items come into being only as the chain provides. A `LedgerView` gives the chain so far.
  *
- * The exact difficulty target is not checked here. It follows from the number of all winning proofs (chain/pow.ts), losers
- * included, which no block carries; so only its form and the maximum are checked.
+ * The exact difficulty target is not checked here. It follows from the number of all winning proofs (chain/pow.ts), losers included, which no block
+ * carries; so only its form and the maximum are checked.
  */
 
 import type { BlockLimits } from '../../chain/block-rules.js';

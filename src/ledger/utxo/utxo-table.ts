@@ -1,12 +1,11 @@
 /**
- * The unspent outputs in memory: a hash table over typed arrays, 79 bytes an output and 6 more for each distinct
- * address, with a list of outputs for every address. It knows nothing of blocks or rules. A table of objects would cost
- * more than ten times the memory and long pauses for garbage collection.
+ * The unspent outputs in memory: a hash table over typed arrays, 79 bytes an output and 6 more for each distinct address, with a list of outputs for
+ * every address. It knows nothing of blocks or rules. A table of objects would cost more than ten times the memory and long pauses for garbage
+ * collection.
  *
- * Layout. Outputs live in slots of 18 words (`output-words.ts`), slots in chunks. Free slots form a list. An index of slot
- * numbers finds a slot by outpoint, and grows in small steps; another finds the first output of an address. What does
- * not fit the words (odd texts, items, huge locktimes) is kept beside them: strangers choose how much there is of it, so that
- * nothing there grows in one go either.
+ * Layout. Outputs live in slots of 18 words (`output-words.ts`), slots in chunks. Free slots form a list. An index of slot numbers finds a slot by
+ * outpoint, and grows in small steps; another finds the first output of an address. What does not fit the words (odd texts, items, huge locktimes) is
+ * kept beside them: strangers choose how much there is of it, so that nothing there grows in one go either.
  */
 
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';

@@ -282,10 +282,9 @@ export class Archive implements StorageService {
   }
 
   /**
-   * Verifies the block and writes it, with its certificate if that is by a producer of this network; resolves when it
-   * survives power loss. The caller decides whether a block needs a certificate. Throws `block_refused`
-   * (`details.rule` says which rule) and changes nothing then, `write_failed` or `database_failed` when the disk does not
-   * take it. Calls are served one after the other.
+   * Verifies the block and writes it, with its certificate if that is by a producer of this network; resolves when it survives power loss. The caller
+   * decides whether a block needs a certificate. Throws `block_refused` (`details.rule` says which rule) and changes nothing then, `write_failed` or
+   * `database_failed` when the disk does not take it. Calls are served one after the other.
    */
   store(full: FullBlock, certificate?: Certificate, round?: RoundFactsBody): Promise<BlockName> {
     return this.#storing.run(() => this.#guard(() => this.#store(full, certificate, round)));

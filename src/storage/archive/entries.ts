@@ -77,9 +77,7 @@ export class Entries {
     this.#hashes.set(record.height, record.hash);
   }
 
-  /**
-   * Renders a block before it is written, in turns. The result is called when the block is on disk, and does little, whatever its size.
-   */
+  /** Renders a block before it is written, in turns. The result is called when the block is on disk, and does little, whatever its size. */
   async rendered(record: BlockRecord, turn: () => Promise<void>): Promise<() => void> {
     await turn();
     const rendered = renderBlock(record);

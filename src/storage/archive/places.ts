@@ -13,6 +13,7 @@ import { nextCrc32c } from '../../db/level-files/log.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { asBuffer, concatBytes, fromHex, toHex } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
+import { MAX_BLOCK_BYTES } from '../../peers/messages.js';
 import { pack, unpackedLength, unpackInto } from '../segments/pack.js';
 import { frontLength, type SegmentBlock, transactionOffsets } from '../segments/record.js';
 import type { RecordPlace } from '../segments/segments.js';
@@ -77,12 +78,8 @@ export async function segmentBlock(
   return { height, issued, block: pack(block), certificate: proof, transactions: packed };
 }
 
-/** The encoded FullBlock from a segment's record. Throws a `RangeError` for what is no packed block, or one of more than `most` bytes. */
-export async function encodedBlock(
-  record: SegmentBlock | undefined,
-  slices: TimeSlices,
-  most = Number.POSITIVE_INFINITY,
-): Promise<Uint8Array> {
+/** The encoded FullBlock from a segment's record. Throws a `RangeError` for what is no packed block, or one that no link could carry. */
+export async function encodedBlock(record: SegmentBlock | undefined, slices: TimeSlices): Promise<Uint8Array> {
   if (record === undefined) throw new RangeError('a record fails its checksum');
   const { block, transactions } = record;
   let length = unpackedLength(block) + COUNT_LENGTH;
@@ -90,7 +87,7 @@ export async function encodedBlock(
     if (slices.isUsedUp) await slices.turn();
     length += unpackedLength(packed);
   }
-  if (length > most) throw new RangeError('a record unpacks to more bytes than a block may have');
+  if (length > MAX_BLOCK_BYTES) throw new RangeError('a record unpacks to more bytes than a block may have');
   const bytes = new Uint8Array(length);
   let at = unpackInto(block, bytes, 0);
   // The coinbase at the end is not counted.

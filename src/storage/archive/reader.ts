@@ -196,7 +196,7 @@ export class ArchiveReader {
     const found = await this.#either(
       async () => {
         const place = await this.place(height);
-        return place && readWholeBlock(height, (await this.#recordIn(height, place)).record, this.#slices);
+        return place && readWholeBlock(height, await this.#recordIn(height, place), this.#slices);
       },
       async (old) => {
         const record = await old.blockAt(height);
@@ -218,8 +218,8 @@ export class ArchiveReader {
   async fullBlockBytes(height: number, isPacked = false): Promise<Uint8Array> {
     const place = await this.place(height);
     if (place !== undefined) {
-      const { record, bytes } = await this.#recordIn(height, place);
-      return isPacked ? bytes : encodedBlock(record, this.#slices);
+      const record = await this.#recordIn(height, place);
+      return isPacked ? record.bytes : encodedBlock(record, this.#slices);
     }
     const { record, transactions } = await this.wholeBlock(height);
     const all = transactions.map(({ bytes }) => bytes);
@@ -325,12 +325,11 @@ export class ArchiveReader {
     return record;
   }
 
-  async #recordIn(height: number, place: BlockPlace): Promise<{ record: SegmentBlock; bytes: Uint8Array }> {
+  async #recordIn(height: number, place: BlockPlace) {
     const segments = present(this.#segments, `the segment of block ${height}`);
-    const bytes = await segments.read(height, place);
-    const record = readRecord(bytes);
+    const record = readRecord(await segments.read(height, place));
     if (record?.height !== height) throw segments.damaged(height);
-    return { record, bytes };
+    return record;
   }
 
   /** Reads from the segments, else from older records, and again from the segments: a block may be moved meanwhile. */

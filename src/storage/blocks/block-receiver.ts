@@ -163,9 +163,8 @@ export class BlockReceiver {
   }
 
   /**
-   * Why the next block comes too early; null when it does not. Times never go back, so one with the time of the last block could
-   * hold nothing new. Blocks of other storage nodes are taken whatever their time is: they are in the chain
-   * (decision B19).
+   * Why the next block comes too early; null when it does not. Times never go back, so one with the time of the last block could hold nothing new.
+   * Blocks of other storage nodes are taken whatever their time is: they are in the chain (decision B19).
    */
   async #earliness({ timestamp }: BlockHeader): Promise<string | null> {
     const { archive, clock } = this.#modules;

@@ -27,7 +27,6 @@ import type { DoubleSigning } from '../../observability/double-signing.js';
 import { noMetrics } from '../../observability/metrics.js';
 import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import {
-  MAX_BLOCK_BYTES,
   MAX_BLOCKS_PER_ANSWER,
   type MessageBody,
   type MessageType,
@@ -67,13 +66,6 @@ export interface CatchUpModules extends HasClock, HasLogger, Partial<HasMetrics>
 export interface CatchUpProgress {
   readonly height: number;
   readonly target: number;
-}
-
-/** Data that came with a block. */
-interface FetchedWith {
-  readonly certificate: Certificate | undefined;
-  readonly proof: ProvenHashes | undefined;
-  readonly facts: RoundFactsBody | undefined;
 }
 
 export class CatchUp {
@@ -288,7 +280,7 @@ export class CatchUp {
         if (full === undefined) break;
         // Nothing proves what a peer says about a round, so only a node of this operator is believed.
         const facts = link.trusted && i === count - 1 ? round : undefined;
-        const storing = this.#store(full, { certificate: certificates.get(from + i), proof, facts });
+        const storing = this.#store(full, proof, certificates.get(from + i), facts);
         coming = this.#decode(isOfUse(i + 1) ? blocks[i + 1] : undefined, packed, this.#givers.has(link));
         await storing;
         this.#doubts.clear(link);
@@ -307,7 +299,7 @@ export class CatchUp {
   /** Decodes a block while the one before it is stored; with `isExpected` its signatures are verified meanwhile. */
   #decode(bytes: Uint8Array | undefined, isPacked = false, isExpected = false): Promise<FullBlock | undefined> {
     const decode = async (given: Uint8Array): Promise<FullBlock> => {
-      const encoded = isPacked ? await encodedBlock(readRecord(given), this.#slices, MAX_BLOCK_BYTES) : given;
+      const encoded = isPacked ? await encodedBlock(readRecord(given), this.#slices) : given;
       const full = await decodeFullBlockInPieces(encoded, () => this.#slices.turn(), { isForRules: true });
       if (isExpected) await verifyAhead(full, this.#archive.scripts, this.#slices);
       return full;
@@ -330,7 +322,7 @@ export class CatchUp {
   }
 
   /** Stores a block, unless the mempool has delivered it first: that is not the peer's fault. */
-  async #store(full: FullBlock, { certificate, proof, facts }: FetchedWith): Promise<void> {
+  async #store(full: FullBlock, proof?: ProvenHashes, ...kept: [Certificate?, RoundFactsBody?]): Promise<void> {
     const height = Number(full.block.header.bNum);
     const isStored = (): boolean => height < this.#archive.nextHeight;
     if (isStored()) return;
@@ -338,7 +330,7 @@ export class CatchUp {
       throw new TesseraError('protocol_violation', `the peer sent a block ${height} that is not the certified one`);
     }
     try {
-      await this.#archive.store(full, certificate, facts);
+      await this.#archive.store(full, ...kept);
     } catch (error) {
       if (!(isTesseraError(error, 'block_refused') && isStored())) throw error;
     }

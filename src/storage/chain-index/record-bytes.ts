@@ -1,7 +1,4 @@
-/**
- * Records of the index as bytes: numbers in as many bytes as they need (7 bits in each, the low ones first), texts behind their
- * length.
- */
+/** Records of the index as bytes: numbers in as many bytes as they need (7 bits in each, the low ones first), texts behind their length. */
 
 import { TesseraError } from '../../lib/errors.js';
 import type { Place } from './layout.js';

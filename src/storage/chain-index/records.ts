@@ -1,6 +1,4 @@
-/**
- * Records of the index. The database has checksums, so a record that cannot be read is a bug, or of another program.
- */
+/** Records of the index. The database has checksums, so a record that cannot be read is a bug, or of another program. */
 
 import type { Place } from './layout.js';
 import { type Party, type RecordReader, RecordWriter, readRecord } from './record-bytes.js';

@@ -1,7 +1,4 @@
-/**
- * The outputs that inputs spend. Transactions that were indexed lately are spent most often and kept in memory, others are read
- * from the archive.
- */
+/** The outputs that inputs spend. Transactions that were indexed lately are spent most often and kept in memory, others are read from the archive. */
 
 import { LRUCache } from 'lru-cache';
 import { type Creating, createdOutput } from '../../chain/transaction.js';

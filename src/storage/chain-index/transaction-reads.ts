@@ -1,8 +1,7 @@
 /**
- * Reads stored transactions for the answers of the index. Each may have 512 KiB, and an answer may need hundreds: all answers
- * together read and decode one at a time, each in a turn of its own, and keep only the parts that they show. An answer that needs
- * many bytes of transactions is a long one: it waits for the place of long answers, which senders get in turn. A short
- * one waits for no more than the transaction that is being read.
+ * Reads stored transactions for the answers of the index. Each may have 512 KiB, and an answer may need hundreds: all answers together read and
+ * decode one at a time, each in a turn of its own, and keep only the parts that they show. An answer that needs many bytes of transactions is a long
+ * one: it waits for the place of long answers, which senders get in turn. A short one waits for no more than the transaction that is being read.
  */
 
 import { TesseraError } from '../../lib/errors.js';

@@ -133,7 +133,7 @@ export function readFront(bytes: Uint8Array): (RecordHead & Pick<SegmentBlock, '
 }
 
 /** The record in these bytes, as views of them; undefined when its checksum is wrong. */
-export function readRecord(bytes: Uint8Array): SegmentBlock | undefined {
+export function readRecord(bytes: Uint8Array): (SegmentBlock & { readonly bytes: Uint8Array }) | undefined {
   const buffer = asBuffer(bytes);
   const front = readFront(bytes);
   const end = bytes.length - SUM_LENGTH;
@@ -147,7 +147,7 @@ export function readRecord(bytes: Uint8Array): SegmentBlock | undefined {
     transactions.push(bytes.subarray(at, at + length));
     at += length;
   }
-  return at === end ? { height, issued, certificate, block, transactions } : undefined;
+  return at === end ? { height, issued, certificate, block, transactions, bytes } : undefined;
 }
 
 /** Offset at or after `from` where a record may begin; -1 when there is none. */
