@@ -1,5 +1,6 @@
 /** Makes the faults of a story happen to its world, and end. */
 
+import { keys } from '../../src/mempool/state/layout.js';
 import { damageRecords } from '../support/damaged-state.js';
 import type { Stage } from './play.js';
 import { type Fault, textOf } from './story.js';
@@ -68,7 +69,7 @@ export class Faults {
   }
 
   #begin(fault: Fault): Undo | undefined {
-    const { world, machines, wires, http } = this.#stage;
+    const { world, machines, mempools, wires, http } = this.#stage;
     const machine = machines[fault.where % machines.length];
     if (machine === undefined) return undefined;
     switch (fault.kind) {
@@ -85,6 +86,11 @@ export class Faults {
         return this.#loseDisk(fault);
       case 'older copy':
         return this.#olderCopy(machine);
+      case 'older copy alone':
+        return this.#olderCopy(mempools[fault.where % mempools.length] ?? machine, { isAlone: true });
+      case 'kill at an image':
+      case 'lose power at an image':
+        return this.#atImage(fault);
       case 'damage state':
         return this.#damageState(fault);
       case 'kill at a write':
@@ -163,6 +169,17 @@ export class Faults {
     });
   }
 
+  /** A mempool node ends whenever its image gets a name, as long as the fault lasts. */
+  #atImage({ kind, where }: Fault): Undo | undefined {
+    const { world, mempools } = this.#stage;
+    const machine = mempools[where % mempools.length];
+    return machine?.disk.atWriteOf('mempool', keys.image, () => {
+      world.note(`${machine.name}: ${kind}`);
+      if (kind === 'kill at an image') machine.kill();
+      else machine.losePower();
+    });
+  }
+
   /** A mempool node comes back with an empty disk. What it had is in the journal, at the other nodes, and in storage. */
   #loseDisk({ kind, where }: Fault): Undo | undefined {
     const { mempools, world } = this.#stage;
@@ -184,15 +201,17 @@ export class Faults {
   }
 
   /** At the end of the fault the disk is as it was at its beginning. What it had since is in the journal, or at another node of its role. */
-  #olderCopy(machine: Machine): Undo | undefined {
+  #olderCopy(machine: Machine, { isAlone = false } = {}): Undo | undefined {
     const { mempools, storages, world } = this.#stage;
     const others = [mempools, storages].find((all) => all.includes(machine))?.filter((one) => one !== machine) ?? [];
-    if (others.length === 0) return undefined;
+    if (!isAlone && others.length === 0) return undefined;
     const putBack = machine.copyDisk();
     return () => {
       const next = (one: Machine): number => one.services?.storage?.nextHeight ?? 0;
-      if (!others.some((one) => one.isReady && next(one) >= next(machine))) return;
+      if (!isAlone && !others.some((one) => one.isReady && next(one) >= next(machine))) return;
       world.note(`${machine.name} gets an older copy of its disk`);
+      // Its peers are told, and it has its links at once.
+      if (isAlone) machine.kill();
       putBack();
     };
   }
@@ -373,6 +392,17 @@ export class Faults {
         };
       case 'far from etcd':
         return this.#farFromEtcd(mempools[where % mempools.length], much * 2_000);
+      case 'miss a compaction': {
+        const { host } = mempools[where % mempools.length] ?? member;
+        const pairs = etcd.members.flatMap((one) => [wires.weather(host, one.host), wires.weather(one.host, host)]);
+        for (const weather of pairs) weather.isCut = true;
+        etcd.endStreamsOf(host);
+        return () => {
+          etcd.compact(0);
+          for (const weather of pairs) weather.isCut = false;
+          wires.changed();
+        };
+      }
       case 'compact etcd':
         etcd.compact(Math.floor(much * 10));
         return undefined;

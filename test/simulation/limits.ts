@@ -32,6 +32,8 @@ export const LIMITS: readonly Edit[] = [
   limit('mempool/state/rounds.ts', 'PIECE_TRANSACTIONS', '1_024', '2'),
   limit('mempool/state/acceptance.ts', 'PIECE_TRANSACTIONS', '64', '2'),
   limit('mempool/state/coins.ts', 'PIECE_OUTPUTS', '512', '4'),
+  // Storage that takes its time is asked again.
+  limit('mempool/blocks/block-sender.ts', 'ANSWER_MS', '60_000', '3_000'),
   // A node that gets no state from another one makes it from blocks.
   limit('node/roles/mempool/joining.ts', 'PATIENCE_MS', '60_000', '3_000'),
   // Nodes that are away for long are forgotten by the others.

@@ -27,7 +27,11 @@ export const FAULT_KINDS = [
   'lose disk',
   'lose disk alone',
   'older copy',
+  'older copy alone',
   'damage state',
+  'miss a compaction',
+  'kill at an image',
+  'lose power at an image',
   'stop',
   'suspend',
   'cut',
@@ -52,6 +56,14 @@ export const FAULT_KINDS = [
   'upgrade',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
+/** Faults that come in themes of their own: of most of them, something that was acknowledged may be lost, or given to others. */
+const APART: readonly FaultKind[] = [
+  'older copy alone',
+  'damage state',
+  'miss a compaction',
+  'kill at an image',
+  'lose power at an image',
+];
 
 /** What a story is about. In a short one with few kinds of faults each of them comes often. */
 interface Theme {
@@ -71,8 +83,7 @@ const SHORT = { mempools: [1], storages: [1], ms: 20_000, faultMs: 3_000, faults
 
 export const THEMES = {
   mixed: {
-    // A state that is damaged must be given to nobody.
-    kinds: FAULT_KINDS.filter((kind) => kind !== 'damage state'),
+    kinds: FAULT_KINDS.filter((kind) => !APART.includes(kind)),
     mempools: [1, 1, 1, 2, 2, 3, 3, 3, 4, 5],
     storages: [1, 2, 2, 3],
     ms: 60_000,
@@ -154,13 +165,29 @@ export const THEMES = {
     faults: 6,
     long: 0.8,
   },
+  // What a reader of the journal would read next is compacted while it is away for a moment.
+  compacted: {
+    ...SHORT,
+    kinds: ['miss a compaction'],
+    mempools: [2, 3],
+    faultMs: 6_000,
+  },
+  // The only mempool node has an older disk than storage.
+  alone: { ...SHORT, kinds: ['older copy alone', 'older copy alone', 'kill'], storages: [1, 2], faultMs: 8_000 },
+  // A node ends as soon as its image has a name, which it gets late on a slow disk.
+  named: {
+    ...SHORT,
+    kinds: ['kill at an image', 'kill at an image', 'lose power at an image', 'slow disk', 'slow disk', 'slow disk'],
+    faultMs: 4_000,
+    faults: 24,
+  },
   images: { ...SHORT, kinds: ['kill at a write', 'lose power at a write'], faultMs: 500, faults: 24 },
   clocks: { ...SHORT, kinds: ['wrong clock'], mempools: [1, 3], storages: [2], faultMs: 15_000, faults: 2 },
   calm: { ...SHORT, kinds: [], mempools: [1, 2, 3], ms: 30_000, faults: 0 },
 } as const satisfies Readonly<Record<string, Theme>>;
 export type ThemeName = keyof typeof THEMES;
 /** Themes that came later, new ones at the end: drawn apart, so that the seeds of earlier ones, some of which are kept, still tell the same stories. */
-const LATER: readonly ThemeName[] = ['damaged'];
+const LATER: readonly ThemeName[] = ['damaged', 'compacted', 'alone', 'named'];
 /** So many of the other seeds are of each of them. */
 const SHARE_OF_LATER = 1 / 15;
 const NAMES = Object.keys(THEMES) as readonly ThemeName[];
@@ -217,6 +244,7 @@ export function storyOf(seed: string): Story {
       much: luck.next(),
     };
   });
+  const isSlow = name === 'images' || name === 'named';
   return {
     seed,
     theme: name,
@@ -225,9 +253,9 @@ export function storyOf(seed: string): Story {
     miners: luck.pick([1, 1, 1, 2]),
     intervalMs: luck.pick(name === 'mixed' ? [1_500, 3_000, 6_000] : [1_000, 1_500]),
     people: 2 + luck.below(3),
-    imageOutputs: luck.pick([20, 20, 1_000_000]),
-    pauseMs: luck.pick(name === 'images' ? [250] : [800, 1_500, 3_000]),
-    stepMs: name === 'images' ? SLOW_STEP_MS : MOST_STEP_MS,
+    imageOutputs: luck.pick(name === 'named' ? [10] : [20, 20, 1_000_000]),
+    pauseMs: luck.pick(isSlow ? [250] : [800, 1_500, 3_000]),
+    stepMs: isSlow ? SLOW_STEP_MS : MOST_STEP_MS,
     trades: name === 'late' ? 0.7 : 0.1,
     ms: Math.floor(ms),
     faults: faults.sort((a, b) => a.at - b.at),

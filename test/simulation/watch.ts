@@ -10,9 +10,15 @@ const LOOK_MS = 100;
 /** Milliseconds of faults, all together, that no node is forgotten for. */
 const SHORT_MS = 12_000;
 /** Faults after which a node has not what it had. */
-const LOSSES: ReadonlySet<FaultKind> = new Set(['lose disk', 'lose disk alone', 'older copy']);
+const LOSSES: ReadonlySet<FaultKind> = new Set(['lose disk', 'lose disk alone', 'older copy', 'damage state']);
 /** Faults of disks, of which what a node has on its own is damaged or missing. */
-const OF_DISKS: ReadonlySet<FaultKind> = new Set(['full disk', 'failing disk', 'flip', 'older copy']);
+const OF_DISKS: ReadonlySet<FaultKind> = new Set([
+  'full disk',
+  'failing disk',
+  'flip',
+  'older copy',
+  'older copy alone',
+]);
 
 export class Watch {
   readonly #story: Story;
@@ -43,15 +49,21 @@ export class Watch {
   }
 
   /** A node cannot go on with the journal, which has forgotten what it wants. */
-  onEnded({ name }: Machine, error: unknown): void {
+  onEnded(machine: Machine, error: unknown): void {
+    if (isForgotten(error)) this.#onForgotten(machine);
+  }
+
+  #onForgotten({ name }: Machine): void {
     const { faults } = this.#story;
     const ms = faults.reduce((sum, fault) => sum + fault.ms, 0);
-    if (!isForgotten(error) || ms > SHORT_MS || faults.some(({ kind }) => LOSSES.has(kind))) return;
+    if (ms > SHORT_MS || faults.some(({ kind }) => LOSSES.has(kind))) return;
     this.#found('nobodyIsForgotten', `${name} was not away for long, and the journal goes on without it`);
   }
 
   /** What a node must not say of its own files while its disk is well. */
-  onSaid({ name }: Machine, line: string): void {
+  onSaid(machine: Machine, line: string): void {
+    const { name } = machine;
+    if (line.includes('has no state that the journal goes on from')) this.#onForgotten(machine);
     if (this.#story.faults.some(({ kind }) => OF_DISKS.has(kind)) || !line.includes('the image of the unspent outputs'))
       return;
     this.#found('imagesAreSound', `${name}: ${line}`);

@@ -119,6 +119,7 @@ export class Disk implements DiskOfFiles {
   readonly #opened = new Set<WorldKv>();
   readonly luck: Luck;
   #countdown: { left: number; readonly happen: () => void } | undefined;
+  readonly #awaited = new Set<{ readonly database: string; readonly key: string; readonly happen: () => void }>();
   /** Writes are refused, as by a full disk. */
   isFull = false;
   /** So many of the writes fail. */
@@ -134,6 +135,21 @@ export class Disk implements DiskOfFiles {
   /** Before or after the change with this number, counted from now on, something happens. */
   atChange(number: number, happen: () => void): void {
     this.#countdown = { left: number, happen };
+  }
+
+  /** Whenever a record with this key is written, something happens, until what is given is called. */
+  atWriteOf(database: string, key: Uint8Array, happen: () => void): () => void {
+    const awaited = { database, key: nameOf(key), happen };
+    this.#awaited.add(awaited);
+    return () => void this.#awaited.delete(awaited);
+  }
+
+  wrote(database: string, batch: Batch): void {
+    const found = [...this.#awaited].find((awaited) => {
+      const isWritten = ({ name, entry }: Change): boolean => name === awaited.key && entry !== undefined;
+      return awaited.database === database && batch.some(isWritten);
+    });
+    found?.happen();
   }
 
   touch(): void {
@@ -270,6 +286,7 @@ class WorldKv implements Kv {
         this.#pending = this.#pending.filter((one) => one !== pending);
         this.#store.apply(changes, sync);
         disk.touch();
+        disk.wrote(this.#name, changes);
         if (owner.isAlive) resolve();
       });
     });

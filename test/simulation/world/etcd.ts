@@ -116,6 +116,14 @@ export class Etcd {
     member.process = this.#processOf(index);
   }
 
+  /** A machine loses its streams, as when the connection below them breaks. */
+  endStreamsOf(host: string): void {
+    for (const { streams } of this.members) {
+      for (const stream of [...streams])
+        if (stream.host === host) stream.end(status.UNAVAILABLE, 'the connection was lost');
+    }
+  }
+
   /** Forgets the history of all but the last changes; the keys stay. */
   compact(spare: number): void {
     const agreed = this.#agreed;
@@ -207,7 +215,7 @@ export class Etcd {
         this.#begin(path, bytes, stream, member);
       });
     };
-    const stream: Stream = new Stream({
+    const stream: Stream = new Stream(caller.host, {
       deserialize,
       send,
       deliver: (run) => {
@@ -447,6 +455,7 @@ interface StreamModules {
 
 /** The end of the caller of a stream, as much of gRPC's as the program uses. */
 class Stream {
+  readonly host: string;
   readonly #modules: StreamModules;
   #queue: Uint8Array[] = [];
   #arrived: unknown[] = [];
@@ -455,7 +464,9 @@ class Stream {
   #wake: () => void = () => undefined;
   serialize: (message: never) => Buffer = () => Buffer.alloc(0);
 
-  constructor(modules: StreamModules) {
+  /** `host`: machine of the caller. */
+  constructor(host: string, modules: StreamModules) {
+    this.host = host;
     this.#modules = modules;
   }
 
