@@ -72,7 +72,7 @@ export class Uploads implements Service {
     await this.#running;
   }
 
-  /** Runs one pass at a time; segments that are closed meanwhile are in the next one. */
+  /** Runs one pass at a time, of one segment; the next one follows at once while others wait. */
   #run(): void {
     if (this.#isStopped || this.#running !== undefined) return;
     this.#timer?.cancel();
@@ -93,12 +93,9 @@ export class Uploads implements Service {
   async #pass(): Promise<void> {
     const { far, logger } = this.#modules;
     try {
-      const waiting = this.#waiting();
-      if (waiting.length === 0) await far.store.probe();
-      for (const closed of waiting) {
-        if (this.#isStopped) return;
-        await this.#upload(closed);
-      }
+      const [oldest] = this.#waiting();
+      if (oldest === undefined) await far.store.probe();
+      else await this.#upload(oldest);
       await this.#removeOld();
       if (this.#failures > 0) logger.info({}, 'the object store takes segments again');
       this.#failures = 0;

@@ -127,6 +127,24 @@ describe.runIf(hasObjectStore)('segments in an object store', () => {
     expect(await blocksOf(again.archive)).toEqual(before);
   });
 
+  it('end the warning and leave the disk one by one after a failure, however many still wait', async () => {
+    const one = await open();
+    await fill(one.archive);
+    store.breaking = '500';
+    await one.uploads.start();
+    await until(() => one.uploads.problem !== null);
+    let go = (): void => undefined;
+    const held = new Promise<void>((resolve) => (go = resolve));
+    const puts = (): number => store.requests.filter((request) => request.startsWith('PUT')).length;
+    const most = puts() + 2;
+    Object.defineProperty(store, 'uploadsWait', { get: () => (puts() > most ? held : undefined) });
+    store.breaking = 'nothing';
+    await until(() => one.uploads.problem === null && onlyFar(one).length === 1);
+    expect(one.segments.closed.filter(({ isStored }) => isStored).length).toBe(2);
+    go();
+    await settled(one);
+  });
+
   it('keep the newest up to local_bytes', async () => {
     const one = await open('data', { localBytes: MAX_BYTES * 3 });
     await fill(one.archive);
