@@ -70,10 +70,9 @@ export interface Journal {
   /** A number from which on there are at least `count` entries up to `seq`, or all entries. */
   before(seq: number, count: number): number;
   /**
-   * Forgets entries below `seq`. `isUrgent`: their room is free when the promise resolves; appends wait meanwhile. For
-   * a journal that several nodes share: entries behind `waiting`, which comes before all that waits for a block, are
-   * kept until a second node has them in its state; `blocks` is the number of blocks in storage; `storedBefore` gives
-   * the last block stored before an entry, where known.
+   * Forgets entries below `seq`. `isUrgent`: their room is free when the promise resolves; appends wait meanwhile. For a journal that several nodes
+   * share: entries behind `waiting`, which comes before all that waits for a block, are kept until a second node has them in its state; `blocks` is
+   * the number of blocks in storage; `storedBefore` gives the last block stored before an entry, where known.
    */
   compact(seq: number, options?: CompactOptions): Promise<void>;
   /** Ends every subscription; resolves when all appended entries are written, or rejected with `shutting_down`. */

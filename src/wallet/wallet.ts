@@ -1,7 +1,6 @@
 /**
- * The wallet of a node: its parts are used by the API, the user service and the miner. It knows no network. A write is durable when its
- * promise resolves. An own transaction goes from `payments`, which makes it, to `outgoing`, until a block has it, to `settlement`, and into
- * `history`.
+ * The wallet of a node: its parts are used by the API, the user service and the miner. It knows no network. A write is durable when its promise
+ * resolves. An own transaction goes from `payments`, which makes it, to `outgoing`, until a block has it, to `settlement`, and into `history`.
  */
 
 import { existsSync } from 'node:fs';

@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { encodeTxOut } from '../../src/chain/codec.js';
 import { createConfig } from '../../src/config/load.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { DataDir } from '../../src/db/data-dir.js';
@@ -25,7 +26,8 @@ import { StorageRole } from '../../src/node/roles/storage.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Progress } from '../../src/observability/progress.js';
 import { Archive } from '../../src/storage/archive/archive.js';
-import { UNSPENT, UNSPENT_TIP_KEY } from '../../src/storage/archive/layout.js';
+import { UNSPENT, UNSPENT_TIP_KEY, unspentKey } from '../../src/storage/archive/layout.js';
+import { unspentIn } from '../../src/storage/archive/unspent-outputs.js';
 import { withWrite } from '../support/kv.js';
 import { ManualClock, settle } from '../support/manual-clock.js';
 import { createFakeNode } from '../support/storage/fake-network.js';
@@ -33,7 +35,7 @@ import { createTestChain, GENESIS, RULES } from '../support/storage/test-chain.j
 
 const BLOCKS = 4;
 const chain = createTestChain().grow(BLOCKS);
-const disk = { isFull: false };
+const disk = { isFull: false, onWrite: (): void => undefined };
 
 let path: string;
 let directory: DataDir;
@@ -43,6 +45,7 @@ beforeEach(async () => {
   path = await mkdtemp(join(tmpdir(), 'tessera-storage-role-'));
   clock = new ManualClock();
   disk.isFull = false;
+  disk.onWrite = () => undefined;
   directory = await DataDir.open(path, { role: 'storage', networkName: 'test' });
   const archive = await Archive.open({ rules: RULES }, await openArchiveFiles(directory));
   for (const block of chain.blocks) await archive.store(block);
@@ -64,6 +67,7 @@ async function change(edit: (kv: Kv, batch: ReturnType<Kv['batch']>) => Promise<
 
 const onDisk = (kv: Kv): Kv =>
   withWrite(kv, async (batch, options) => {
+    disk.onWrite();
     if (disk.isFull) throw new TesseraError('database_failed', 'no space left on device');
     await kv.write(batch, options);
   });
@@ -183,6 +187,25 @@ it('blocks of an older data format go to segments while it serves', async () => 
   expect([...said]).toContainEqual(expect.stringMatching(/^bringing over the archive: \d+ %, \d of 4 blocks$/));
   await until(async () => role.degraded().length === 0);
   expect(await role.services.storage?.blockAt(2)).toMatchObject({ height: 2 });
+  await role.stop();
+});
+
+it('unspent outputs of an older version are rewritten, and it says how far that is until it is ready', async () => {
+  await change(async (kv, batch) => {
+    for await (const [{ tHash, n }, txOut] of unspentIn(kv)) {
+      const key = Buffer.from(`u${tHash}....`);
+      key.writeUInt32BE(n >>> 0, key.length - 4);
+      batch.del(unspentKey({ tHash, n })).put(key, encodeTxOut(txOut));
+    }
+  });
+  const role = await openRole();
+  const said: string[] = [];
+  disk.onWrite = () => void said.push(...role.readiness());
+  await role.load();
+  const ofRewriting = said.filter((one) => /^rewriting the unspent outputs: \d+ %, \d+ of 256 parts$/.test(one));
+  expect(ofRewriting).toEqual(said);
+  expect(said).not.toEqual([]);
+  expect(role.readiness()).toEqual([]);
   await role.stop();
 });
 

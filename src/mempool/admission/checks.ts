@@ -192,9 +192,8 @@ export class VerificationBounds {
   });
 
   /**
-   * Counts a submission until the returned function is called. Throws `overloaded` when too much is being checked. A
-   * single transaction may be anything that the rules allow, however dear. A sender leaves as much to the others as it
-   * takes.
+   * Counts a submission until the returned function is called. Throws `overloaded` when too much is being checked. A single transaction may be
+   * anything that the rules allow, however dear. A sender leaves as much to the others as it takes.
    */
   reserve(candidates: readonly CandidateTx[], sender: string): () => void {
     const cost = candidates.reduce((total, { tx }) => total + costOf(tx.inputs), 0);

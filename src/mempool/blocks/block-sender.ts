@@ -1,7 +1,6 @@
 /**
- * Hands closed blocks to every linked storage node until one has confirmed them, also after a restart. A node that
- * lacks some of the latest blocks gets those first. Of several nodes at one journal the leader does that; the others
- * ask storage how far it is, with each block.
+ * Hands closed blocks to every linked storage node until one has confirmed them, also after a restart. A node that lacks some of the latest blocks
+ * gets those first. Of several nodes at one journal the leader does that; the others ask storage how far it is, with each block.
  */
 
 import type { Timer } from '../../lib/clock.js';

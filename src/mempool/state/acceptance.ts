@@ -1,7 +1,6 @@
 /**
- * Decides which transactions enter the pool when a command is applied, by what is unspent and not yet claimed. A group
- * is accepted as a whole or not at all; a transaction with a DRUID waits for its set, which enters as one unit
- * (docs/chain.md#druid-sets).
+ * Decides which transactions enter the pool when a command is applied, by what is unspent and not yet claimed. A group is accepted as a whole or not
+ * at all; a transaction with a DRUID waits for its set, which enters as one unit (docs/chain.md#druid-sets).
  */
 
 import { decodeTransaction } from '../../chain/codec.js';

@@ -46,6 +46,7 @@ export interface RoleContext extends HasClock, HasMetrics, HasRandom {
 export type TaskName =
   | 'load'
   | 'replay'
+  | 'rewrite'
   | 'count'
   | 'heal'
   | 'bring_over'

@@ -36,6 +36,7 @@ export class StorageRole implements Role {
   readonly #scripts: Verifier;
   readonly #storage: RunningStorageService;
   #noting: Promise<void> | undefined;
+  readonly #rewriting: Progress;
   readonly #counting: Progress;
   readonly #takingIn: Progress;
   readonly #bringingOver: Progress;
@@ -89,6 +90,7 @@ export class StorageRole implements Role {
     archive.failed.on(() => {
       this.#noting = noteDamage(context.dataDir.path, ARCHIVE).catch(() => undefined);
     });
+    this.#rewriting = context.progress('rewrite', { task: 'rewriting the unspent outputs', unit: 'parts' });
     this.#counting = context.progress('count', { task: 'counting the unspent outputs', unit: 'blocks' });
     this.#takingIn = context.progress('heal', { task: 'taking in the segments', unit: 'blocks' });
     this.#bringingOver = context.progress('bring_over', { task: 'bringing over the archive', unit: 'blocks' });
@@ -129,8 +131,11 @@ export class StorageRole implements Role {
     const { stopping } = this.#context;
     const progress = this.#archive.ahead > 0 ? this.#takingIn : this.#counting;
     return this.#retried(async () => {
-      await this.#archive.load(({ height, target }) => progress.update(height, target), stopping);
-      progress.end();
+      await this.#archive.load(({ height, target, isRewriting }) => {
+        if (!isRewriting) this.#rewriting.end();
+        (isRewriting ? this.#rewriting : progress).update(height, target);
+      }, stopping);
+      for (const one of [this.#rewriting, progress]) one.end();
       const { problem, nextHeight } = this.#archive;
       if (problem !== null) this.#context.logger('storage').error({ height: nextHeight }, problem);
       else if (this.#far !== undefined) await this.#takeFromStore(this.#far);
@@ -232,7 +237,8 @@ export class StorageRole implements Role {
 
   readiness(): readonly string[] {
     const { catchingUp, problem } = this.#storage;
-    const working = [this.#takingIn.current, this.#counting.current].filter((one) => one !== undefined);
+    const tasks = [this.#rewriting, this.#takingIn, this.#counting];
+    const working = tasks.map(({ current }) => current).filter((one) => one !== undefined);
     return [
       ...working,
       ...(catchingUp === undefined ? [] : [this.#catchingUp.current ?? 'catching up']),

@@ -56,10 +56,7 @@ function byName([a]: readonly [string, string], [b]: readonly [string, string]):
   return a < b ? -1 : 1;
 }
 
-/**
- * Version of the protocol between nodes, which two nodes must share. It goes up when the release before would misread
- * something.
- */
+/** Version of the protocol between nodes, which two nodes must share. It goes up when the release before would misread something. */
 export const PROTOCOL_VERSION = 3;
 
 /** Bytes of the largest envelope: a list of 1,000 statuses with their reasons, escaped. */

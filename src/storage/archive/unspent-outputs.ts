@@ -17,10 +17,14 @@ import type { ArchiveReader } from './reader.js';
 import { damaged, encodeLast, readLast } from './records.js';
 
 export interface BlockProgress {
-  /** Number of blocks done, and of all blocks. */
+  /** Number of blocks done, and of all blocks; with `isRewriting` of the parts of unspent outputs, by name, that are rewritten. */
   readonly height: number;
   readonly target: number;
+  readonly isRewriting?: true;
 }
+
+/** Parts of the names that are hashes: by the first two digits. */
+const PARTS = 256;
 
 type Changed = Pick<VerifiedBlock, 'hash' | 'height' | 'spent' | 'created'>;
 
@@ -90,7 +94,7 @@ export class UnspentOutputs {
     onProgress: (progress: BlockProgress) => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    if (!this.#isShort) await this.#shorten(slices, signal);
+    if (!this.#isShort) await this.#shorten(slices, onProgress, signal);
     for (; this.#next < target; this.changed(), onProgress({ height: this.#next, target })) {
       if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
       const { record, transactions } = await this.#reader.wholeBlock(this.#next);
@@ -105,14 +109,21 @@ export class UnspentOutputs {
     }
   }
 
-  /** Gives records of earlier versions today's key and form, a batch in each turn; after a kill it goes on. */
-  async #shorten(slices: TimeSlices, signal: AbortSignal | undefined): Promise<void> {
+  /** Gives records of earlier versions today's key and form, a batch in each turn, in the order of their names; after a kill it goes on. */
+  async #shorten(
+    slices: TimeSlices,
+    onProgress: (progress: BlockProgress) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
     let batch = this.#kv.batch();
     for await (const [key, record] of this.#kv.entries(LONG_UNSPENT)) {
       if (signal?.aborted) throw new TesseraError('aborted', 'the count of unspent outputs was cancelled');
-      const own = unspentKey(outPointOfKey(key));
-      if (isShortKey(own)) batch.del(key).put(own, pack(record));
-      if (batch.size === 0 || !slices.isUsedUp) continue;
+      const { tHash, n } = outPointOfKey(key);
+      const own = unspentKey({ tHash, n });
+      if (!isShortKey(own)) continue;
+      batch.del(key).put(own, pack(record));
+      onProgress({ height: Number.parseInt(tHash.slice(1, 3), 16), target: PARTS, isRewriting: true });
+      if (!slices.isUsedUp) continue;
       await slices.turn();
       await this.#kv.write(batch, { sync: false });
       batch = this.#kv.batch();
