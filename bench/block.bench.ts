@@ -67,7 +67,7 @@ async function makeRounds(kv: Kv): Promise<{ rounds: Round[]; admit: number; cut
         const bytes = encodeTransaction(tx);
         return [{ hash: transactionHashOfBytes(bytes), bytes, tx }];
       });
-      await step((batch) => atOnce(state.accept(groups, { time: 1, isKnownCreate: () => false }, batch)), times.admit);
+      await step((batch) => atOnce(state.accept(groups, { time: 1, isInChain: () => false }, batch)), times.admit);
     }
     const round = await step(
       (batch) => {

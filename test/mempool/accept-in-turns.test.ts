@@ -6,7 +6,7 @@ import { MemoryKv } from '../support/memory-kv.js';
 import { account, candidate, genesisOut, pay, payment, rulesFor } from '../support/mempool.js';
 
 const alice = account('alice');
-const CONTEXT = { time: 1, isKnownCreate: () => false };
+const CONTEXT = { time: 1, isInChain: () => false };
 
 it('groups are accepted in pieces, from a turn of its own for each command on, and none is divided', () => {
   const state = new MempoolState(rulesFor([alice]));

@@ -45,7 +45,7 @@ describe('a state that adopts the blocks of another', () => {
     expect(other.state.digest()).toBe(maker.state.digest());
     await other.reload();
     expect(other.state.digest()).toBe(maker.state.digest());
-    expect(await other.kv.get(keys.create(candidate(item).hash))).toBeDefined();
+    expect(await other.kv.get(keys.known(candidate(item).hash))).toBeDefined();
     expect((await other.status(candidate(send(1)).hash))?.status).toBe('Confirmed');
   });
 

@@ -29,7 +29,7 @@ function stateWith(perBlock: number, count = CHAIN) {
   let spent = genesisOut(0);
   for (let at = 0; at < count; at++) {
     const tx = payment({ from: alice, inputs: [spent], outputs: [txOut(tokenAsset(1_000_000n), alice.address)] });
-    atOnce(state.accept([[candidate(tx)]], { time: 1, isKnownCreate: () => false }, batch));
+    atOnce(state.accept([[candidate(tx)]], { time: 1, isInChain: () => false }, batch));
     spent = { tHash: transactionHash(tx), n: 0 };
     hashes.push(spent.tHash);
   }

@@ -231,7 +231,7 @@ describe('a group that spends what a set spends that becomes whole', () => {
           async submit(_command: unknown, groups: readonly (readonly CandidateTx[])[] = []) {
             written.push(...groups.flat().map(({ hash }) => hash));
             await new Promise((resolve) => setImmediate(resolve));
-            return atOnce(state.accept(groups, { time: 1, isKnownCreate: () => false }, batch)) as never;
+            return atOnce(state.accept(groups, { time: 1, isInChain: () => false }, batch)) as never;
           },
         },
         trades: new OpenTrades({ maxBytes: SHARE }, { state, clock: systemClock }),
@@ -271,7 +271,7 @@ it.each([0, 1])('a half that the journal cannot write counts for nothing, with %
   const halves = [alice, bob].map((from, n) => candidate(member({ from, n, druid: 'd', participants: 3 })));
   for (const [n, owner] of [alice, bob].entries()) state.coins.insert(genesisOut(n), pay(owner, 1_000_000n), batch);
   const waits = halves.slice(0, waiting);
-  expect(atOnce(state.accept([waits], { time: 1, isKnownCreate: () => false }, batch))).toEqual([null]);
+  expect(atOnce(state.accept([waits], { time: 1, isInChain: () => false }, batch))).toEqual([null]);
   const queue = new JournalQueue({
     state,
     applier: { submit: () => Promise.reject(new TesseraError('write_failed', 'the disk is full')) },

@@ -76,7 +76,7 @@ async function withPool(rules: StateRules, posted: readonly Transaction[] = tran
   const block = await makeBlock(state, run);
   expect(block.height).toBe(0);
   const groups = posted.map((tx) => [candidate(tx)]);
-  const context = { time: 1, isKnownCreate: () => false };
+  const context = { time: 1, isInChain: () => false };
   expect(await run((batch) => state.accept(groups, context, batch))).toEqual(groups.map(() => null));
   return { kv, state };
 }

@@ -103,7 +103,7 @@ describe('a pool that one sender fills with DRUID sets in parts', () => {
     const submit = (txs: readonly Transaction[], sender: string): void => {
       const group = txs.map(candidate);
       const release = bounds.reserve(group, sender);
-      expect(atOnce(state.accept([group], { time: 1, isKnownCreate: () => false }, batch))).toEqual([null]);
+      expect(atOnce(state.accept([group], { time: 1, isInChain: () => false }, batch))).toEqual([null]);
       release();
     };
     const flood = (): void => {

@@ -37,7 +37,7 @@ export function createNode(rules: StateRules) {
     /** All in one group. */
     acceptAll: (txs: readonly Transaction[]) =>
       step((batch) => {
-        const context = { time: TIME, isKnownCreate: () => false };
+        const context = { time: TIME, isInChain: () => false };
         return atOnce(state.accept([txs.map(candidate)], context, batch))[0] ?? null;
       }),
     cut: (time = TIME) =>

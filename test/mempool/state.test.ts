@@ -10,7 +10,7 @@ import type { DruidExpectation, DruidInfo, Transaction } from '../../src/chain/t
 import { DUPLICATE_INPUTS } from '../../src/chain/validation.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { atOnce } from '../../src/lib/pieces.js';
-import { KNOWN_CREATE, SET_EXPIRED } from '../../src/mempool/state/acceptance.js';
+import { KNOWN, SET_EXPIRED } from '../../src/mempool/state/acceptance.js';
 import { SPENT } from '../../src/mempool/state/coins.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
@@ -53,7 +53,7 @@ function createBench(rules: StateRules = rulesFor([alice, bob])) {
     rules,
     accept: (txs: readonly Transaction[], known: (hash: string) => boolean = () => false) =>
       step((batch) => {
-        const context = { time: 1_700_000_000, isKnownCreate: known };
+        const context = { time: 1_700_000_000, isInChain: known };
         return atOnce(state.accept([txs.map(candidate)], context, batch))[0] ?? null;
       }),
     cut: async (time = 1_700_000_100): Promise<Round> => {
@@ -231,8 +231,8 @@ describe('admission into the pool', () => {
     const tx = createItemTransaction({ bNum: 0n, amount: 5n, spec: 'Create', metadata: 'm' }, alice.key);
     expect(await bench.accept([tx])).toBeNull();
     await bench.block();
-    expect(await bench.kv.get(keys.create(candidate(tx).hash))).toBeDefined();
-    expect(await bench.accept([tx], () => true)).toMatchObject({ fault: KNOWN_CREATE });
+    expect(await bench.kv.get(keys.known(candidate(tx).hash))).toBeDefined();
+    expect(await bench.accept([tx], () => true)).toMatchObject({ fault: KNOWN });
   });
 
   it('writes Confirmed with the name of the block when it is stored (decision V1)', async () => {

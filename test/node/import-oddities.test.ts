@@ -23,6 +23,7 @@ import {
   OWNER,
   pays,
   TRADERS,
+  takenOver,
   tessera,
   tokens,
   U64_MAX,
@@ -234,6 +235,28 @@ describe('a chain of original nodes moves in', () => {
     const { archive } = await isIndexedAlike(chain.blocks);
     const totals = badges.map(async (badge) => (await archive.item(at(badge).tHash))?.totalAmount);
     expect(await Promise.all(totals)).toEqual([30n, 20n, 20n, 20n, 20n, 20n]);
+  });
+
+  it('with items that are created again after they were spent: what has spent them does not come again, and blocks go on', async () => {
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    chain.add();
+    const badges = [creates(40, 10n, BOB), creates(41, 10n, BOB)];
+    chain.add(badges);
+    const byBob = { key: TRADERS[1] ?? OWNER };
+    const [spent, left] = badges.map((badge) => pays([at(badge)], [items(10n, at(badge).tHash, CAROL)], byBob));
+    if (spent === undefined || left === undefined) throw new Error('two badges');
+    chain.add([spent, left]);
+    chain.add([pays([at(spent)], [items(10n, at(badges[0] ?? spent).tHash)], { key: TRADERS[2] ?? OWNER }), ...badges]);
+    await moves(chain, originalGenesisFile(ERAS), ['v1']);
+    const pair = await takenOver(chain);
+    // As long as they have a status they are answered as known, and do not wait. Storage would refuse every block with them.
+    for (const tx of [spent, left]) await pair.mempool.submit([tx]);
+    expect(pair.mempool.figures().waitingCount).toBe(0);
+    const other = pays([at(badges[0] ?? spent)], [items(10n, at(badges[0] ?? spent).tHash)], byBob);
+    await pair.mempool.submit([other]);
+    while (pair.blocks.length < 4) await pair.cut();
+    const ours = pair.blocks.flatMap(({ block }) => block.transactions);
+    expect({ refusals: pair.refusals, ours }).toEqual({ refusals: [], ours: [at(other).tHash] });
   });
 
   it('with equal issuances in one block, and an item that a block creates twice', async () => {

@@ -46,11 +46,11 @@ export class AdoptionCheck {
   }
 }
 
-/** The state as rules of the ledger see it. Only hashes of creations are looked up: a spend cannot be in the chain twice anyway. */
+/** The state as rules of the ledger see it. Names of our payments are not kept: none can be in the chain twice. */
 function viewOf(state: MempoolState, store: StateStore): LedgerView {
   return {
     async knownHashes(hashes) {
-      const known = await store.getMany(hashes.map(keys.create));
+      const known = await store.getMany(hashes.map(keys.known));
       return hashes.filter((hash, i) => known[i] !== undefined && !state.isBeingMade(hash));
     },
     async unspent(outPoints) {

@@ -48,7 +48,7 @@ export interface Outlook {
   readonly openDruids: ReadonlySet<string>;
 }
 
-export const KNOWN_CREATE = fault('double_spend', 'An item creation with this hash is in the chain already');
+export const KNOWN = fault('double_spend', 'A transaction with this hash is in the chain already');
 const TOO_MANY_MEMBERS = fault('transaction_rejected', 'More transactions than participants under one DRUID');
 export const SET_EXPIRED = fault(
   'transaction_rejected',
@@ -77,8 +77,8 @@ export interface AcceptanceModules {
 export interface AcceptanceContext {
   /** Unix seconds of the command. */
   readonly time: number;
-  /** Tells whether an item creation is in the chain. */
-  readonly isKnownCreate: (hash: string) => boolean;
+  /** True for a transaction in the chain that may not come again. */
+  readonly isInChain: (hash: string) => boolean;
   readonly batch: KvBatch;
 }
 
@@ -334,9 +334,9 @@ export class Acceptance {
 }
 
 /** Fault of a transaction by itself, whatever is unspent. */
-function knownFault({ tx, hash }: CandidateTx, { isKnownCreate }: AcceptanceContext): Verdict {
+function knownFault({ tx, hash }: CandidateTx, { isInChain }: AcceptanceContext): Verdict {
   if (hasDuplicateInputs(tx)) return DUPLICATE_INPUTS;
-  return tx.druidInfo === null && isCreate(tx) && isKnownCreate(hash) ? KNOWN_CREATE : null;
+  return isInChain(hash) && (tx.druidInfo === null || !isCreate(tx)) ? KNOWN : null;
 }
 
 function membersOf({ waiting, candidates }: DruidPlan): bigint {

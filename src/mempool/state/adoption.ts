@@ -99,7 +99,7 @@ export class Adoption {
       const begin = end - spentOutPoints(tx).length;
       yield* this.#undo(tx, pooled.hash, spent.slice(begin, end), batch);
       end = begin;
-      if (isCreate(tx)) batch.del(keys.create(pooled.hash));
+      if (isCreate(tx)) batch.del(keys.known(pooled.hash));
       if (pooled.arrival !== 0) returned.push(pooled);
     }
     return returned.reverse();
@@ -166,7 +166,7 @@ export class Adoption {
     taking.there.push(...there);
     yield* coins.record(created, batch);
     yield* coins.erase(spent, batch);
-    if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
+    if (isCreate(tx) || header.isOriginal) batch.put(keys.known(hash), new Uint8Array());
     if (hash !== header.miningTxHash) {
       this.#takeOut(hash, tx, taking, batch);
       this.#confirm(hash, taking);

@@ -228,8 +228,8 @@ export class Applier implements Service {
       case 'transactions': {
         const all = this.#submitted.get(id)?.groups ?? command.groups.map((group) => group.map(readCandidate));
         const groups = await this.#shared.withoutIncluded(all, { isOwn: this.#submitted.has(id) });
-        const isKnownCreate = await knownCreates(this.#modules.store, groups);
-        const context = { time: command.time, isKnownCreate };
+        const isInChain = await knownHashes(this.#modules.store, groups, state.rules);
+        const context = { time: command.time, isInChain };
         const outcomes = await inPieces(state.accept(groups, context, batch), this.#turn);
         const entered = groups.filter((_, i) => outcomes[i] === null).flat();
         for (const { hash } of entered) this.#entered.add(hash);
@@ -390,14 +390,19 @@ function pass(kind: Command['kind'], moment: 'applied' | 'written'): void {
   if (kind === 'block-adopted') failpoint('overlap.adopted', moment);
 }
 
-/** Tells which of the creations of items among these transactions are in the chain: their hashes may not come again (decision B6). */
-async function knownCreates(
+/**
+ * Tells which of these transactions are in the chain, of those that may not come again (decision B6): creations of items; and in a chain that original
+ * nodes began also what is in their blocks, which let what it spends be created again.
+ */
+async function knownHashes(
   store: Pick<ApplierModules['store'], 'getMany'>,
   groups: readonly (readonly CandidateTx[])[],
+  { eras }: MempoolState['rules'],
 ): Promise<(hash: string) => boolean> {
-  const creates = groups.flat().filter(({ tx }) => isCreate(tx));
-  if (creates.length === 0) return () => false;
-  const found = await store.getMany(creates.map(({ hash }) => keys.create(hash)));
-  const hashes = new Set(creates.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));
+  const hasOriginals = eras.some(({ isOriginal }) => isOriginal);
+  const asked = groups.flat().filter(({ tx }) => hasOriginals || isCreate(tx));
+  if (asked.length === 0) return () => false;
+  const found = await store.getMany(asked.map(({ hash }) => keys.known(hash)));
+  const hashes = new Set(asked.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));
   return (hash) => hashes.has(hash);
 }

@@ -290,7 +290,7 @@ class CurrentRound {
       for (const [i, { hash }] of group.entries()) {
         yield;
         const tx = decoded[i] as Transaction;
-        if (isCreate(tx)) batch.put(keys.create(hash), new Uint8Array());
+        if (isCreate(tx)) batch.put(keys.known(hash), new Uint8Array());
         const created = createdOutPoints(tx, hash).filter(({ txOut }) => !isUnspendable(txOut));
         yield* this.#coins.record(created, batch);
         for (const outPoint of spentOutPoints(tx)) spent.push([outPoint, this.#coins.spend(outPoint, batch)]);

@@ -77,7 +77,7 @@ export class MempoolState {
   readonly kept: KeptBlocks;
   /** Statuses that commands have decided, until they are on disk. */
   readonly statuses: FinalStatuses;
-  readonly #rules: StateRules;
+  readonly rules: StateRules;
   readonly #pool = new Pool();
   readonly #druids = new DruidPool();
   readonly #rounds: Rounds;
@@ -91,7 +91,7 @@ export class MempoolState {
 
   /** A state with the given contents; without any, the state before the first command. */
   constructor(rules: StateRules, contents?: StateContents) {
-    this.#rules = rules;
+    this.rules = rules;
     this.coins = new Coins(contents?.utxos ?? new UtxoTable());
     this.#head = contents?.record?.head ?? EMPTY_HEAD;
     this.#arrivals = contents?.record?.arrivals ?? 0;
@@ -152,12 +152,12 @@ export class MempoolState {
   }
 
   get blockRules(): BlockRules {
-    return this.#rules.block;
+    return this.rules.block;
   }
 
   /** True when a full block waits, for which the interval is not awaited. Transactions that cost nothing do not count. */
   get beginsRound(): boolean {
-    const { start, transactions, bytes, signatureOperations } = this.#rules.block;
+    const { start, transactions, bytes, signatureOperations } = this.rules.block;
     if (start === 'interval') return false;
     const { count, bytes: size, operations } = this.#pool.moving;
     return count >= transactions || size >= bytes || operations >= signatureOperations;
@@ -265,14 +265,14 @@ export class MempoolState {
 
   /** Contents of the next block if it were cut now; null if that is too early. No command may be applied between two pieces. */
   *planCut(): Pieces<RoundPlan | null> {
-    return this.#rounds.mayOpen ? yield* planRound(this.#rules, this.#closedHead(), this.#pool) : null;
+    return this.#rounds.mayOpen ? yield* planRound(this.rules, this.#closedHead(), this.#pool) : null;
   }
 
   /** The new round, or null when it comes too early. Between two pieces each transaction is found waiting or in the round. */
   *cutBlock(command: CutBlockCommand, plan: RoundPlan, unicorn: Unicorn, batch: KvBatch): Pieces<Round | null> {
     if (!this.#rounds.mayOpen) return null;
-    yield* this.#acceptance.expire(plan.height - this.#rules.druidLifetime, command.time, batch);
-    const opened = yield* openRound(this.#rules, this.#closedHead(), plan, unicorn, command);
+    yield* this.#acceptance.expire(plan.height - this.rules.druidLifetime, command.time, batch);
+    const opened = yield* openRound(this.rules, this.#closedHead(), plan, unicorn, command);
     const prepared = yield* this.#rounds.prepare(opened);
     this.#head = { ...this.#head, issued: this.#head.issued + plan.issued };
     const taken = (hash: string): void => this.#pool.remove(hash);
@@ -300,7 +300,7 @@ export class MempoolState {
     const bytes = yield* closedBlockPieces(done);
     yield;
     yield* this.kept.keep(done.height, command.hash, { bytes, facts: this.closingFacts(done) }, batch);
-    this.#head = headAfterClosed(this.#rules, this.#head, done);
+    this.#head = headAfterClosed(this.rules, this.#head, done);
     this.#rounds.endFirst(batch);
     return done;
   }
@@ -316,8 +316,8 @@ export class MempoolState {
     const { issued } = this;
     const returned = yield* this.#rounds.giveUp((round, spent) => this.#adoption.giveUp(round, spent, batch));
     yield* this.#adoption.take(block, returned, batch);
-    yield* this.#acceptance.expire(height - this.#rules.druidLifetime, block.time, batch);
-    const head = headAfterAdopted(this.#rules, this.#head, block, issued);
+    yield* this.#acceptance.expire(height - this.rules.druidLifetime, block.time, batch);
+    const head = headAfterAdopted(this.rules, this.#head, block, issued);
     yield* this.kept.keep(height, hash, { bytes, facts: head }, batch);
     this.#head = head;
     this.#rounds.endAll(batch);
@@ -341,17 +341,17 @@ export class MempoolState {
   *passBlock(height: number, time: number | null, batch: KvBatch): Pieces<void> {
     for (const tx of this.#druids.arrivedBy(Math.max(0, height - 1)))
       batch.put(keys.waiting(tx.arrival), viewPooled(tx));
-    if (time !== null) yield* this.#acceptance.expire(height - this.#rules.druidLifetime, time, batch);
+    if (time !== null) yield* this.#acceptance.expire(height - this.rules.druidLifetime, time, batch);
   }
 
   /** Facts that the round after the closing block depends on. */
   closingFacts(closing: Round): RoundFacts {
-    return factsAfter(this.#rules, this.#head, closing);
+    return factsAfter(this.rules, this.#head, closing);
   }
 
   /** Raw units issued up to the last stored block, the blocks being made left out. */
   get issued(): bigint {
-    return issuedBefore(this.#rules, this.#head, this.rounds);
+    return issuedBefore(this.rules, this.#head, this.rounds);
   }
 
   /** The unspent outputs after the last stored block, as if no block were being made. */
@@ -407,7 +407,7 @@ export class MempoolState {
   /** Head that the next round follows: the closed block, where storage has not confirmed it. */
   #closedHead(): ChainHead {
     const { closing } = this;
-    return closing === null ? this.#head : headAfterClosed(this.#rules, this.#head, closing);
+    return closing === null ? this.#head : headAfterClosed(this.rules, this.#head, closing);
   }
 
   #restorePooled(tx: PooledTx): void {

@@ -104,7 +104,7 @@ function changesOf(round: Round | null): { readonly madeBy: ReadonlySet<string>;
   return { madeBy: new Set(transactions.map(({ hash }) => hash)), spent: new Set(spent) };
 }
 
-const CREATION = asBuffer(keys.create(''));
+const KNOWN = asBuffer(keys.known(''));
 
 interface ReplayOptions {
   readonly state: Kv;
@@ -181,7 +181,7 @@ async function stateAfter(base: Kv | undefined, journal: LocalJournal, options: 
 /** The database, unchanged. Of a replay's writes only those are kept that it reads again: which creations are in the chain. */
 class UnwrittenKv implements Kv {
   readonly #base: Kv | undefined;
-  readonly #creations = new Map<string, Uint8Array>();
+  readonly #known = new Map<string, Uint8Array>();
 
   constructor(base: Kv | undefined) {
     this.#base = base;
@@ -193,7 +193,7 @@ class UnwrittenKv implements Kv {
 
   async getMany(wanted: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
     const stored = (await this.#base?.getMany(wanted)) ?? [];
-    return wanted.map((key, i) => this.#creations.get(nameOf(key)) ?? stored[i]);
+    return wanted.map((key, i) => this.#known.get(nameOf(key)) ?? stored[i]);
   }
 
   batch(): KvBatch {
@@ -202,8 +202,8 @@ class UnwrittenKv implements Kv {
 
   async write(batch: KvBatch): Promise<void> {
     for (const { key, record } of writesOf(batch)) {
-      const isCreation = asBuffer(key).subarray(0, CREATION.length).equals(CREATION);
-      if (isCreation && record !== undefined) this.#creations.set(nameOf(key), keptBytes(unsealRecord(key, record)));
+      const isKnown = asBuffer(key).subarray(0, KNOWN.length).equals(KNOWN);
+      if (isKnown && record !== undefined) this.#known.set(nameOf(key), keptBytes(unsealRecord(key, record)));
     }
   }
 

@@ -1631,8 +1631,8 @@ export interface Operations {
    * the hash and the rule in the detail: do not send them again unchanged.
    *
    * `POST /v1/transactions` of mempool nodes.
-   * @throws {TesseraError} malformed_transaction, transaction_rejected, double_spend, unknown_input,
-   * invalid_signature, too_many_ancestors, mempool_full, write_failed, outcome_unknown, mempool_unreachable
+   * @throws {TesseraError} malformed_transaction, transaction_rejected, double_spend, invalid_signature,
+   * mempool_full, write_failed, outcome_unknown, mempool_unreachable, unknown_input, too_many_ancestors
    */
   createTransactions(args: CreateTransactionsRequest | Uint8Array, options?: CallOptions): Promise<CreateTransactionsResponse>;
   /**
@@ -1664,9 +1664,9 @@ export interface Operations {
    *
    * `POST /v1/items` of mempool, miner, user nodes. Protected: needs an API key. Repeated after a lost answer, with
    * an idempotency key, and does its thing once.
-   * @throws {TesseraError} malformed_transaction, payment_refused, transaction_rejected, double_spend,
-   * invalid_signature, mempool_full, write_failed, outcome_unknown, mempool_unreachable, no_wallet,
-   * wallet_unreadable, wallet_write_failed
+   * @throws {TesseraError} malformed_transaction, transaction_rejected, double_spend, invalid_signature,
+   * mempool_full, write_failed, outcome_unknown, mempool_unreachable, payment_refused, no_wallet, wallet_unreadable,
+   * wallet_write_failed
    */
   createItem(args: CreateItemRequest, options?: CallOptions): Promise<ItemCreatedResponse | ItemAcceptedResponse>;
   /**

@@ -15,7 +15,7 @@ import {
   TransactionHash,
 } from '../../schemas/scalars.js';
 import { CreateTransaction, EXAMPLE_TRANSACTION } from '../../schemas/transaction.js';
-import { CreateItemRequest, createTransactions, GENESIS_HASH_SPEC } from '../mempool/operations.js';
+import { CreateItemRequest, createTransactions, GENESIS_HASH_SPEC, submitting } from '../mempool/operations.js';
 import { BlockHeader } from '../storage/operations.js';
 
 const older = section('Envelope', 'envelope');
@@ -172,14 +172,7 @@ export const postCreateItemAsset = older.post('envelopeCreateItemAsset', '/creat
     },
   },
   errors: [
-    'malformed_transaction',
-    'transaction_rejected',
-    'double_spend',
-    'invalid_signature',
-    'mempool_full',
-    'write_failed',
-    'outcome_unknown',
-    'mempool_unreachable',
+    ...submitting,
     'idempotency_conflict',
     ...(['missing_api_key', 'invalid_api_key', 'payment_refused', 'no_wallet', 'cannot_pay'] as const),
     ...(['wallet_unreadable', 'wallet_write_failed'] as const),

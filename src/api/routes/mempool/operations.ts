@@ -283,6 +283,18 @@ export const queryBalances = mempool.post('queryBalances', '/v1/balances/query',
   errors: ['too_many_outputs', 'mempool_unreachable'],
 });
 
+/** Codes of whatever puts a transaction into the pool. */
+export const submitting = [
+  'malformed_transaction',
+  'transaction_rejected',
+  'double_spend',
+  'invalid_signature',
+  'mempool_full',
+  'write_failed',
+  'outcome_unknown',
+  'mempool_unreachable',
+] as const;
+
 export const createTransactions = mempool.post('createTransactions', '/v1/transactions', {
   summary: 'Submit signed transactions',
   description:
@@ -298,18 +310,7 @@ export const createTransactions = mempool.post('createTransactions', '/v1/transa
     },
   },
   success: { 201: { description: 'Admitted.', schema: CreateTransactionsResponse } },
-  errors: [
-    'malformed_transaction',
-    'transaction_rejected',
-    'double_spend',
-    'unknown_input',
-    'invalid_signature',
-    'too_many_ancestors',
-    'mempool_full',
-    'write_failed',
-    'outcome_unknown',
-    'mempool_unreachable',
-  ],
+  errors: [...submitting, 'unknown_input', 'too_many_ancestors'],
 });
 
 export const queryTransactionStatus = mempool.post('queryTransactionStatus', '/v1/transactions/status:query', {
@@ -348,20 +349,7 @@ export const createItem = mempool.post('createItem', '/v1/items', {
     },
     202: { description: 'Will be created (node with a wallet).', schema: ItemAcceptedResponse },
   },
-  errors: [
-    'malformed_transaction',
-    'payment_refused',
-    'transaction_rejected',
-    'double_spend',
-    'invalid_signature',
-    'mempool_full',
-    'write_failed',
-    'outcome_unknown',
-    'mempool_unreachable',
-    'no_wallet',
-    'wallet_unreadable',
-    'wallet_write_failed',
-  ],
+  errors: [...submitting, 'payment_refused', 'no_wallet', 'wallet_unreadable', 'wallet_write_failed'],
 });
 
 export const poolOperations = [

@@ -176,12 +176,7 @@ export const getTrades = trades.get('getTrades', '/v1/trades', {
   summary: 'Trades of the wallet',
   description: 'An extension of the contract.',
   long: true,
-  success: {
-    200: {
-      description: 'Trades.',
-      schema: TradesResponse,
-    },
-  },
+  success: { 200: { description: 'Trades.', schema: TradesResponse } },
   errors: reading,
 });
 
