@@ -123,20 +123,22 @@ describe('a storage node with segments that catches up', () => {
 
   it('cuts a node off that sends another transaction, a damaged record, or one that grows without bound', async () => {
     const zeros = Buffer.alloc(2 * 1024 * 1024, 0xff);
-    const changes: ((record: SegmentBlock) => SegmentBlock | Uint8Array)[] = [
-      (record) => ({ ...record, transactions: [...record.transactions].reverse() }),
-      (record) => Buffer.concat([...recordPieces(record)]).fill(1, 200, 201),
-      (record) => ({ ...record, transactions: [zeros] }),
-      (record) => ({ ...record, transactions: [Buffer.of(0x80)] }),
-      (record) => ({ ...record, transactions: [] }),
+    const changes: [(record: SegmentBlock) => SegmentBlock | Uint8Array, string | RegExp][] = [
+      [(record) => ({ ...record, transactions: [...record.transactions].reverse() }), /./],
+      [(record) => Buffer.concat([...recordPieces(record)]).fill(1, 200, 201), 'a record fails its checksum'],
+      [(record) => ({ ...record, transactions: [zeros] }), 'a record unpacks to more bytes than a block may have'],
+      [(record) => ({ ...record, transactions: [Buffer.of(0x80)] }), /./],
+      [(record) => ({ ...record, transactions: [] }), /./],
     ];
-    for (const [i, change] of changes.entries()) {
+    for (const [i, [change, reason]] of changes.entries()) {
       const [giver, taker] = [await nodeWithSegments(`giver ${i}`), await nodeWithSegments(`taker ${i}`)];
       await giver.fill(chain, BLOCKS);
       watched(giver, change);
+      const reasons: string[] = [];
+      taker.network.linkDown.on((down) => void reasons.push(down.reason));
       await taker.service.start();
       connect(taker.node, giver.node, clock);
-      await expect.poll(() => taker.network.links.size, { timeout: 60_000 }).toBe(0);
+      await expect.poll(() => reasons, { timeout: 60_000 }).toEqual([expect.stringMatching(reason)]);
       expect(taker.archive.nextHeight).toBeLessThan(2);
       await taker.service.stop();
     }
