@@ -126,6 +126,11 @@ describe('a storage node with segments that catches up', () => {
     const changes: [(record: SegmentBlock) => SegmentBlock | Uint8Array, string | RegExp][] = [
       [(record) => ({ ...record, transactions: [...record.transactions].reverse() }), /./],
       [(record) => Buffer.concat([...recordPieces(record)]).fill(1, 200, 201), 'a record fails its checksum'],
+      [
+        (record) =>
+          Buffer.concat([...recordPieces(record)]).map((byte, at, all) => (at === all.length - 20 ? byte ^ 1 : byte)),
+        'a record fails its checksum',
+      ],
       [(record) => ({ ...record, transactions: [zeros] }), 'a record unpacks to more bytes than a block may have'],
       [(record) => ({ ...record, transactions: [Buffer.of(0x80)] }), /./],
       [(record) => ({ ...record, transactions: [] }), /./],
