@@ -249,7 +249,7 @@ describe('a chain of original nodes moves in', () => {
     chain.add([pays([at(spent)], [items(10n, at(badges[0] ?? spent).tHash)], { key: TRADERS[2] ?? OWNER }), ...badges]);
     await moves(chain, originalGenesisFile(ERAS), ['v1']);
     const pair = await takenOver(chain);
-    // As long as they have a status they are answered as known, and do not wait. Storage would refuse every block with them.
+    // They are answered as known while they have a status, and do not wait. In a block, storage refuses the first, and the second ends the mempool node.
     for (const tx of [spent, left]) await pair.mempool.submit([tx]);
     expect(pair.mempool.figures().waitingCount).toBe(0);
     const other = pays([at(badges[0] ?? spent)], [items(10n, at(badges[0] ?? spent).tHash)], byBob);
