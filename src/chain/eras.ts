@@ -58,6 +58,9 @@ export function eraAt(eras: readonly Era[], height: number): Era {
   return eras.findLast(({ from }) => from <= height) ?? OUR_ERA;
 }
 
+/** True for a chain with blocks of original nodes, in which some transactions came again by the same bytes. */
+export const hasOriginals = (eras: readonly Era[]): boolean => eras.some(({ isOriginal }) => isOriginal);
+
 /** Reads the member `eras` of a genesis file. */
 export function readEras(value: unknown, place: Place): readonly Era[] {
   if (value === undefined) return [];

@@ -10,7 +10,7 @@ import { tokenAsset } from './assets.js';
 import { type BlockRules, readBlockRules } from './block-rules.js';
 import { assemble, coinbaseTransaction, txOut } from './builders.js';
 import { COINBASE_MATURITY, TOTAL_TOKENS } from './constants.js';
-import { type Era, readEras } from './eras.js';
+import { type Era, hasOriginals, readEras } from './eras.js';
 import {
   at,
   fail,
@@ -87,7 +87,7 @@ function readGenesis(value: unknown, place: Place): Genesis {
   const initialIssuance = issuedBy(transactions.values());
   if (initialIssuance > TOTAL_TOKENS) fail(place, 'mempool_seed_utxo', `issues more than ${TOTAL_TOKENS}`);
   const eras = readEras(object.eras, at(place, 'eras'));
-  const least = eras.some(({ isOriginal }) => isOriginal) ? 1n : COINBASE_MATURITY;
+  const least = hasOriginals(eras) ? 1n : COINBASE_MATURITY;
   const issuances = readArray(object.initial_issuances ?? [], at(place, 'initial_issuances'), (one, inside) =>
     readIssuance(one, inside, least),
   );

@@ -1,6 +1,6 @@
 /** The parts of a mempool, put together bottom-up once its state is loaded and the journal is replayed. */
 
-import { eraAt } from '../chain/eras.js';
+import { eraAt, hasOriginals } from '../chain/eras.js';
 import { endlessRoom } from '../db/disk-room.js';
 import { soleLeader } from '../journal/journal.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
@@ -67,6 +67,13 @@ export async function openParts(options: MempoolOptions, given: MempoolModules, 
   failure.follow(applier);
   host.assertRunning();
   await applier.start();
+  // A state that an earlier version made lacks all names of blocks of original nodes, also those of block 0.
+  const named = options.rules.genesis.slice(0, 1).map(({ hash }) => keys.known(hash));
+  if (hasOriginals(options.rules.eras) && state.head.height >= 0 && (await store.getMany(named)).includes(undefined))
+    logger.warn(
+      {},
+      'whoever posts a transaction of original nodes again may stop this chain: run tessera rebuild --role mempool',
+    );
   image?.start({ state, store, applier });
   if (image !== undefined) failure.follow(image);
   host.onReplayed(applier);

@@ -12,6 +12,8 @@ import { OP } from '../../src/chain/script/opcodes.js';
 import { txInsAddress } from '../../src/chain/signable.js';
 import type { OutPoint, Script, Transaction, TxOut } from '../../src/chain/types.js';
 import { sign } from '../../src/crypto/ed25519.js';
+import type { Kv } from '../../src/db/kv.js';
+import { keys } from '../../src/mempool/state/layout.js';
 import {
   at,
   creates,
@@ -30,6 +32,7 @@ import {
 } from '../support/moving-in.js';
 import { createOriginalChain, originalGenesis, originalGenesisFile } from '../support/original-chain.js';
 import { originalNode } from '../support/original-node.js';
+import { collectingLogger } from '../support/silent-logger.js';
 import { ADDRESS } from '../support/storage/test-chain.js';
 
 const [, BOB = '', CAROL = ''] = TRADERS.map(({ publicKey }) => addressOf(publicKey));
@@ -248,7 +251,10 @@ describe('a chain of original nodes moves in', () => {
     chain.add([spent, left]);
     chain.add([pays([at(spent)], [items(10n, at(badges[0] ?? spent).tHash)], { key: TRADERS[2] ?? OWNER }), ...badges]);
     await moves(chain, originalGenesisFile(ERAS), ['v1']);
-    const pair = await takenOver(chain);
+    const { lines, logger } = collectingLogger();
+    const pair = await takenOver(chain, { logger });
+    const warning = expect.objectContaining({ message: expect.stringContaining('tessera rebuild --role mempool') });
+    expect(lines).not.toContainEqual(warning);
     // They are answered as known while they have a status, and do not wait. In a block, storage refuses the first, and the second ends the mempool node.
     for (const tx of [spent, left]) await pair.mempool.submit([tx]);
     expect(pair.mempool.figures().waitingCount).toBe(0);
@@ -257,6 +263,18 @@ describe('a chain of original nodes moves in', () => {
     while (pair.blocks.length < 4) await pair.cut();
     const ours = pair.blocks.flatMap(({ block }) => block.transactions);
     expect({ refusals: pair.refusals, ours }).toEqual({ refusals: [], ours: [at(other).tHash] });
+  });
+
+  it('and a mempool node whose state an earlier version made says that it must be made again', async () => {
+    const chain = createOriginalChain(originalGenesis(ERAS));
+    chain.add();
+    await moves(chain, originalGenesisFile(ERAS), ['v1']);
+    const { lines, logger } = collectingLogger();
+    const change = (kv: Kv) => kv.write(kv.batch().del(keys.known('000000')), { sync: false });
+    await takenOver(chain, { logger, change });
+    expect(lines).toContainEqual(
+      expect.objectContaining({ message: expect.stringContaining('tessera rebuild --role mempool') }),
+    );
   });
 
   it('with equal issuances in one block, and an item that a block creates twice', async () => {

@@ -14,7 +14,7 @@ import type { Journal } from '../../src/journal/journal.js';
 import type { ChainRules } from '../../src/ledger/block/rules.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { isTesseraError } from '../../src/lib/errors.js';
-import { silentLogger } from '../../src/lib/logger.js';
+import { type Logger, silentLogger } from '../../src/lib/logger.js';
 import { type ConfirmedBlock, Mempool } from '../../src/mempool/mempool.js';
 import type { StateRules } from '../../src/mempool/state/state.js';
 import { noMetrics } from '../../src/observability/metrics.js';
@@ -39,6 +39,8 @@ export interface PairOptions {
   readonly journal?: Journal;
   /** The mempool's database; a new one by default. */
   readonly kv?: Kv;
+  /** The mempool's; a silent one by default. */
+  readonly logger?: Logger;
   /** By default those of the genesis alone. */
   readonly rules?: StateRules;
   /** What storage has already; an empty one by default. */
@@ -97,7 +99,7 @@ export async function createPair(options: PairOptions): Promise<Pair> {
       network,
       clock: bed.clock,
       random: createSeededRandom('mempool'),
-      logger: silentLogger,
+      logger: options.logger ?? silentLogger,
       metrics: noMetrics,
       unicorn: unicornOf,
     },

@@ -15,6 +15,7 @@ import { runCli } from '../../src/cli/run.js';
 import { createConfig } from '../../src/config/load.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { DataDir } from '../../src/db/data-dir.js';
+import type { Kv } from '../../src/db/kv.js';
 import { type JsonValue, parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { balancesOf } from '../../src/mempool/balances.js';
 import { loadMempoolState } from '../../src/mempool/state/load.js';
@@ -28,7 +29,7 @@ import { inputSignable } from '../vectors/reference-library.js';
 import { createContext } from './cli-context.js';
 import { openJournal } from './journal.js';
 import { account } from './mempool.js';
-import { createPair, type Pair } from './mempool-and-archive.js';
+import { createPair, type Pair, type PairOptions } from './mempool-and-archive.js';
 import { type createOriginalChain, originalGenesis } from './original-chain.js';
 import { originalNode } from './original-node.js';
 import { IndexedChain } from './storage/indexed-chain.js';
@@ -197,7 +198,10 @@ export async function rebuiltMempool(root: string, file: string, name = 'mempool
 }
 
 /** Takes over what `moves` has imported: a mempool node and a miner of ours, and the archive that keeps their blocks. */
-export async function takenOver(chain: ReturnType<typeof createOriginalChain>) {
+export async function takenOver(
+  chain: ReturnType<typeof createOriginalChain>,
+  { change, ...options }: Pick<PairOptions, 'logger'> & { readonly change?: (kv: Kv) => Promise<void> } = {},
+) {
   const at = ['--at', String(chain.blocks.length)];
   expect(await tessera('takeover', ...at, '--balances', join(folder, 'balances.json'))).toMatchObject({ status: 0 });
   const { genesis, rules, kv, journalKv } = await rebuiltMempool(folder, genesisFile, 'goes-on');
@@ -210,7 +214,8 @@ export async function takenOver(chain: ReturnType<typeof createOriginalChain>) {
   await archive.load();
   const miner = account('a miner of ours');
   const journal = await openJournal(journalKv);
-  const pair = await createPair({ genesis, rules, kv, journal, archive, miner, onDemand: true });
+  await change?.(kv);
+  const pair = await createPair({ genesis, rules, kv, journal, archive, miner, onDemand: true, ...options });
   onTestFinished(() => pair.close());
   return pair;
 }

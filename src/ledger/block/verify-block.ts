@@ -12,7 +12,7 @@ import { encodedBefore, encodeTransaction, inBlock } from '../../chain/codec.js'
 import { blockReward, coinbaseFault } from '../../chain/coinbase.js';
 import { U64_MAX } from '../../chain/constants.js';
 import { druidSetFault } from '../../chain/druid.js';
-import { type Era, eraAt } from '../../chain/eras.js';
+import { type Era, eraAt, hasOriginals } from '../../chain/eras.js';
 import { issuanceTransactions } from '../../chain/genesis.js';
 import { blockHash, transactionHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
@@ -124,7 +124,7 @@ export class BlockVerifier {
    */
   async #repeatedFault(
     transactions: readonly VerifiedTransaction[],
-    all = this.#rules.genesis.eras.some(({ isOriginal }) => isOriginal),
+    all = hasOriginals(this.#rules.genesis.eras),
   ): Promise<BlockFault | null> {
     const hashes = new Set<string>();
     const asked: string[] = [];

@@ -34,7 +34,7 @@ export interface PoolBoundsOptions {
 /** Parts of the state that the bounds look at. */
 type PooledState = Pick<
   MempoolState,
-  'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'isReady' | 'waits' | 'blockRules'
+  'waiting' | 'waitingDruids' | 'druidSet' | 'tokenless' | 'isReady' | 'waits' | 'rules'
 >;
 
 export class PoolBounds {
@@ -48,7 +48,7 @@ export class PoolBounds {
 
   constructor(options: PoolBoundsOptions, state: PooledState) {
     const { maxTransactions, maxBytes } = options;
-    const { transactions, bytes } = state.blockRules;
+    const { transactions, bytes } = state.rules.block;
     const total = [maxTransactions, maxBytes];
     const maxTokenless = Math.max(LEAST_TOKENLESS, Math.min(maxTransactions / TOKENLESS_SHARE, transactions));
     const tokenless: BudgetLimits = {

@@ -4,6 +4,7 @@
  */
 
 import type { Turn } from '../../chain/decode-in-pieces.js';
+import { hasOriginals } from '../../chain/eras.js';
 import { isCreate } from '../../chain/transaction.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { KvBatch } from '../../db/kv.js';
@@ -399,8 +400,8 @@ async function knownHashes(
   groups: readonly (readonly CandidateTx[])[],
   { eras }: MempoolState['rules'],
 ): Promise<(hash: string) => boolean> {
-  const hasOriginals = eras.some(({ isOriginal }) => isOriginal);
-  const asked = groups.flat().filter(({ tx }) => hasOriginals || isCreate(tx));
+  const all = hasOriginals(eras);
+  const asked = groups.flat().filter(({ tx }) => all || isCreate(tx));
   if (asked.length === 0) return () => false;
   const found = await store.getMany(asked.map(({ hash }) => keys.known(hash)));
   const hashes = new Set(asked.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));

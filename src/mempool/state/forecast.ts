@@ -23,12 +23,12 @@ function* plannedBlocks(state: MempoolState): Generator<Planned> {
   let looked = 0;
   let block = new Filling();
   for (const unit of state.readyUnits()) {
-    if (block.take(unit, state.blockRules)) continue;
+    if (block.take(unit, state.rules.block)) continue;
     yield { height: ++height, isBeingMade: false, transactions: block.taken };
     looked += block.taken.length;
     if (height === last || looked >= MAX_LOOKED_AT) return;
     block = new Filling();
-    block.take(unit, state.blockRules);
+    block.take(unit, state.rules.block);
   }
   if (block.taken.length > 0) yield { height: height + 1, isBeingMade: false, transactions: block.taken };
 }

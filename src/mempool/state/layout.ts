@@ -61,6 +61,7 @@ export const keys = {
   },
   pooled: (arrival: number): Uint8Array => u64Key('p', arrival),
   waiting: (arrival: number): Uint8Array => u64Key('d', arrival),
+  /** Creations in the chain, and all transactions in blocks of original nodes: what may not come again. */
   known: (hash: string): Uint8Array => textKey('c', hash),
   status: (hash: string): Uint8Array => textKey('s', hash),
   expiry: (time: number, number: number): Uint8Array => u64u32Key('t', time, number),

@@ -3,7 +3,6 @@
  * applies the same commands has the same digest. What changes on disk goes into the caller's batch.
  */
 
-import type { BlockRules } from '../../chain/block-rules.js';
 import { decodeTransaction } from '../../chain/codec.js';
 import type { Unicorn } from '../../chain/unicorn.js';
 import type { UtxoLookup } from '../../chain/validation.js';
@@ -149,10 +148,6 @@ export class MempoolState {
 
   get ready(): number {
     return this.#pool.count;
-  }
-
-  get blockRules(): BlockRules {
-    return this.rules.block;
   }
 
   /** True when a full block waits, for which the interval is not awaited. Transactions that cost nothing do not count. */

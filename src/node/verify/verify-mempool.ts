@@ -178,7 +178,7 @@ async function stateAfter(base: Kv | undefined, journal: LocalJournal, options: 
   }
 }
 
-/** The database, unchanged. Of a replay's writes only those are kept that it reads again: which creations are in the chain. */
+/** The database, unchanged. Of a replay's writes only those are kept that it reads again: which transactions may not come again. */
 class UnwrittenKv implements Kv {
   readonly #base: Kv | undefined;
   readonly #known = new Map<string, Uint8Array>();

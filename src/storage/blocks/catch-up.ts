@@ -68,6 +68,13 @@ export interface CatchUpProgress {
   readonly target: number;
 }
 
+/** Data that came with a block. */
+interface FetchedWith {
+  readonly certificate: Certificate | undefined;
+  readonly proof: ProvenHashes | undefined;
+  readonly facts: RoundFactsBody | undefined;
+}
+
 export class CatchUp {
   readonly #archive: Archive;
   readonly #network: CatchUpModules['network'];
@@ -280,7 +287,7 @@ export class CatchUp {
         if (full === undefined) break;
         // Nothing proves what a peer says about a round, so only a node of this operator is believed.
         const facts = link.trusted && i === count - 1 ? round : undefined;
-        const storing = this.#store(full, proof, certificates.get(from + i), facts);
+        const storing = this.#store(full, { certificate: certificates.get(from + i), proof, facts });
         coming = this.#decode(isOfUse(i + 1) ? blocks[i + 1] : undefined, packed, this.#givers.has(link));
         await storing;
         this.#doubts.clear(link);
@@ -322,7 +329,7 @@ export class CatchUp {
   }
 
   /** Stores a block, unless the mempool has delivered it first: that is not the peer's fault. */
-  async #store(full: FullBlock, proof?: ProvenHashes, ...kept: [Certificate?, RoundFactsBody?]): Promise<void> {
+  async #store(full: FullBlock, { certificate, proof, facts }: FetchedWith): Promise<void> {
     const height = Number(full.block.header.bNum);
     const isStored = (): boolean => height < this.#archive.nextHeight;
     if (isStored()) return;
@@ -330,7 +337,7 @@ export class CatchUp {
       throw new TesseraError('protocol_violation', `the peer sent a block ${height} that is not the certified one`);
     }
     try {
-      await this.#archive.store(full, ...kept);
+      await this.#archive.store(full, certificate, facts);
     } catch (error) {
       if (!(isTesseraError(error, 'block_refused') && isStored())) throw error;
     }
