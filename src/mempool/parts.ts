@@ -1,6 +1,6 @@
 /** The parts of a mempool, put together bottom-up once its state is loaded and the journal is replayed. */
 
-import { eraAt, hasOriginals } from '../chain/eras.js';
+import { eraAt } from '../chain/eras.js';
 import { endlessRoom } from '../db/disk-room.js';
 import { soleLeader } from '../journal/journal.js';
 import { HASH_KEY_BYTES } from '../ledger/utxo/keyed-hash.js';
@@ -20,7 +20,7 @@ import { DigestTeller } from './replicas/digest-teller.js';
 import { SharedDigests } from './replicas/shared-digests.js';
 import { CatchUp } from './replicas/shared-journal.js';
 import { SnapshotServer } from './replicas/snapshot-server.js';
-import { Applier } from './state/applier.js';
+import { Applier, lacksNames } from './state/applier.js';
 import { keys } from './state/layout.js';
 import { loadMempoolState } from './state/load.js';
 import { StateStore } from './state/state-store.js';
@@ -46,10 +46,12 @@ export interface PartsHost {
   readonly onRefused: AdmissionModules['onRefused'];
 }
 
+const MADE_BY_EARLIER =
+  'whoever posts a transaction of original nodes again may stop this chain: run tessera rebuild --role mempool';
+
 export async function openParts(options: MempoolOptions, given: MempoolModules, host: PartsHost) {
   const { kv, random, progress, logger, room = endlessRoom, leadership = soleLeader, replica } = given;
   const { early, failure } = host;
-  const hashKey = random.bytes(HASH_KEY_BYTES);
   const onProgress = (outputs: number): void => {
     host.assertRunning();
     progress?.loading(outputs);
@@ -58,7 +60,7 @@ export async function openParts(options: MempoolOptions, given: MempoolModules, 
   if (image !== undefined) early.image = image;
   const verifier = new Verifier({ threads: options.verifyThreads }, given);
   early.verifier = verifier;
-  const state = await loadMempoolState(kv, options.rules, { hashKey, onProgress, image });
+  const state = await loadMempoolState(kv, options.rules, { hashKey: random.bytes(HASH_KEY_BYTES), onProgress, image });
   const store = new StateStore(kv, given.clock);
   const digests = replica === undefined ? undefined : new SharedDigests(replica, await store.get(keys.digests));
   const modules = { ...given, logger, state, store, room, leadership, digests, image };
@@ -67,13 +69,7 @@ export async function openParts(options: MempoolOptions, given: MempoolModules, 
   failure.follow(applier);
   host.assertRunning();
   await applier.start();
-  // A state that an earlier version made lacks all names of blocks of original nodes, also those of block 0.
-  const named = options.rules.genesis.slice(0, 1).map(({ hash }) => keys.known(hash));
-  if (hasOriginals(options.rules.eras) && state.head.height >= 0 && (await store.getMany(named)).includes(undefined))
-    logger.warn(
-      {},
-      'whoever posts a transaction of original nodes again may stop this chain: run tessera rebuild --role mempool',
-    );
+  if (await lacksNames(state, store)) logger.warn({}, MADE_BY_EARLIER);
   image?.start({ state, store, applier });
   if (image !== undefined) failure.follow(image);
   host.onReplayed(applier);

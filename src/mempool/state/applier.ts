@@ -407,3 +407,13 @@ async function knownHashes(
   const hashes = new Set(asked.filter((_, i) => found[i] !== undefined).map(({ hash }) => hash));
   return (hash) => hashes.has(hash);
 }
+
+/** True for a state that an earlier version made: it has no names of blocks of original nodes, also none of block 0. */
+export async function lacksNames(
+  { rules, head }: MempoolState,
+  store: Pick<ApplierModules['store'], 'getMany'>,
+): Promise<boolean> {
+  if (!hasOriginals(rules.eras) || head.height < 0) return false;
+  const names = rules.genesis.slice(0, 1).map(({ hash }) => keys.known(hash));
+  return (await store.getMany(names)).includes(undefined);
+}
