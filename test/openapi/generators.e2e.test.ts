@@ -71,7 +71,7 @@ async function programFolder(name: string): Promise<string> {
 /** The program compiles, strictly, with what was generated. */
 async function compile(place: string, name: string): Promise<void> {
   const options = '--noEmit --strict --target ES2023 --module NodeNext --types node --skipLibCheck'.split(' ');
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const tsc = join(ROOT, 'node_modules/typescript-7/bin/tsc');
   await run(process.execPath, [tsc, '--ignoreConfig', ...options, `${name}.ts`], place).catch((error) => {
     throw new Error(`it does not compile:\n${error.stdout}`);
   });

@@ -29,7 +29,7 @@ let network: RunningDevNetwork;
 /** What the compiler says of the example; it works while the other tests wait. */
 let compiled: Promise<{ readonly stdout: string }>;
 beforeAll(async () => {
-  const compiler = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
+  const compiler = fileURLToPath(new URL('../../node_modules/typescript-7/bin/tsc', import.meta.url));
   compiled = run(process.execPath, [compiler, '-p', APP], { cwd: ROOT }).catch((error) => error);
   network = await startDevNetwork();
 });
