@@ -7,6 +7,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { ReadableStream } from 'node:stream/web';
 import { S3mini, S3ServiceError } from 's3mini';
+import { unreadable } from '../../db/database-error.js';
 import { type Clock, systemClock, type Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 
@@ -86,9 +87,13 @@ export class ObjectStore {
     const { size } = await stat(path);
     await this.#call(async (client, goesOn) => {
       const chunks = async function* (): AsyncGenerator<Uint8Array> {
-        for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES, end: size - 1 })) {
-          goesOn();
-          yield chunk as Uint8Array;
+        try {
+          for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES, end: size - 1 })) {
+            goesOn();
+            yield chunk as Uint8Array;
+          }
+        } catch (error) {
+          throw unreadable(path, errorMessage(error), error);
         }
       };
       const body = ReadableStream.from(chunks()) as globalThis.ReadableStream;
@@ -150,9 +155,11 @@ export class ObjectStore {
   #refusal(error: unknown): unknown {
     if (this.#closing.signal.aborted) return new TesseraError('shutting_down', 'the node is stopping');
     // Errors of the local file, or of the receiver of the bytes, stay as they are.
-    if (isTesseraError(error) || (error as NodeJS.ErrnoException).syscall?.match(/^(open|read|write|stat)$/))
-      return error;
-    const answer = [error, (error as Error).cause].find((one) => one instanceof S3ServiceError);
+    const both = [error, (error as Error).cause];
+    const own = both.find((one) => isTesseraError(one));
+    if (own !== undefined || (error as NodeJS.ErrnoException).syscall?.match(/^(open|read|write|stat)$/))
+      return own ?? error;
+    const answer = both.find((one) => one instanceof S3ServiceError);
     if (answer === undefined) {
       const { cause } = error as Error;
       const { code } = (cause ?? error) as NodeJS.ErrnoException;

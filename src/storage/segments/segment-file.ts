@@ -10,13 +10,14 @@ import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { isSystemError } from '../../lib/system-error.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { recordPieces, type SegmentBlock } from './record.js';
+import { encodeFooter, type Footer, footerLength, type Range, summarize } from './scan.js';
 
 /** File mode of the open segment. */
 export const OPEN_MODE = 0o600;
 /** The most files that are kept open for reading. */
 const OPEN_FILES = 64;
 
-export async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
     if (bytesWritten === 0) throw new Error('the system takes no more bytes');
@@ -38,6 +39,22 @@ export async function writeRecord(
     at += piece.length;
   }
   return at;
+}
+
+/** Writes the footer of a segment whose records end at `end`, or with the file, and syncs it; undefined while one of them is damaged. */
+export async function writeFooter(
+  file: FileHandle,
+  range: Range,
+  end: number,
+  path: string,
+): Promise<Footer | undefined> {
+  const read = (offset: number, length: number) => readAll(file, offset, length, path);
+  const footer = await summarize(read, range, end);
+  if (footer === undefined) return undefined;
+  await writeAll(file, encodeFooter(footer), footer.end);
+  await file.truncate(footer.end + footerLength(range.last - range.first + 1));
+  await file.datasync();
+  return footer;
 }
 
 /** Opens a segment to append to it; undefined when there is no such file and `create` is false. */

@@ -23,17 +23,7 @@ import type { FarSegments, Fetched } from './far-segments.js';
 import { type Closed, closedAmong, closedName, closedWith, gapIn, markName, openName } from './names.js';
 import { Pages } from './pages.js';
 import { recordLength, type SegmentBlock } from './record.js';
-import {
-  encodeFooter,
-  type Footer,
-  type Found,
-  footerLength,
-  type Range,
-  type ReadSegment,
-  readFooter,
-  scan,
-  summarize,
-} from './scan.js';
+import { type Footer, type Found, type Range, type ReadSegment, readFooter, scan } from './scan.js';
 import { isSegment } from './segment-check.js';
 import {
   damagedIn,
@@ -43,7 +33,7 @@ import {
   readAll,
   refusal,
   SegmentHandles,
-  writeAll,
+  writeFooter,
   writeRecord,
 } from './segment-file.js';
 
@@ -242,14 +232,24 @@ export class Segments {
   /** Notes that the object store has a closed segment; survives power loss. */
   async noteStored(name: string): Promise<void> {
     await writeFileDurable(join(this.#path, markName(name)), new Uint8Array(), OPEN_MODE);
-    this.#closed = this.#closed.map((one) => (one.name === name ? { ...one, isStored: true } : one));
+    this.#note(name, { isStored: true });
   }
 
-  /** Removes the file of a closed segment that the object store has. */
+  /** Removes the file of a closed segment that the object store has. Throws when the system refuses; the file then counts as here. */
   async removeHere({ name, first }: Closed): Promise<void> {
-    this.#closed = this.#closed.map((one) => (one.name === name ? { ...one, isHere: false } : one));
-    await rm(this.pathOf(name), { force: true });
+    // Who reads meanwhile must not look for the file.
+    this.#note(name, { isHere: false });
+    try {
+      await rm(this.pathOf(name), { force: true });
+    } catch (error) {
+      this.#note(name, { isHere: true });
+      throw error;
+    }
     this.#handles.drop(first);
+  }
+
+  #note(name: string, facts: Partial<Closed>): void {
+    this.#closed = this.#closed.map((one) => (one.name === name ? { ...one, ...facts } : one));
   }
 
   /**
@@ -395,12 +395,9 @@ export class Segments {
   /** Gives a segment its footer and name; false while one of its records is damaged. */
   async #seal(file: FileHandle, { first, last, name }: Range & Pick<Closed, 'name'>): Promise<boolean> {
     const isOpen = first === this.#first;
-    const read = (offset: number, length: number) => readAll(file, offset, length, this.#path);
-    const footer = await summarize(read, { first, last }, isOpen ? this.#end : Number.POSITIVE_INFINITY);
+    const end = isOpen ? this.#end : Number.POSITIVE_INFINITY;
+    const footer = await writeFooter(file, { first, last }, end, this.#path);
     if (footer === undefined) return false;
-    await writeAll(file, encodeFooter(footer), footer.end);
-    await file.truncate(footer.end + footerLength(last - first + 1));
-    await file.datasync();
     failpoint('segment.footer.after', BLOCKS);
     await file.chmod(CLOSED_MODE);
     const closed = { first, last, name: closedName(footer), isHere: true, isStored: false };

@@ -8,6 +8,7 @@ import type { Timer } from '../../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
 import { failpoint } from '../../lib/failpoints.js';
 import { Failure, type Service } from '../../lib/service.js';
+import { ifMissing } from '../../lib/system-error.js';
 import { noMetrics } from '../../observability/metrics.js';
 import type { HasClock, HasLogger, HasMetrics } from '../../observability/modules.js';
 import type { FarSegments } from './far-segments.js';
@@ -40,7 +41,7 @@ export class Uploads implements Service {
   #running: Promise<void> | undefined;
   #isStopped = false;
   #failures = 0;
-  /** Why closed segments are not in the store; null when they are, or are on their way. */
+  /** Why closed segments are not in the store, or stay here as well; null when they are, or are on their way. */
   #problem: string | null = null;
 
   constructor({ localBytes }: UploadsOptions, modules: UploadsModules) {
@@ -102,7 +103,9 @@ export class Uploads implements Service {
       this.#problem = null;
     } catch (error) {
       if (this.#isStopped || isTesseraError(error, 'shutting_down')) return;
-      this.#problem = `closed segments stay here until the object store takes them: ${errorMessage(error)}`;
+      const isOwn = !isTesseraError(error, 'archive_incomplete');
+      const until = isOwn ? "this node's own disk lets them be read, noted and removed" : 'the object store takes them';
+      this.#problem = `closed segments stay here until ${until}: ${errorMessage(error)}`;
       if (this.#failures++ === 0) logger.error({ err: error }, this.#problem);
     }
   }
@@ -131,7 +134,8 @@ export class Uploads implements Service {
     const here = segments.closed.filter(({ isHere, first }) => isHere && first > 0);
     let bytes = 0;
     for (const [i, closed] of here.reverse().entries()) {
-      bytes += (await stat(segments.pathOf(closed.name))).size;
+      // A file that could not be removed may be gone all the same.
+      bytes += (await stat(segments.pathOf(closed.name)).catch(ifMissing))?.size ?? 0;
       if (i === 0 || bytes <= this.#localBytes || !closed.isStored) continue;
       failpoint('segment.removed.before', BLOCKS);
       await segments.removeHere(closed);

@@ -19,6 +19,7 @@ import { FarSegments } from '../../../src/storage/segments/far-segments.js';
 import type { Segments } from '../../../src/storage/segments/segments.js';
 import { Uploads } from '../../../src/storage/segments/uploads.js';
 import { builtScript } from '../../support/built-script.js';
+import { canMakeFaultyDisks, FaultyDisk } from '../../support/faulty-disk/faulty-disk.js';
 import { hasObjectStore, type RunningStore, SECRET_KEY, startObjectStore } from '../../support/object-store.js';
 import { silentLogger } from '../../support/silent-logger.js';
 import { createTestChain, RULES, type TestChain } from '../../support/storage/test-chain.js';
@@ -247,6 +248,49 @@ describe.runIf(hasObjectStore)('segments in an object store', () => {
     expect(await blocksOf(restored.archive)).toEqual(before);
     expect(await restored.archive.verify()).toMatchObject({ blocks: BLOCKS });
   });
+
+  it.runIf(canMakeFaultyDisks).each([
+    ['unlink .blocks EIO', 'its file cannot be removed'],
+    ['create .stored ENOSPC', 'what it has stored cannot be noted'],
+    ['open .blocks EIO', 'its file cannot be read'],
+  ])(
+    'stay here while the own disk is at fault (%s: %s), which is said of it, and go without a restart',
+    async (rule) => {
+      const disk = await FaultyDisk.create();
+      await disk.set(rule);
+      const child = fork(
+        await builtScript(new URL('../upload-until-killed.ts', import.meta.url)),
+        [join(folder, 'data'), `${BLOCKS}`],
+        {
+          env: { ...process.env, ...disk.environment(), NODE_ENV: 'test', TESSERA_TEST_STORE: store.endpoint },
+          stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+        },
+      );
+      const ask = async (): Promise<{ problem: string | null; closed: Segments['closed'] }> => {
+        child.send('state');
+        return (await once(child, 'message'))[0];
+      };
+      const files = async (): Promise<string[]> =>
+        (await readdir(join(folder, 'data', 'segments'))).filter((name) => name.endsWith('.blocks'));
+      try {
+        await until(async () => (await ask()).problem !== null);
+        const { problem, closed } = await ask();
+        expect(problem).toMatch(/own disk/);
+        expect(problem).not.toMatch(/until the object store takes/);
+        expect(closed.filter(({ isHere }) => !isHere)).toEqual([]);
+        await disk.set();
+        await until(async () => {
+          const now = await ask();
+          return now.problem === null && now.closed.filter(({ isHere }) => !isHere).length === now.closed.length - 2;
+        });
+        expect((await files()).length).toBe(2);
+      } finally {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+        await disk.remove();
+      }
+    },
+  );
 
   it('are uploaded by two nodes at the same time without harm', async () => {
     let go = (): void => undefined;
