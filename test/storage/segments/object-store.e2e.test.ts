@@ -283,7 +283,7 @@ describe.runIf(hasObjectStore)('segments in an object store', () => {
           const now = await ask();
           return now.problem === null && now.closed.filter(({ isHere }) => !isHere).length === now.closed.length - 2;
         });
-        expect((await files()).length).toBe(2);
+        await until(async () => (await files()).length === 2);
       } finally {
         child.kill('SIGKILL');
         await once(child, 'exit');
