@@ -4,7 +4,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'vite';
 import { LIMITS } from './limits.js';
 
@@ -20,7 +20,15 @@ export interface Edit {
 }
 
 /** Sources that a world has others for, below src and below this folder. */
-const STAND_INS: ReadonlyMap<string, string> = new Map([['crypto/ed25519-backend.ts', 'world/signatures.ts']]);
+const STAND_INS: ReadonlyMap<string, string> = new Map([
+  ['crypto/ed25519-backend.ts', 'world/signatures.ts'],
+  ['db/data-dir.ts', 'world/folders.ts'],
+  ['db/level-kv.ts', 'world/folders.ts'],
+]);
+
+const STAND_IN_NAMES: ReadonlySet<string> = new Set(
+  [...STAND_INS.keys()].map((file) => basename(file).replace(/ts$/, 'js')),
+);
 
 /** Builds the file; gives its path. Throws if an edit has nothing to change. */
 export async function bundle(name = 'whole', guards: readonly Edit[] = []): Promise<string> {
@@ -56,9 +64,11 @@ function edited(edits: readonly Edit[]): Plugin {
   return {
     name: 'edited-sources',
     enforce: 'pre',
-    load(id) {
-      const other = STAND_INS.get(relative(join(ROOT, 'src'), id));
-      return other === undefined ? null : readFile(join(import.meta.dirname, other), 'utf8');
+    async resolveId(source, importer) {
+      if (!STAND_IN_NAMES.has(basename(source))) return null;
+      const found = await this.resolve(source, importer, { skipSelf: true });
+      const other = found === null ? undefined : STAND_INS.get(relative(join(ROOT, 'src'), found.id));
+      return other === undefined ? null : join(import.meta.dirname, other);
     },
     transform(code, id) {
       let changed = code;

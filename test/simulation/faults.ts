@@ -6,6 +6,7 @@ import type { Stage } from './play.js';
 import { type Fault, textOf } from './story.js';
 import { flipIn } from './world/files.js';
 import type { Machine } from './world/node.js';
+import type { Weather } from './world/wires.js';
 import type { Process } from './world/world.js';
 
 /** Milliseconds after which a supervisor starts again what has ended. */
@@ -28,9 +29,9 @@ export class Faults {
   readonly #faults: readonly Fault[];
   /** The world's own hand: it does what is done to others. */
   readonly #hand: Process;
-  /** Machines that are to stay down, and by how many faults. */
-  readonly #down = new Map<Machine, number>();
   readonly #running = new Set<Undo>();
+  /** An older copy of etcd is kept, once in a story. */
+  #isCopied = false;
 
   constructor(stage: Stage, faults: readonly Fault[]) {
     this.#stage = stage;
@@ -54,7 +55,7 @@ export class Faults {
     }
     const supervise = (): void => {
       for (const machine of this.#stage.machines) {
-        if (machine.process === undefined && !this.#down.has(machine)) machine.start();
+        if (machine.process === undefined && !machine.isHeld) machine.start();
       }
       world.later(this.#hand, SUPERVISOR_MS, supervise);
     };
@@ -75,10 +76,10 @@ export class Faults {
     switch (fault.kind) {
       case 'kill':
         machine.kill();
-        return this.#hold(machine);
+        return machine.hold();
       case 'lose power':
         world.note(`${machine.name} loses ${machine.losePower()} batches`);
-        return this.#hold(machine);
+        return machine.hold();
       case 'blackout':
         return this.#blackOut();
       case 'lose disk':
@@ -99,7 +100,7 @@ export class Faults {
         return this.#atWrite(fault, machine);
       case 'stop':
         machine.stop();
-        return this.#hold(machine);
+        return machine.hold();
       case 'upgrade':
         this.#upgrade(fault);
         return undefined;
@@ -138,20 +139,10 @@ export class Faults {
     }
   }
 
-  /** The machine stays down until the fault ends. */
-  #hold(machine: Machine): Undo {
-    this.#down.set(machine, (this.#down.get(machine) ?? 0) + 1);
-    return () => {
-      const left = (this.#down.get(machine) ?? 1) - 1;
-      if (left > 0) this.#down.set(machine, left);
-      else this.#down.delete(machine);
-    };
-  }
-
   #blackOut(): Undo {
     const ends = this.#stage.machines.map((one) => {
       one.losePower();
-      return this.#hold(one);
+      return one.hold();
     });
     return () => {
       for (const end of ends) end();
@@ -189,11 +180,11 @@ export class Faults {
     if (machine === undefined || !others.some(({ isReady }) => isReady)) return undefined;
     world.note(`${machine.name} loses its disk`);
     machine.loseDisk();
-    if (kind === 'lose disk') return this.#hold(machine);
+    if (kind === 'lose disk') return machine.hold();
     // It starts at once, and nobody gives it a state.
     const ends = others.map((one) => {
       one.stop();
-      return this.#hold(one);
+      return one.hold();
     });
     return () => {
       for (const end of ends) end();
@@ -223,7 +214,7 @@ export class Faults {
     if (machine === undefined || diverging.size > 0 || !mempools.every(({ isReady }) => isReady)) return undefined;
     diverging.add(machine.name);
     machine.kill();
-    const free = this.#hold(machine);
+    const free = machine.hold();
     // In an output that nobody spends: it decides nothing.
     const addresses = new Set(people.map(({ address }) => address));
     const damaging = machine
@@ -247,7 +238,7 @@ export class Faults {
       const away = others.find((one) => one.leads === much < 0.3);
       if (away === undefined || others.length < 2) return;
       away.kill();
-      ends.push(this.#hold(away));
+      ends.push(away.hold());
     };
     world.later(this.#hand, ms * AWAY_OF_DAMAGED, comeBack);
     return () => {
@@ -357,20 +348,44 @@ export class Faults {
 
   /** One mempool node alone: the others are as near as ever. */
   #farFromEtcd(machine: Machine | undefined, ms: number): Undo {
+    return this.#toEtcd(machine, { delay: ms }, { delay: 0 });
+  }
+
+  #cutFromEtcd(machine: Machine | undefined): Undo {
+    return this.#toEtcd(machine, { isCut: true }, { isCut: false });
+  }
+
+  /** All ways between a machine and etcd are so, and then so. */
+  #toEtcd(machine: Machine | undefined, meanwhile: Partial<Weather>, later: Partial<Weather>): Undo {
     const { etcd, wires } = this.#stage;
     const host = machine?.host ?? '';
     const pairs = (etcd?.members ?? []).flatMap((one) => [
       wires.weather(host, one.host),
       wires.weather(one.host, host),
     ]);
-    for (const weather of pairs) weather.delay = ms;
+    for (const weather of pairs) Object.assign(weather, meanwhile);
     return () => {
-      for (const weather of pairs) weather.delay = 0;
+      for (const weather of pairs) Object.assign(weather, later);
       wires.changed();
     };
   }
 
-  #etcd({ kind, where, much }: Fault): Undo | undefined {
+  /** At the end of the fault all members are as they were at its beginning. In some stories a mempool node has nothing that came since. */
+  #restoreEtcd({ where, other, much }: Fault): Undo | undefined {
+    const { etcd, mempools, operator } = this.#stage;
+    if (etcd === undefined || this.#isCopied) return undefined;
+    this.#isCopied = true;
+    const copy = etcd.copy();
+    const comeBack = much < 0.5 ? this.#cutFromEtcd(mempools[where % mempools.length]) : () => undefined;
+    return () => {
+      etcd.restore(copy, other % 2 === 0);
+      operator.restored(copy);
+      comeBack();
+    };
+  }
+
+  #etcd(fault: Fault): Undo | undefined {
+    const { kind, where, much } = fault;
     const { etcd, wires, mempools } = this.#stage;
     if (etcd === undefined) return undefined;
     const index = where % etcd.members.length;
@@ -393,16 +408,16 @@ export class Faults {
       case 'far from etcd':
         return this.#farFromEtcd(mempools[where % mempools.length], much * 2_000);
       case 'miss a compaction': {
-        const { host } = mempools[where % mempools.length] ?? member;
-        const pairs = etcd.members.flatMap((one) => [wires.weather(host, one.host), wires.weather(one.host, host)]);
-        for (const weather of pairs) weather.isCut = true;
-        etcd.endStreamsOf(host);
+        const machine = mempools[where % mempools.length];
+        const comeBack = this.#cutFromEtcd(machine);
+        etcd.endStreamsOf(machine?.host ?? '');
         return () => {
           etcd.compact(0);
-          for (const weather of pairs) weather.isCut = false;
-          wires.changed();
+          comeBack();
         };
       }
+      case 'restore etcd':
+        return this.#restoreEtcd(fault);
       case 'compact etcd':
         etcd.compact(Math.floor(much * 10));
         return undefined;

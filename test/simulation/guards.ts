@@ -34,6 +34,7 @@ const THEMES_OF: Readonly<Record<string, ThemeName>> = {
   'a reader takes entries twice': 'watches',
   'a reader does not list what was compacted': 'compacted',
   'the journal forgets what another node wants': 'behind',
+  'a node goes on with a journal that lacks what it has': 'restored',
   'a closed block is sent once only': 'links',
   'a block is cut before storage has the last': 'calm',
   'a trade waits for ever': 'calm',
@@ -215,6 +216,23 @@ export const GUARDS: readonly Guard[] = [
     'journal/etcd/marks.ts',
     'from: isCounted ? Math.min(...marks.map(({ wants }) => wants)) : 0,',
     'from: isCounted ? Math.max(...marks.map(({ wants }) => wants)) : 0,',
+  ),
+  // A write looks for the last entry too, and a start whether the journal ends before it.
+  guard(
+    'a node goes on with a journal that lacks what it has',
+    'journal/etcd/history.ts',
+    'if (!isForgotten || (before ?? cluster) !== cluster) throw lost({ seq, id, cluster: before }, cluster, revision);',
+    'if (!isForgotten && false) throw lost({ seq, id, cluster: before }, cluster, revision);',
+    {
+      file: 'journal/etcd/history.ts',
+      find: 'if (id === undefined) return [];\n    const targetUnion',
+      put: 'if (id === undefined || seq > 0) return [];\n    const targetUnion',
+    },
+    {
+      file: 'journal/etcd/etcd-journal.ts',
+      find: 'if (reader.wanted > this.head + 1) {',
+      put: 'if (reader.wanted > this.head + Number.MAX_SAFE_INTEGER) {',
+    },
   ),
   guard(
     'a closed block is sent once only',

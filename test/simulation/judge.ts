@@ -4,9 +4,10 @@ import { fromUtf8 } from '../../src/lib/bytes.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { violationsOf } from '../cluster/check-history.js';
-import type { End, EndBlock, EndState } from '../cluster/history.js';
+import type { End, EndBlock, EndState, Operation } from '../cluster/history.js';
 import { personOf } from './clients.js';
 import { restOf, type Stage, type Violation, within } from './play.js';
+import type { FaultKind } from './story.js';
 import type { Machine } from './world/node.js';
 import { EPOCH, type Process, type World } from './world/world.js';
 
@@ -17,30 +18,32 @@ const MOST_GAP_MS = 25_000;
 /** Milliseconds between two reads of the end. */
 const LOOK_MS = 100;
 
-/** Rules that cannot hold where what was acknowledged was on one disk alone, which is an older one now. */
-const OF_WHAT_IS_KEPT: ReadonlySet<string> = new Set([
-  'nothingLost',
-  'refusalsHold',
-  'refusalsHaveReasons',
-  'nodesKnowWhatTheyAccepted',
-  'readsDoNotGoBack',
-]);
+/** Faults after which a state may be made from blocks, which counts what came before them otherwise (docs/adr/0048-a-state-from-storage.md). */
+const FROM_BLOCKS: ReadonlySet<FaultKind> = new Set(['lose disk', 'lose disk alone', 'restore etcd']);
 /** Times that the end is read, until nothing has changed meanwhile. */
 const MOST_READS = 50;
 
 export async function judge(stage: Stage): Promise<Violation[]> {
-  const { history, clients } = stage;
+  const { clients } = stage;
   const end = await endOf(stage);
-  const isLost = stage.story.faults.some(({ kind }) => kind === 'older copy alone');
-  const found: Violation[] = violationsOf(history.operations, end).filter(
-    ({ rule }) => !isLost || !OF_WHAT_IS_KEPT.has(rule),
-  );
+  const found: Violation[] = violationsOf(toldOf(stage), end);
   const [chain = []] = end.chains.values();
   const inBlocks = new Set(chain.flatMap(({ transactions }) => transactions));
   const torn = clients.trades.filter(([one, other]) => inBlocks.has(one) !== inBlocks.has(other));
   for (const [one] of torn)
     found.push({ rule: 'tradesAreWhole', detail: `one half of the trade of ${one} is in no block` });
   return [...found, ...(await wrongTimesOf(stage)), ...(await deniedOf(stage, inBlocks))];
+}
+
+/** What clients were told. Where something acknowledged may be lost, what was told before is open again; blocks are kept. */
+function toldOf({ story, history: { operations }, operator: { keptSince } }: Stage): readonly Operation[] {
+  const since = story.faults.some(({ kind }) => kind === 'older copy alone') ? Number.POSITIVE_INFINITY : keptSince;
+  if (since === undefined) return operations;
+  return operations.flatMap((one): Operation[] => {
+    if (one.began >= since) return [one];
+    if (one.kind === 'post') return [{ ...one, answer: 'unknown', code: '' }];
+    return one.kind === 'status' && one.status === 'Confirmed' ? [one] : [];
+  });
 }
 
 /** Halves of trades in blocks that a node calls rejected. */
@@ -148,8 +151,7 @@ async function stateOf({ world, story }: Stage, machine: Machine, addresses: rea
   const { process, services, name } = machine;
   const mempool = services?.mempool;
   if (process === undefined || mempool === undefined) throw new Error(`${name} is not there at the end`);
-  // A state that was made from blocks counts what came before them otherwise (docs/adr/0048-a-state-from-storage.md).
-  const isShared = story.mempools > 1 && story.faults.some(({ kind }) => kind.startsWith('lose disk'));
+  const isShared = story.mempools > 1 && story.faults.some(({ kind }) => FROM_BLOCKS.has(kind));
   return within(world, process, async () => ({
     node: name,
     digest: isShared ? await sharedDigestOf(machine, process) : mempool.digest(),

@@ -10,6 +10,7 @@ import { keyOf } from '../support/peers.js';
 import { Clients, type Person, personOf } from './clients.js';
 import { Faults } from './faults.js';
 import { judge } from './judge.js';
+import { Operator } from './operator.js';
 import type { Story } from './story.js';
 import { Watch } from './watch.js';
 import { connectTo, Etcd } from './world/etcd.js';
@@ -67,6 +68,7 @@ export interface Stage {
   readonly diverging: Set<string>;
   readonly story: Story;
   readonly watch: Watch;
+  readonly operator: Operator;
 }
 
 export async function play(story: Story): Promise<Outcome> {
@@ -142,7 +144,7 @@ async function guarded(world: World, until: number, found: (rule: string, detail
 }
 
 /** Why the world is not at rest; empty when it is. */
-export function restOf({ machines, mempools, storages }: Stage): string[] {
+export function restOf({ machines, mempools, storages, operator }: Stage): string[] {
   const problems = machines.flatMap((machine) => machine.problems.map((problem) => `${machine.name}: ${problem}`));
   const figures = mempools.flatMap(({ name, services }) => {
     try {
@@ -160,6 +162,7 @@ export function restOf({ machines, mempools, storages }: Stage): string[] {
   const sequences = new Set(figures.map(({ seq }) => seq));
   return [
     ...problems,
+    ...(operator.problem === null ? [] : [operator.problem]),
     ...waiting.map(({ name, waitingCount }) => `${waitingCount} transactions wait at ${name}`),
     ...(new Set(heights).size > 1 ? [`the heights are ${heights.join(', ')}`] : []),
     ...(sequences.size > 1 ? [`the commands are ${[...sequences].join(', ')}`] : []),
@@ -177,10 +180,11 @@ async function build(world: World, story: Story, violations: Violation[]): Promi
   const diskTrouble = new Set<string>();
   const diverging = new Set<string>();
   const watch = new Watch(story, violations);
+  const operator = new Operator(() => stage);
   const onFailed = (machine: Machine, error: unknown): void => {
     watch.onEnded(machine, error);
     // As a node does that opens anew.
-    if (isForgotten(error) || isDiskFull(error)) return;
+    if (isForgotten(error) || isDiskFull(error) || operator.onEnded(machine, error)) return;
     // As an operator does whom the node tells so.
     if (isTesseraError(error, 'state_diverged') && diverging.delete(machine.name)) {
       machine.loseDisk();
@@ -212,8 +216,10 @@ async function build(world: World, story: Story, violations: Violation[]): Promi
     diverging,
     story,
     watch,
+    operator,
   };
-  return { world, wires, etcd, http, ...parts };
+  const stage: Stage = { world, wires, etcd, http, ...parts };
+  return stage;
 }
 
 function machinesOf(story: Story, people: readonly Person[], etcd: Etcd | undefined) {

@@ -51,6 +51,7 @@ export const FAULT_KINDS = [
   'far from etcd',
   'compact etcd',
   'isolate etcd',
+  'restore etcd',
   'lose answers',
   'flip',
   'upgrade',
@@ -63,6 +64,7 @@ const APART: readonly FaultKind[] = [
   'miss a compaction',
   'kill at an image',
   'lose power at an image',
+  'restore etcd',
 ];
 
 /** What a story is about. In a short one with few kinds of faults each of them comes often. */
@@ -181,13 +183,24 @@ export const THEMES = {
     faultMs: 4_000,
     faults: 24,
   },
+  // All of etcd is an older copy of itself, which lacks what mempool nodes have.
+  restored: {
+    ...SHORT,
+    kinds: ['restore etcd', 'restore etcd', 'kill', 'lose answers of etcd'],
+    mempools: [2, 3],
+    storages: [1, 2],
+    ms: 40_000,
+    faultMs: 10_000,
+    faults: 4,
+    long: 0.5,
+  },
   images: { ...SHORT, kinds: ['kill at a write', 'lose power at a write'], faultMs: 500, faults: 24 },
   clocks: { ...SHORT, kinds: ['wrong clock'], mempools: [1, 3], storages: [2], faultMs: 15_000, faults: 2 },
   calm: { ...SHORT, kinds: [], mempools: [1, 2, 3], ms: 30_000, faults: 0 },
 } as const satisfies Readonly<Record<string, Theme>>;
 export type ThemeName = keyof typeof THEMES;
 /** Themes that came later, new ones at the end: drawn apart, so that the seeds of earlier ones, some of which are kept, still tell the same stories. */
-const LATER: readonly ThemeName[] = ['damaged', 'compacted', 'alone', 'named'];
+const LATER: readonly ThemeName[] = ['damaged', 'compacted', 'alone', 'named', 'restored'];
 /** So many of the other seeds are of each of them. */
 const SHARE_OF_LATER = 1 / 15;
 const NAMES = Object.keys(THEMES) as readonly ThemeName[];

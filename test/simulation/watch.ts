@@ -10,7 +10,13 @@ const LOOK_MS = 100;
 /** Milliseconds of faults, all together, that no node is forgotten for. */
 const SHORT_MS = 12_000;
 /** Faults after which a node has not what it had. */
-const LOSSES: ReadonlySet<FaultKind> = new Set(['lose disk', 'lose disk alone', 'older copy', 'damage state']);
+const LOSSES: ReadonlySet<FaultKind> = new Set([
+  'lose disk',
+  'lose disk alone',
+  'older copy',
+  'damage state',
+  'restore etcd',
+]);
 /** Faults of disks, of which what a node has on its own is damaged or missing. */
 const OF_DISKS: ReadonlySet<FaultKind> = new Set([
   'full disk',

@@ -8,7 +8,7 @@ import { closedError } from '../../../src/db/database-error.js';
 import type { Kv, KvBatch, KvEntry, KvRange } from '../../../src/db/kv.js';
 import { openRecord, PendingBatch, writesOf } from '../../../src/db/record.js';
 import { TesseraError } from '../../../src/lib/errors.js';
-import type { DiskOfFiles } from './files.js';
+import { currentProcess, type DiskOfFiles, diskOf } from './files.js';
 import type { Luck } from './luck.js';
 import type { Process, World } from './world.js';
 
@@ -113,6 +113,13 @@ function placeOf(names: readonly string[], name: string): number {
   return low;
 }
 
+/** The database of that name on the disk below which that folder is, for the process whose step it is. */
+export function databaseAt(folder: string, name: string): Kv {
+  const [disk, owner] = [diskOf(folder), currentProcess()];
+  if (!(disk instanceof Disk) || owner === undefined) throw new Error(`a world does not know ${folder}`);
+  return disk.open(name, owner);
+}
+
 export class Disk implements DiskOfFiles {
   readonly #world: World;
   readonly #stores = new Map<string, Store>();
@@ -191,8 +198,19 @@ export class Disk implements DiskOfFiles {
     return lost;
   }
 
+  /** Value of a record as it is now. */
+  valueOf(database: string, key: Uint8Array): Uint8Array | undefined {
+    const entry = this.#store(database).get(nameOf(key));
+    return entry && openRecord(database, key, entry.record);
+  }
+
   remove(name: string): void {
     this.#stores.delete(name);
+  }
+
+  rename(from: string, to: string): void {
+    this.#stores.set(to, this.#store(from));
+    this.#stores.delete(from);
   }
 
   /** Its databases as they are now. */

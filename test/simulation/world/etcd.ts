@@ -61,8 +61,15 @@ class Agreed {
   compacted = 0n;
   /** Changes by their revisions, those that are compacted left out. */
   events: { readonly revision: bigint; readonly events: readonly WatchEvent[] }[] = [];
-  readonly leases = new Map<bigint, Granted>();
+  leases = new Map<bigint, Granted>();
   nextLease = 7_001n;
+  cluster = 11n;
+}
+
+/** All that a cluster had at one time. */
+export interface EtcdCopy extends Pick<Agreed, 'kept' | 'revision' | 'compacted' | 'events'> {
+  /** Ids of the leases, and the seconds of each. */
+  readonly leases: readonly (readonly [bigint, number])[];
 }
 
 interface Member {
@@ -122,6 +129,24 @@ export class Etcd {
       for (const stream of [...streams])
         if (stream.host === host) stream.end(status.UNAVAILABLE, 'the connection was lost');
     }
+  }
+
+  copy(): EtcdCopy {
+    const { kept, revision, compacted, events, leases } = this.#agreed;
+    const granted = [...leases].map(([id, { seconds }]) => [id, seconds] as const);
+    return { kept, revision, compacted, events: [...events], leases: granted };
+  }
+
+  /** All members end, and have what a copy has: on their old disks, or as a new cluster that was made from a backup. */
+  restore({ leases, events, ...copy }: EtcdCopy, asNew: boolean): void {
+    const agreed = this.#agreed;
+    for (const index of this.members.keys()) this.kill(index);
+    for (const { timer } of agreed.leases.values()) timer.cancel();
+    Object.assign(agreed, copy, { events: [...events] });
+    // Who leads begins to count the time of each lease again.
+    agreed.leases = new Map(leases.map(([id, seconds]) => [id, { seconds, timer: this.#expiry(id, seconds) }]));
+    if (asNew) agreed.cluster++;
+    for (const index of this.members.keys()) this.start(index);
   }
 
   /** Forgets the history of all but the last changes; the keys stay. */
@@ -304,7 +329,7 @@ export class Etcd {
   }
 
   #header() {
-    return { clusterId: 11n, memberId: 1n, revision: this.#agreed.revision, raftTerm: 2n };
+    return { clusterId: this.#agreed.cluster, memberId: 1n, revision: this.#agreed.revision, raftTerm: 2n };
   }
 
   #range({ key, rangeEnd, limit, keysOnly }: RangeRequest) {

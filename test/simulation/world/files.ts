@@ -7,7 +7,7 @@ import { constants } from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { basename, dirname } from 'node:path';
 import type { Luck } from './luck.js';
-import type { World } from './world.js';
+import type { Process, World } from './world.js';
 
 const require = createRequire(import.meta.url);
 const fs = require('node:fs');
@@ -64,7 +64,16 @@ export function putOn(folder: string, disk: DiskOfFiles): void {
   disks.set(folder, disk);
 }
 
-function diskOf(path: string): DiskOfFiles | undefined {
+export function currentProcess(): Process | undefined {
+  return world?.current;
+}
+
+/** Makes a folder at once. */
+export function makeFolder(path: string): void {
+  folders.add(path);
+}
+
+export function diskOf(path: string): DiskOfFiles | undefined {
   return disks.get(path.split('/', 3).join('/'));
 }
 
@@ -78,8 +87,12 @@ export function copyBelow(folder: string): ReadonlyMap<string, Buffer> {
   return new Map([...files].flatMap(([path, { bytes }]) => (path.startsWith(`${folder}/`) ? [[path, bytes]] : [])));
 }
 
-export function putBack(copies: ReadonlyMap<string, Buffer>): void {
-  for (const [path, bytes] of copies) files.set(path, { bytes, synced: bytes });
+/** Puts copies where they were, or in another folder of a machine. */
+export function putBack(copies: ReadonlyMap<string, Buffer>, folder?: string): void {
+  for (const [path, bytes] of copies) {
+    const place = folder === undefined ? path : [folder, ...path.split('/').slice(3)].join('/');
+    files.set(place, { bytes, synced: bytes });
+  }
 }
 
 /** One bit of one of the files whose paths end so turns over; gives the path. */

@@ -57,7 +57,7 @@ export class Machine {
   readonly host: string;
   readonly disk: Disk;
   readonly key: KeyPair;
-  readonly config: Config;
+  config: Config;
   readonly #options: MachineOptions;
   readonly #modules: MachineModules;
   #process: Process | undefined;
@@ -71,6 +71,7 @@ export class Machine {
   /** Name of the node in histories of reads: another one when it has an older disk. */
   alias: string;
   #copies = 0;
+  #holds = 0;
   /** Number of starts so far. */
   starts = 0;
   /** What its clock is wrong by, over restarts. */
@@ -87,14 +88,12 @@ export class Machine {
     this.#modules = modules;
     this.key = keyOf(name);
     this.disk = new Disk(modules.world, new Luck(`${modules.world.seed}/disk of ${name}`));
-    this.config = createConfig(role, {
-      'node.data_dir': `/world/${name}`,
-      'node.name': name,
-      'peers.host': host,
-      'peers.port': PEER_PORT,
-      'metrics.enabled': false,
-      ...settings,
-    });
+    this.config = this.#configWith(settings);
+    putOn(this.folder, this.disk);
+  }
+
+  get genesis(): Genesis {
+    return this.#options.genesis;
   }
 
   /** The files of its node. */
@@ -145,7 +144,6 @@ export class Machine {
     if (this.process !== undefined) return;
     const { world } = this.#modules;
     this.starts++;
-    putOn(this.folder, this.disk);
     const process = world.process(this.name);
     process.host = this.host;
     process.offset = this.offset;
@@ -161,6 +159,21 @@ export class Machine {
     world.later(process, 0, () => {
       this.#open(process).catch((error: unknown) => this.#end(process, error));
     });
+  }
+
+  /** It stays down until what is given is called. */
+  hold(): () => void {
+    this.#holds++;
+    return () => void this.#holds--;
+  }
+
+  get isHeld(): boolean {
+    return this.#holds > 0;
+  }
+
+  /** Changes options of its next start. */
+  change(settings: MachineOptions['settings']): void {
+    this.config = this.#configWith({ ...this.#options.settings, ...settings });
   }
 
   /** The process ends at once, as by kill -9. */
@@ -223,6 +236,17 @@ export class Machine {
       this.#stopping.abort();
       const stopped = Promise.resolve(role?.stop()).then(() => this.#network?.stop());
       stopped.catch(() => undefined).finally(() => world.later(process, 0, () => process.kill()));
+    });
+  }
+
+  #configWith(settings: MachineOptions['settings']): Config {
+    return createConfig(this.role, {
+      'node.data_dir': `/world/${this.name}`,
+      'node.name': this.name,
+      'peers.host': this.host,
+      'peers.port': PEER_PORT,
+      'metrics.enabled': false,
+      ...settings,
     });
   }
 
