@@ -10,7 +10,7 @@ import { addressOf, p2shAddress } from '../src/chain/address.js';
 import { tokenAsset } from '../src/chain/assets.js';
 import { DEFAULT_BLOCK_RULES } from '../src/chain/block-rules.js';
 import { assemble, assembleSigned, txOut, unsignedInput } from '../src/chain/builders.js';
-import { decodeFullBlock, encodeTransaction } from '../src/chain/codec.js';
+import { encodeTransaction } from '../src/chain/codec.js';
 import { transactionHashOfBytes } from '../src/chain/hash.js';
 import { txInsAddress } from '../src/chain/signable.js';
 import { outPointKey } from '../src/chain/transaction.js';
@@ -35,6 +35,7 @@ import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import { Segments } from '../src/storage/segments/segments.js';
 import { contentFaultInPieces } from '../src/wallet/block-check.js';
+import { decodeFullBlock } from '../test/support/full-block.js';
 import { mine } from '../test/support/mempool.js';
 import { printRow, printSection } from './report.js';
 import { measureTurns } from './turns.js';
@@ -233,7 +234,7 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   );
   if (giver.state.head.height !== 1 || giver.state.ready !== transactions.length) throw new Error('not adopted');
 
-  const wallet = { activationHeight: 1_000, producers: undefined, concerns: () => false };
+  const wallet = { activationHeight: 1_000, producers: undefined, places: [] };
   await timed('wallet: check', async () => {
     const wrong = await inPieces(contentFaultInPieces({ full, hash }, wallet), () => slices.turn());
     if (wrong !== null) throw new Error(wrong.message);

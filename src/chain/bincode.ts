@@ -252,6 +252,11 @@ export class BincodeReader {
     }
   }
 
+  /** Goes back, or on, to where this many bytes remain. */
+  seek(remaining: number): void {
+    this.#at = this.#end - remaining;
+  }
+
   /** Reads all bytes that are left. */
   rest(): Uint8Array {
     return this.#copy(this.remaining);

@@ -14,7 +14,6 @@ import type {
   BlockHeader,
   DruidExpectation,
   DruidInfo,
-  FullBlock,
   OutPoint,
   Script,
   StackEntry,
@@ -299,12 +298,6 @@ function readBlock(from: BincodeReader): Block {
   return { header: readHeader(from), transactions: from.list(MIN_STRING, () => from.string()) };
 }
 
-function readFullBlock(from: BincodeReader): FullBlock {
-  const block = readBlock(from);
-  const readOne = (): Transaction => inBlock(readTransaction(from), block.header);
-  return { block, transactions: from.list(MIN_TRANSACTION, readOne), miningTransaction: readOne() };
-}
-
 /** The transaction as part of a block with this header: the place of its fees depends on who made the block. */
 export function inBlock(tx: Transaction, { isOriginal }: Pick<BlockHeader, 'isOriginal'>): Transaction {
   return isOriginal && tx.fees.length > 0 ? { ...tx, feesReplace: true } : tx;
@@ -333,7 +326,6 @@ export function encodedBefore(tx: Transaction): Uint8Array {
 export const decodeTransaction = decoder(readTransaction);
 export const encodeBlock = encoder(writeBlock);
 export const decodeBlock = decoder(readBlock);
-export const decodeFullBlock = decoder(readFullBlock);
 export const decodeStrings = decoder((from) => from.list(MIN_STRING, () => from.string()));
 /** Encodes a list of texts in pieces: a block may have a hundred thousand names. */
 export function* encodeStringsPieces(texts: readonly string[]): Pieces<Uint8Array> {

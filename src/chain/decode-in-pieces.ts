@@ -19,7 +19,7 @@ import {
   writeTxOut,
 } from './codec.js';
 import { MAX_TRANSACTION_BYTES } from './constants.js';
-import type { FullBlock, Transaction, Utxo } from './types.js';
+import type { Block, FullBlock, OpenBlock, Transaction, Utxo } from './types.js';
 
 /** Resolves when the next piece may run. */
 export type Turn = () => Promise<void>;
@@ -38,19 +38,52 @@ export async function decodeFullBlockInPieces(
   { isForRules = false } = {},
 ): Promise<FullBlock> {
   const from = new BincodeReader(bytes);
-  const header = readHeader(from);
-  const names = await readList(from, MIN_STRING, () => from.string(), turn);
-  const most = header.bNum === 0n || header.isOriginal ? bytes.length : MAX_TRANSACTION_BYTES;
-  const readOne = (): Transaction => {
+  const { block, readOne } = await readBlock(from, turn);
+  const readNoted = (): Transaction => {
     const begin = from.remaining;
-    const tx = from.within(most, () => inBlock(readTransaction(from), header));
+    const tx = readOne();
     if (isForRules) noteEncoded(tx, bytes.subarray(bytes.length - begin, bytes.length - from.remaining));
     return tx;
   };
-  const transactions = await readList(from, MIN_TRANSACTION, readOne, turn);
-  const miningTransaction = readOne();
+  const transactions = await readList(from, MIN_TRANSACTION, readNoted, turn);
+  const miningTransaction = readNoted();
   from.end();
-  return { block: { header, transactions: names }, transactions, miningTransaction };
+  return { block, transactions, miningTransaction };
+}
+
+/**
+ * Decodes header and names of a `FullBlock`. A transaction is read when it is asked for, throws `malformed_transaction` then, and is not kept: of a
+ * hundred thousand, a wallet needs a few.
+ */
+export async function openFullBlock(bytes: Uint8Array, turn: Turn): Promise<OpenBlock> {
+  const from = new BincodeReader(bytes);
+  const { block, readOne } = await readBlock(from, turn);
+  const length = from.length64(MIN_TRANSACTION);
+  /** Bytes that remain where a transaction begins, for all up to the first that was not read yet; the coinbase is the last. */
+  const begins = [from.remaining];
+  const read = (place: number): Transaction => {
+    while (begins.length <= place) read(begins.length - 1);
+    from.seek(begins[place] ?? 0);
+    const tx = readOne();
+    if (begins.length === place + 1) begins.push(from.remaining);
+    if (place === length) from.end();
+    return tx;
+  };
+  return {
+    block,
+    transactions: { length, at: (place) => (place >= 0 && place < length ? read(place) : undefined) },
+    get miningTransaction() {
+      return read(length);
+    },
+  };
+}
+
+async function readBlock(from: BincodeReader, turn: Turn): Promise<{ block: Block; readOne: () => Transaction }> {
+  const header = readHeader(from);
+  const transactions = await readList(from, MIN_STRING, () => from.string(), turn);
+  const most = header.bNum === 0n || header.isOriginal ? from.remaining : MAX_TRANSACTION_BYTES;
+  const readOne = (): Transaction => from.within(most, () => inBlock(readTransaction(from), header));
+  return { block: { header, transactions }, readOne };
 }
 
 /** Decodes a list as `encodeTransactions` writes it (peers/payloads.ts). Throws `malformed_transaction`. */

@@ -1,5 +1,5 @@
 import { transactionHash } from './hash.js';
-import type { OutPoint, Transaction, TxIn, TxOut } from './types.js';
+import type { Block, OpenBlock, OutPoint, Transaction, TxIn, TxOut } from './types.js';
 
 /** One output with its name. */
 export interface PlacedTxOut {
@@ -15,6 +15,16 @@ export interface Unscripted extends Omit<Transaction, 'inputs'> {
 /** True for one input without previous output, and one output: the shape that coinbase and create transactions share. */
 function isCreateCandidate(tx: Unscripted): boolean {
   return tx.inputs.length === 1 && tx.inputs[0]?.previousOut === null && tx.outputs.length === 1;
+}
+
+/** The names of all transactions of a block, the coinbase last. */
+export function namesOf({ transactions, header }: Block): string[] {
+  return [...transactions, header.miningTxHash];
+}
+
+/** The transaction with this number, in the order of `namesOf`; undefined where the block has names without transactions. */
+export function transactionAt(full: OpenBlock, place: number): Transaction | undefined {
+  return place === full.block.transactions.length ? full.miningTransaction : full.transactions.at(place);
 }
 
 /** True for the shape of a coinbase: nothing spent, one output of tokens. */

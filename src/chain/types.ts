@@ -114,6 +114,11 @@ export interface FullBlock {
   readonly miningTransaction: Transaction;
 }
 
+/** A block whose transactions are asked for one by one, and may be read from its bytes only then. A `FullBlock` is one. */
+export interface OpenBlock extends Pick<FullBlock, 'block' | 'miningTransaction'> {
+  readonly transactions: Pick<readonly Transaction[], 'length' | 'at'>;
+}
+
 /** Form of an address (docs/chain.md#addresses): null is the current one, 0 the short one, 99999 the temporary one. */
 export type AddressVersion = null | 0 | 99999;
 

@@ -2,9 +2,8 @@
 
 import { blockCertificateFault, isNamed, type Producers } from '../chain/certificate.js';
 import { decodeHeader } from '../chain/codec.js';
-import { decodeFullBlockInPieces } from '../chain/decode-in-pieces.js';
-import { blockHash, transactionHash } from '../chain/hash.js';
-import type { FullBlock } from '../chain/types.js';
+import { openFullBlock } from '../chain/decode-in-pieces.js';
+import { blockHash } from '../chain/hash.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import { TimeSlices } from '../lib/time-slices.js';
@@ -27,8 +26,8 @@ export interface BlockSourceOptions {
 export interface BlockSourceModules {
   readonly network: Pick<PeerNetwork, 'dial'>;
   readonly slices: TimeSlices;
-  /** Throws `protocol_violation` for a block that is not what it says. */
-  readonly check: (told: ToldBlock) => void;
+  /** Rejects with `protocol_violation` for a block that is not what it says. */
+  readonly check: (told: ToldBlock) => Promise<void>;
 }
 
 export interface BlockRange {
@@ -44,7 +43,6 @@ export class BlockSource {
   #proven: ProvenHashes | undefined;
   /** The node that answered last is asked first. */
   #turn = 0;
-  #last: Link | undefined;
 
   constructor(options: BlockSourceOptions, modules: BlockSourceModules) {
     this.#options = options;
@@ -72,17 +70,6 @@ export class BlockSource {
     return found;
   }
 
-  /** Checks the blocks read last; a `protocol_violation` is the fault of the node that sent them, which loses its link. */
-  judge(check: () => void): void {
-    try {
-      check();
-    } catch (error) {
-      if (!isTesseraError(error, 'protocol_violation')) throw error;
-      this.#last?.close(errorMessage(error));
-      throw new TesseraError('peer_unreachable', error.message, { cause: error });
-    }
-  }
-
   async #inTurn<T>(what: string, signal: AbortSignal, ask: (link: Link) => Promise<T>): Promise<T> {
     const { storages } = this.#options;
     const reasons: string[] = [];
@@ -107,7 +94,6 @@ export class BlockSource {
   async #askAt<T>(address: string, signal: AbortSignal, ask: (link: Link) => Promise<T>): Promise<T> {
     const link = await this.#modules.network.dial(address, { timeoutMs: DIAL_TIMEOUT, signal });
     if (link.role !== 'storage') throw new TesseraError('peer_unreachable', `it is a ${link.role} node`);
-    this.#last = link;
     try {
       return await ask(link);
     } catch (error) {
@@ -162,29 +148,16 @@ export class BlockSource {
       const hash = proof.at(from + i);
       // Blocks that no proof covers yet are asked for again.
       if (hash === undefined) break;
-      const full = await decodeFullBlockInPieces(bytes, () => this.#modules.slices.turn());
+      const full = await openFullBlock(bytes, () => this.#modules.slices.turn());
       if (blockHash(full.block.header) !== hash) {
         throw new TesseraError('protocol_violation', `it sent another block ${from + i} than the certified one`);
       }
       const one: ToldBlock = { full, hash, certificate: certificates.get(from + i), isProven: true, isPast: true };
-      this.#modules.check(one);
-      await this.#checkNames(full);
+      await this.#modules.check(one);
       told.push(one);
     }
     if (told.length === 0) throw new TesseraError('peer_unreachable', `it has no block ${from} after all`);
     return told;
-  }
-
-  /** The certificate binds the names only, so transactions must hash to them; those of block 0 are compared with the genesis file. */
-  async #checkNames({ block, transactions, miningTransaction }: FullBlock): Promise<void> {
-    const { bNum, miningTxHash } = block.header;
-    if (bNum === 0n) return;
-    const names = [...block.transactions, miningTxHash];
-    for (const [i, transaction] of [...transactions, miningTransaction].entries()) {
-      await this.#modules.slices.turn();
-      if (transactionHash(transaction) === names[i]) continue;
-      throw new TesseraError('protocol_violation', `block ${bNum} has another transaction as ${names[i]}`);
-    }
   }
 }
 

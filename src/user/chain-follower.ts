@@ -4,7 +4,7 @@
  */
 
 import { setMaxListeners } from 'node:events';
-import { decodeFullBlockInPieces } from '../chain/decode-in-pieces.js';
+import { openFullBlock } from '../chain/decode-in-pieces.js';
 import type { Timer } from '../lib/clock.js';
 import { errorMessage, isTesseraError, TesseraError } from '../lib/errors.js';
 import { Mutex } from '../lib/mutex.js';
@@ -344,10 +344,10 @@ export class ChainFollower {
 
   /** Blocks are decoded and checked one after the other; undefined when the link is not followed any more. */
   async #read(link: Link, bytes: Uint8Array, name: Omit<ToldBlock, 'full'>): Promise<ToldBlock | undefined> {
-    const full = await decodeFullBlockInPieces(bytes, () => this.#slices.turn());
+    const full = await openFullBlock(bytes, () => this.#slices.turn());
     if (link !== this.#current || this.#stopping.signal.aborted) return undefined;
     const told = { full, ...name };
-    await this.#modules.wallet.chain.checkInPieces(told);
+    await this.#modules.wallet.chain.check(told);
     return told;
   }
 

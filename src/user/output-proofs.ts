@@ -2,12 +2,11 @@
 
 import { withFixedHash } from '../chain/assets.js';
 import { encodeUtxos } from '../chain/decode-in-pieces.js';
-import { transactionHash } from '../chain/hash.js';
-import { createdOutPoints, outPointKey, spentOutPoints } from '../chain/transaction.js';
-import type { Asset, FullBlock, OutPoint, TxOut, Utxo } from '../chain/types.js';
+import { createdOutPoints, namesOf, outPointKey, spentOutPoints, transactionAt } from '../chain/transaction.js';
+import type { Asset, OpenBlock, OutPoint, TxOut, Utxo } from '../chain/types.js';
 import { toHex } from '../lib/bytes.js';
 import type { Timer } from '../lib/clock.js';
-import { errorMessage, TesseraError } from '../lib/errors.js';
+import { errorMessage } from '../lib/errors.js';
 import { RecentMap } from '../lib/recent-map.js';
 import { type Signal, SignalSource } from '../lib/signal.js';
 import { TimeSlices } from '../lib/time-slices.js';
@@ -139,7 +138,7 @@ export class OutputProofs {
         const range = { from: next, to, previousHash };
         for (const told of await this.#source.read(range, this.#stopping.signal)) {
           await this.#slices.turn();
-          this.#source.judge(() => scan.take(told.full));
+          scan.take(told.full);
           [next, previousHash] = [next + 1, told.hash];
         }
       }
@@ -251,22 +250,18 @@ class OutputScan {
     }
   }
 
-  /** Reads a block. Throws `protocol_violation` when a transaction that matters is not the one that the block lists. */
-  take({ block, transactions, miningTransaction }: FullBlock): void {
-    const height = Number(block.header.bNum);
-    const place = { height, time: Number(block.header.timestamp) };
-    const reward = block.header.miningTxHash;
-    const all = [...transactions, miningTransaction];
-    for (const [i, hash] of [...block.transactions, reward].entries()) {
-      const transaction = all[i];
+  /** Reads a block whose transactions are the ones that it lists. */
+  take(full: OpenBlock): void {
+    const { header } = full.block;
+    const height = Number(header.bNum);
+    const place = { height, time: Number(header.timestamp) };
+    for (const [i, hash] of namesOf(full.block).entries()) {
+      const transaction = transactionAt(full, i);
       if (transaction === undefined) continue;
       const spent = spentOutPoints(transaction).flatMap((outPoint) => this.#wanted.get(outPointKey(outPoint)) ?? []);
       if (spent.length === 0 && !this.#makers.has(hash)) continue;
-      // Block 0 is compared with the genesis file, because its transactions have free names.
-      if (height > 0 && transactionHash(transaction) !== hash)
-        throw new TesseraError('protocol_violation', `block ${height} has another transaction as ${hash}`);
       for (const one of spent) one.spentAt = height;
-      if (this.#makers.has(hash)) this.#noteMade({ hash, transaction, isReward: hash === reward, place });
+      if (this.#makers.has(hash)) this.#noteMade({ hash, transaction, isReward: hash === header.miningTxHash, place });
     }
   }
 

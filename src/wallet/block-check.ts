@@ -4,7 +4,8 @@ import { blockCertificateFault, type Certificate, type Producers } from '../chai
 import { encodeTransaction } from '../chain/codec.js';
 import { blockHash, transactionHash, txsHashPieces } from '../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../chain/pow.js';
-import type { BlockHeader, FullBlock, Transaction } from '../chain/types.js';
+import { namesOf, transactionAt } from '../chain/transaction.js';
+import type { BlockHeader, OpenBlock, Transaction } from '../chain/types.js';
 import { equalBytes } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import type { Pieces } from '../lib/pieces.js';
@@ -15,12 +16,12 @@ export interface BlockRules {
   readonly producers: Producers | undefined;
   /** The transactions of the genesis file, where it is known. */
   readonly genesis?: ReadonlyMap<string, Transaction> | undefined;
-  /** True for a transaction that pays to the wallet or spends from it; `place` is its number in the block. */
-  concerns(transaction: Transaction, place: number): boolean;
+  /** Numbers of the transactions that must have their names, as of `transactionAt`: those that concern the wallet, or all. */
+  readonly places: Iterable<number>;
 }
 
 export interface ToldBlock {
-  readonly full: FullBlock;
+  readonly full: OpenBlock;
   readonly hash: string;
   readonly certificate?: Certificate | undefined;
   /** Set when a block with a certificate follows from this hash; whoever sets it has checked that. */
@@ -72,26 +73,23 @@ export function placeFault(
   return null;
 }
 
-function genesisFault(hash: string, { block, transactions }: FullBlock, { genesis }: BlockRules): Verdict {
+function genesisFault(hash: string, { block, transactions }: OpenBlock, { genesis }: BlockRules): Verdict {
   if (genesis === undefined) return null;
   const isGenesis = block.transactions.every((name, i) => {
-    const [expected, brought] = [genesis.get(name), transactions[i]];
+    const [expected, brought] = [genesis.get(name), transactions.at(i)];
     return expected && brought && equalBytes(encodeTransaction(expected), encodeTransaction(brought));
   });
   if (isGenesis && block.transactions.length === genesis.size) return null;
   return faultOf(hash, 'its transactions are not those of the genesis file');
 }
 
-function* namesFault(
-  hash: string,
-  { block, transactions, miningTransaction }: FullBlock,
-  rules: BlockRules,
-): Pieces<Verdict> {
-  const names = [...block.transactions, block.header.miningTxHash];
-  for (const [i, transaction] of [...transactions, miningTransaction].entries()) {
-    if (!rules.concerns(transaction, i)) continue;
+function* namesFault(hash: string, full: OpenBlock, { places }: BlockRules): Pieces<Verdict> {
+  const names = namesOf(full.block);
+  for (const place of places) {
     yield;
-    if (transactionHash(transaction) !== names[i]) return faultOf(hash, `${names[i]} is another transaction`);
+    const transaction = transactionAt(full, place);
+    if (transaction === undefined || transactionHash(transaction) !== names[place])
+      return faultOf(hash, `${names[place]} is another transaction`);
   }
   return null;
 }

@@ -1,11 +1,12 @@
 /** Takes in what the chain tells the wallet: checked blocks, refreshes of addresses, and where the next mining reward goes. */
 
 import { blockCertificateFault, type Certificate } from '../chain/certificate.js';
+import { namesOf } from '../chain/transaction.js';
 import type { Transaction, Utxo } from '../chain/types.js';
 import { TesseraError } from '../lib/errors.js';
 import { assertSound } from '../lib/fault.js';
 import { Mutex } from '../lib/mutex.js';
-import { atOnce, inPieces, type Pieces } from '../lib/pieces.js';
+import { inPieces, type Pieces } from '../lib/pieces.js';
 import { DoubleSigning } from '../observability/double-signing.js';
 import { contentFaultInPieces, placeFault, type ToldBlock } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
@@ -68,13 +69,11 @@ export class BlockIntake {
     return this.#modules.meta.current.blockHash;
   }
 
-  /** Checks a block. Throws `protocol_violation` when no producer has signed it, it is not what it says, or it has no proof of work. */
-  check(told: ToldBlock): void {
-    atOnce(this.#checkPieces(told));
-  }
-
-  /** Checks a block as `check` does, in pieces. The result is kept for this object as long as coins and keys stay the same. */
-  async checkInPieces(told: ToldBlock): Promise<void> {
+  /**
+   * Checks a block in pieces. Rejects with `protocol_violation` when no producer has signed it, it is not what it says, or it has no proof of
+   * work. The result is kept for this object as long as coins and keys stay the same.
+   */
+  async check(told: ToldBlock): Promise<void> {
     await this.#checked(told);
   }
 
@@ -230,14 +229,11 @@ export class BlockIntake {
 
   *#checkPieces(told: ToldBlock): Pieces<Concern> {
     const concern = yield* Concern.of(told.full, this.#modules);
+    // Of a block that a later certificate proves, all transactions are looked at, so all must have their names. Once is enough.
+    if (told.isProven === true && this.#concerns.has(told)) return concern;
+    const places = told.isProven === true ? namesOf(told.full.block).keys() : concern.places;
     const { activationHeight = Number.POSITIVE_INFINITY, producers, genesis } = this.#options;
-    const rules = {
-      activationHeight,
-      producers,
-      genesis,
-      concerns: (_: Transaction, place: number) => concern.has(place),
-    };
-    assertSound(yield* contentFaultInPieces(told, rules));
+    assertSound(yield* contentFaultInPieces(told, { activationHeight, producers, genesis, places }));
     return concern;
   }
 

@@ -1,12 +1,10 @@
 /** Finds a block's transactions that concern the wallet, in pieces; tells when coins or keys have changed since. */
 
-import { outPointKey } from '../chain/transaction.js';
-import type { FullBlock, Transaction } from '../chain/types.js';
+import { namesOf, outPointKey, transactionAt } from '../chain/transaction.js';
+import type { OpenBlock, Transaction } from '../chain/types.js';
 import type { Pieces } from '../lib/pieces.js';
 import type { CoinStore } from './coins/coin-store.js';
 import type { KeyRing } from './keys/key-ring.js';
-
-const PIECE_TRANSACTIONS = 128;
 
 export interface ConcernModules {
   readonly coins: Pick<CoinStore, 'has' | 'arrived'>;
@@ -16,25 +14,26 @@ export interface ConcernModules {
 export class Concern {
   /** Hashes of transactions that concern the wallet, the coinbase last. */
   readonly hashes: readonly string[];
-  readonly #places: ReadonlySet<number>;
+  /** Numbers of these transactions as of `transactionAt`. */
+  readonly places: ReadonlySet<number>;
   readonly #modules: ConcernModules;
   readonly #coins: number;
   readonly #keys: number;
 
   private constructor(hashes: readonly string[], places: ReadonlySet<number>, modules: ConcernModules) {
     this.hashes = hashes;
-    this.#places = places;
+    this.places = places;
     this.#modules = modules;
     this.#coins = modules.coins.arrived;
     this.#keys = modules.keys.changes;
   }
 
   /** Searches a block, and begins anew when coins or keys come meanwhile; after some attempts without pauses. */
-  static *of(block: FullBlock, modules: ConcernModules): Pieces<Concern> {
+  static *of(block: OpenBlock, modules: ConcernModules): Pieces<Concern> {
     for (let attempt = 0; ; attempt++) {
       const { coins, keys } = modules;
       const [before, keysBefore] = [coins.arrived, keys.changes];
-      const { hashes, places } = yield* concerning(block, modules, attempt < 3 ? PIECE_TRANSACTIONS : Infinity);
+      const { hashes, places } = yield* concerning(block, modules, attempt < 3);
       if (coins.arrived === before && keys.changes === keysBefore) return new Concern(hashes, places, modules);
     }
   }
@@ -48,36 +47,30 @@ export class Concern {
   get hasKeys(): boolean {
     return this.#modules.keys.changes === this.#keys;
   }
-
-  /** True if the transaction with this number concerns the wallet; the coinbase has the number behind the last. */
-  has(place: number): boolean {
-    return this.#places.has(place);
-  }
 }
 
 function* concerning(
-  { block, transactions, miningTransaction }: FullBlock,
+  block: OpenBlock,
   { coins, keys }: ConcernModules,
-  piece: number,
+  canPause: boolean,
 ): Pieces<{ readonly hashes: string[]; readonly places: Set<number> }> {
   const hashes: string[] = [];
   const places = new Set<number>();
   /** Outputs that the block itself pays to the wallet: a later transaction of it may spend them. */
   const own = new Set<string>();
-  const names = [...block.transactions, block.header.miningTxHash];
   const isPaid = ({ outputs, fees }: Transaction): boolean =>
     [outputs, fees].some((list) => list.some(({ scriptPublicKey: to }) => to !== null && keys.owns(to)));
   const isSpent = ({ inputs }: Transaction): boolean =>
     inputs.some(
       ({ previousOut: from }) => from !== null && (coins.has(from) || (own.size > 0 && own.has(outPointKey(from)))),
     );
-  for (const [i, tx] of [...transactions, miningTransaction].entries()) {
-    if (i % piece === piece - 1) yield;
-    const paid = isPaid(tx);
-    if (!paid && !isSpent(tx)) continue;
-    const name = names[i] ?? '';
+  for (const [place, name] of namesOf(block.block).entries()) {
+    if (canPause) yield;
+    const tx = transactionAt(block, place);
+    const paid = tx !== undefined && isPaid(tx);
+    if (tx === undefined || (!paid && !isSpent(tx))) continue;
     hashes.push(name);
-    places.add(i);
+    places.add(place);
     if (paid) for (let n = 0; n < tx.outputs.length + tx.fees.length; n++) own.add(outPointKey({ tHash: name, n }));
   }
   return { hashes, places };

@@ -1,16 +1,17 @@
 /** Large blocks and lists are decoded in pieces, with other work between them (rule P6). */
 
 import { describe, expect, it } from 'vitest';
-import { decodeFullBlock } from '../../src/chain/codec.js';
 import { MAX_TRANSACTION_BYTES } from '../../src/chain/constants.js';
 import {
   decodeFullBlockInPieces,
   decodeTransactionsInPieces,
   encodeTransactions,
+  openFullBlock,
 } from '../../src/chain/decode-in-pieces.js';
+import { transactionAt } from '../../src/chain/transaction.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import { equalBytes } from '../../src/lib/bytes.js';
-import { encodeFullBlock } from '../support/full-block.js';
+import { decodeFullBlock, encodeFullBlock } from '../support/full-block.js';
 import { fc, test } from '../support/property.js';
 import { createTestChain, payment } from '../support/storage/test-chain.js';
 
@@ -74,6 +75,41 @@ describe('a block that is decoded in pieces', () => {
       expect(await decodeFullBlockInPieces(bytes, untimed).catch(codeOf)).toEqual(whole);
     },
   );
+});
+
+describe('a block whose transactions are read when they are asked for', () => {
+  test.prop([fc.array(fc.nat({ max: 6 }), { maxLength: 20 })])(
+    'gives each of them, in any order and again',
+    async (order) => {
+      const bytes = encodeFullBlock(blockOf([payment(1), large(2 * KIB), EMPTY, payment(2), payment(3)]));
+      const [full, opened] = [decodeFullBlock(bytes), await openFullBlock(bytes, untimed)];
+      expect([opened.block, opened.transactions.length]).toEqual([full.block, 5]);
+      for (const place of order) expect(transactionAt(opened, place)).toEqual(transactionAt(full, place));
+      expect(opened.miningTransaction).toEqual(full.miningTransaction);
+    },
+  );
+
+  test.prop([fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 4 })])(
+    'is refused where the decoder in one piece refuses it, once all are read',
+    async (at, change) => {
+      const bytes = encodeFullBlock(blockOf([payment(1), EMPTY, payment(2)]));
+      bytes.set(change, at % (bytes.length - change.length));
+      const read = async (): Promise<FullBlock> => {
+        const { block, transactions, miningTransaction } = await openFullBlock(bytes, untimed);
+        const all = Array.from({ length: transactions.length }, (_, i) => transactions.at(i) ?? EMPTY);
+        return { block, transactions: all, miningTransaction };
+      };
+      expect(await read().catch(codeOf)).toEqual(outcome(() => decodeFullBlock(bytes)));
+    },
+  );
+
+  it('is refused with bytes behind its coinbase, and a transaction that is longer than the chain allows', async () => {
+    const malformed = expect.objectContaining({ code: 'malformed_transaction' });
+    const followed = await openFullBlock(Uint8Array.of(...encodeFullBlock(blockOf([payment(1)])), 0), untimed);
+    expect(() => followed.miningTransaction).toThrow(malformed);
+    const tooLong = await openFullBlock(encodeFullBlock(blockOf([large(MAX_TRANSACTION_BYTES)])), untimed);
+    expect(() => tooLong.transactions.at(0)).toThrow(malformed);
+  });
 });
 
 describe('a list of transactions that is decoded in pieces', () => {

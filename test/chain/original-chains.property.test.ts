@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
-import { decodeFullBlock, encodeTransaction, inBlock } from '../../src/chain/codec.js';
+import { encodeTransaction, inBlock } from '../../src/chain/codec.js';
 import { type Genesis, parseGenesis } from '../../src/chain/genesis.js';
 import { blockHash } from '../../src/chain/hash.js';
 import { blockJson, transactionJson } from '../../src/chain/json.js';
@@ -18,7 +18,7 @@ import { Verifier } from '../../src/ledger/verifier/verifier.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
-import { encodeFullBlock } from '../support/full-block.js';
+import { decodeFullBlock, encodeFullBlock } from '../support/full-block.js';
 import { FIXTURES, realChain } from '../support/original-chain.js';
 import { fc, it } from '../support/property.js';
 

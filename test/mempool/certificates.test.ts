@@ -11,7 +11,7 @@ import {
   nodeCertificateFault,
   type Producers,
 } from '../../src/chain/certificate.js';
-import { decodeFullBlock, decodeHeader, encodeHeader } from '../../src/chain/codec.js';
+import { decodeHeader, encodeHeader } from '../../src/chain/codec.js';
 import { keyPairFromSeed } from '../../src/crypto/ed25519.js';
 import { sha3Bytes } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
@@ -19,6 +19,7 @@ import { createDeferred } from '../../src/lib/deferred.js';
 import { Signer } from '../../src/mempool/blocks/signer.js';
 import { joinBlocks, type MessageBody } from '../../src/peers/messages.js';
 import type { Link } from '../../src/peers/network.js';
+import { decodeFullBlock } from '../support/full-block.js';
 import { settle } from '../support/manual-clock.js';
 import { account, chainFor, keepStep, rulesFor } from '../support/mempool.js';
 import { SECRET } from '../support/peers.js';

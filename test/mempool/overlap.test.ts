@@ -1,7 +1,7 @@
 /** Block n + 1 is made while storage keeps block n (docs/adr/0044-rounds-that-overlap.md): a mempool with links to a miner and to storage. */
 
 import { describe, expect, it } from 'vitest';
-import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import type { Leadership } from '../../src/journal/journal.js';
@@ -13,6 +13,7 @@ import type { Mempool } from '../../src/mempool/mempool.js';
 import { joinBlocks } from '../../src/peers/messages.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
 import { Archive } from '../../src/storage/archive/archive.js';
+import { decodeFullBlock } from '../support/full-block.js';
 import { journalWith, openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, chainFor, mine, payment, rulesFor } from '../support/mempool.js';

@@ -5,7 +5,7 @@
  */
 
 import { describe, expect } from 'vitest';
-import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
 import { parseGenesis } from '../../src/chain/genesis.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
@@ -26,6 +26,7 @@ import { closedBlockBytes, closedHash, type Round } from '../../src/mempool/stat
 import { MempoolState } from '../../src/mempool/state/state.js';
 import { StateStore } from '../../src/mempool/state/state-store.js';
 import { Archive } from '../../src/storage/archive/archive.js';
+import { decodeFullBlock } from '../support/full-block.js';
 import { openJournal } from '../support/journal.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { account, applierOf, mine, pay, payment } from '../support/mempool.js';

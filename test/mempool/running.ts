@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { decodeFullBlock, decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
+import { decodeHeader, encodeTransaction } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import type { BlockHeader, FullBlock, Transaction } from '../../src/chain/types.js';
 import { DataDir } from '../../src/db/data-dir.js';
@@ -20,6 +20,7 @@ import { Mempool } from '../../src/mempool/mempool.js';
 import type { MempoolOptions } from '../../src/mempool/options.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import type { Link, PeerNetwork } from '../../src/peers/network.js';
+import { decodeFullBlock } from '../support/full-block.js';
 import { openJournal } from '../support/journal.js';
 import {
   type Account,

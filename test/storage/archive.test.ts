@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeFullBlock } from '../../src/chain/codec.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { Kv } from '../../src/db/kv.js';
 import { LevelKv } from '../../src/db/level-kv.js';
@@ -10,7 +9,7 @@ import { TesseraError } from '../../src/lib/errors.js';
 import { SignalSource } from '../../src/lib/signal.js';
 import { Archive, type ArchiveOptions } from '../../src/storage/archive/archive.js';
 import { Segments } from '../../src/storage/segments/segments.js';
-import { encodeFullBlock } from '../support/full-block.js';
+import { decodeFullBlock, encodeFullBlock } from '../support/full-block.js';
 import { withWrite } from '../support/kv.js';
 import {
   ADDRESS,

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { decodeFullBlock } from '../../src/chain/codec.js';
 import { Verifier } from '../../src/ledger/verifier/verifier.js';
 import { createDeferred } from '../../src/lib/deferred.js';
 import { joinBlocks, type MessageType, splitBlocks } from '../../src/peers/messages.js';
 import type { Reply } from '../../src/peers/network.js';
-import { encodeFullBlock } from '../support/full-block.js';
+import { decodeFullBlock, encodeFullBlock } from '../support/full-block.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { connect } from '../support/storage/fake-network.js';
 import { CATCH_UP, createStorageNode, type StorageNode, settle } from '../support/storage/storage-node.js';

@@ -3,7 +3,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenAsset } from '../../src/chain/assets.js';
 import { assemble, txOut } from '../../src/chain/builders.js';
-import { decodeFullBlock } from '../../src/chain/codec.js';
 import { eraAt } from '../../src/chain/eras.js';
 import { type Genesis, issuanceTransactions, parseGenesis } from '../../src/chain/genesis.js';
 import { blockHash, transactionHash } from '../../src/chain/hash.js';
@@ -15,7 +14,7 @@ import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import { keyPairFromSeed, sign } from '../../src/crypto/ed25519.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { outPointOfKey, UNSPENT } from '../../src/storage/archive/layout.js';
-import { encodeFullBlock } from '../support/full-block.js';
+import { decodeFullBlock, encodeFullBlock } from '../support/full-block.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { createOriginalChain, originalGenesis, payment, realChain, spend } from '../support/original-chain.js';
 import { ADDRESS, MINER } from '../support/storage/test-chain.js';

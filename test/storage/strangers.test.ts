@@ -5,7 +5,6 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Certificate, certifyBlock, chainName } from '../../src/chain/certificate.js';
-import { decodeFullBlock } from '../../src/chain/codec.js';
 import { blockHash } from '../../src/chain/hash.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import { type KeyPair, keyPairFromSeed } from '../../src/crypto/ed25519.js';
@@ -15,7 +14,7 @@ import { joinBlocks, type MessageBody, type MessageType, splitBlocks } from '../
 import type { Reply } from '../../src/peers/network.js';
 import { Archive } from '../../src/storage/archive/archive.js';
 import { certificateKey } from '../../src/storage/archive/layout.js';
-import { encodeFullBlock } from '../support/full-block.js';
+import { decodeFullBlock, encodeFullBlock } from '../support/full-block.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { collectingLogger } from '../support/silent-logger.js';
 import { connect, createFakeNode } from '../support/storage/fake-network.js';

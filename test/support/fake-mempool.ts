@@ -12,10 +12,9 @@ import { type ErrorCode, TesseraError } from '../../src/lib/errors.js';
 import type { Signer } from '../../src/mempool/blocks/signer.js';
 import type { MessageBody } from '../../src/peers/messages.js';
 import type { PeerNetwork, Reply } from '../../src/peers/network.js';
-import type { ToldBlock } from '../../src/wallet/block-check.js';
 import { encodeFullBlock } from './full-block.js';
 import { createFault, transactionFault } from './validate.js';
-import { block, NOBODY } from './wallet-fixtures.js';
+import { block, NOBODY, type WholeBlock } from './wallet-fixtures.js';
 
 type StatusKind = 'Pending' | 'Confirmed' | 'Rejected';
 
@@ -27,7 +26,7 @@ export interface FakeMempool {
   /** Last block; -1 before the first. */
   readonly height: number;
   /** Every block by height, as it was signed; block 0 only where blocks are signed. */
-  readonly blocks: Map<number, ToldBlock>;
+  readonly blocks: Map<number, WholeBlock>;
   /** Answers submissions with this code while set: every one, or those that the function has a code for. */
   refuseWith: ErrorCode | ((hash: string) => ErrorCode | undefined) | undefined;
   /** Admits, but lets the answer get lost; and does not say whether it takes transactions. */
@@ -71,7 +70,7 @@ export function createFakeMempool(network: PeerNetwork, signer?: Signer): FakeMe
   let height = 0;
   /** Hash of that block; null for block 0, which nobody has seen, unless blocks are signed. */
   let tip: string | null = null;
-  const blocks = new Map<number, ToldBlock>();
+  const blocks = new Map<number, WholeBlock>();
   if (signer !== undefined) {
     const { full, hash } = block(0, []);
     tip = hash;

@@ -4,8 +4,8 @@ import { encodeHeader } from '../../src/chain/codec.js';
 import type { FullBlock } from '../../src/chain/types.js';
 import { joinBlocks } from '../../src/peers/messages.js';
 import type { PeerNetwork } from '../../src/peers/network.js';
-import type { ToldBlock } from '../../src/wallet/block-check.js';
 import { encodeFullBlock } from './full-block.js';
+import type { WholeBlock } from './wallet-fixtures.js';
 
 export interface FakeStorage {
   /** Blocks that were handed out. */
@@ -20,7 +20,7 @@ export interface FakeStorage {
   alter: (full: FullBlock) => FullBlock;
 }
 
-export function createFakeStorage(network: PeerNetwork, blocks: ReadonlyMap<number, ToldBlock>): FakeStorage {
+export function createFakeStorage(network: PeerNetwork, blocks: ReadonlyMap<number, WholeBlock>): FakeStorage {
   const fake: FakeStorage = {
     given: [],
     end: Number.POSITIVE_INFINITY,
@@ -28,7 +28,7 @@ export function createFakeStorage(network: PeerNetwork, blocks: ReadonlyMap<numb
     hasCertificate: () => true,
     alter: (full) => full,
   };
-  const some = (from: number, count: number): readonly ToldBlock[] => {
+  const some = (from: number, count: number): readonly WholeBlock[] => {
     const heights = Array.from({ length: Math.min(count, fake.most) }, (_, i) => from + i);
     return heights.flatMap((height) => (height < fake.end ? (blocks.get(height) ?? []) : []));
   };

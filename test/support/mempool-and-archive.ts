@@ -3,7 +3,7 @@
  * verifies and keeps.
  */
 
-import { decodeFullBlock, encodeTransaction } from '../../src/chain/codec.js';
+import { encodeTransaction } from '../../src/chain/codec.js';
 import { blockReward } from '../../src/chain/coinbase.js';
 import type { Genesis } from '../../src/chain/genesis.js';
 import { merkleRoot, transactionHash, txsHash } from '../../src/chain/hash.js';
@@ -19,6 +19,7 @@ import { type ConfirmedBlock, Mempool } from '../../src/mempool/mempool.js';
 import type { StateRules } from '../../src/mempool/state/state.js';
 import { noMetrics } from '../../src/observability/metrics.js';
 import { Archive } from '../../src/storage/archive/archive.js';
+import { decodeFullBlock } from './full-block.js';
 import { openJournal } from './journal.js';
 import { MemoryKv } from './memory-kv.js';
 import { type Account, chainFor, keepStep, mine, rulesFor, unicornOf } from './mempool.js';

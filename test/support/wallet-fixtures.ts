@@ -13,6 +13,7 @@ import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { systemRandom } from '../../src/lib/random.js';
 import { type Metrics, noMetrics } from '../../src/observability/metrics.js';
+import type { ToldBlock } from '../../src/wallet/block-check.js';
 import type { WalletOptions } from '../../src/wallet/options.js';
 import { loadWallet, type Wallet } from '../../src/wallet/wallet.js';
 
@@ -95,12 +96,17 @@ export interface BlockOptions {
   readonly names?: readonly string[];
 }
 
+/** A block that a wallet is told of, with all of its transactions at hand. */
+export interface WholeBlock extends ToldBlock {
+  readonly full: FullBlock;
+}
+
 /** A block with a sound list, header and proof of work. */
 export function block(
   bNum: number,
   transactions: readonly Transaction[],
   { mining = coinbaseTransaction(BigInt(bNum), 1n, NOBODY), previous = null, names }: BlockOptions = {},
-): { readonly full: FullBlock; readonly hash: string } {
+): WholeBlock {
   const hashes = names ?? transactions.map((transaction) => transactionHash(transaction));
   const header = withProofOfWork({
     version: 6,
@@ -130,11 +136,7 @@ export function withProofOfWork(header: BlockHeader): BlockHeader {
 }
 
 /** The block that the wallet takes next. */
-export function nextBlock(
-  wallet: Wallet,
-  transactions: readonly Transaction[],
-  mining?: Transaction,
-): { readonly full: FullBlock; readonly hash: string } {
+export function nextBlock(wallet: Wallet, transactions: readonly Transaction[], mining?: Transaction): WholeBlock {
   const height = wallet.chain.height + 1;
   const options = { previous: wallet.chain.tipHash, ...(mining === undefined ? {} : { mining }) };
   return block(height, transactions, options);

@@ -11,7 +11,6 @@ import { sha3Bytes } from '../../src/crypto/sha3.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { Signer } from '../../src/mempool/blocks/signer.js';
 import { type Metrics, MetricsRegistry, noMetrics } from '../../src/observability/metrics.js';
-import type { ToldBlock } from '../../src/wallet/block-check.js';
 import { encodeFullBlock } from '../support/full-block.js';
 import { metricValue } from '../support/metric-value.js';
 import { createTestNet, next, type TestNet, type TestUser, until } from '../support/user.js';
@@ -22,6 +21,7 @@ import {
   paymentFromOutside,
   removeFolders,
   tokens,
+  type WholeBlock,
   withProofOfWork,
 } from '../support/wallet-fixtures.js';
 
@@ -44,7 +44,7 @@ afterAll(removeFolders);
 const riches = () => [paymentFromOutside([tokens(address, 1_000_000n)])];
 
 /** Tells the victim of a block; resolves with the reason for which it closed the link. */
-async function tell({ full, hash, certificate }: ToldBlock): Promise<string> {
+async function tell({ full, hash, certificate }: WholeBlock): Promise<string> {
   const down = next(victim.network.linkDown);
   const [link] = net.mempoolNetwork.links;
   const body = { block_num: Number(full.block.header.bNum), hash, ...(certificate && { certificate }) };

@@ -3,10 +3,13 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { openFullBlock } from '../../src/chain/decode-in-pieces.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { inPieces } from '../../src/lib/pieces.js';
+import type { ToldBlock } from '../../src/wallet/block-check.js';
 import { Concern } from '../../src/wallet/concern.js';
+import { encodeFullBlock } from '../support/full-block.js';
 import {
   block,
   NOBODY,
@@ -17,6 +20,7 @@ import {
   removeFolders,
   temporaryFolder,
   tokens,
+  type WholeBlock,
 } from '../support/wallet-fixtures.js';
 
 afterAll(removeFolders);
@@ -30,7 +34,14 @@ const spending = (previousOut: OutPoint, outputs: readonly TxOut[]): Transaction
   inputs: [{ previousOut, script: [] }],
 });
 
-describe('a block with hundreds of transactions', () => {
+const asItIs = async (told: WholeBlock): Promise<ToldBlock> => told;
+/** As a mempool node sends it. */
+const inItsBytes = async ({ full, ...named }: WholeBlock): Promise<ToldBlock> => ({
+  ...named,
+  full: await openFullBlock(encodeFullBlock(full), async () => undefined),
+});
+
+describe.each([asItIs, inItsBytes])('a block with hundreds of transactions (%o)', (tellOf) => {
   it('is taken in with what it pays, what it spends, and what it spends of what it pays itself', async () => {
     const { wallet, close } = await newWallet();
     const given = paymentFromOutside([tokens(await wallet.newAddress(), 100n)]);
@@ -39,8 +50,10 @@ describe('a block with hundreds of transactions', () => {
     const spent = spending({ tHash: transactionHash(first), n: 1 }, [tokens(NOBODY, 7n)]);
     const second = paymentFromOutside([tokens(await wallet.newAddress(), 11n)]);
     const away = spending({ tHash: transactionHash(given), n: 0 }, [tokens(NOBODY, 100n)]);
-    const told = nextBlock(wallet, [...others(200), first, ...others(150), spent, away, ...others(3), second]);
-    await wallet.chain.checkInPieces(told);
+    const told = await tellOf(
+      nextBlock(wallet, [...others(200), first, ...others(150), spent, away, ...others(3), second]),
+    );
+    await wallet.chain.check(told);
     expect(await wallet.chain.apply(told)).toBe('applied');
     expect(wallet.coins.totals().running).toBe(11n);
     const { movements } = await wallet.history.movements({ limit: 100, newestFirst: false });
@@ -61,8 +74,8 @@ describe('a block with hundreds of transactions', () => {
     await ahead.close();
     const { wallet, close } = await openWallet(copy);
     const paid = addresses.map((address) => paymentFromOutside([tokens(address, 1n)]));
-    const told = nextBlock(wallet, [...others(150), ...paid, ...others(150)]);
-    await wallet.chain.checkInPieces(told);
+    const told = await tellOf(nextBlock(wallet, [...others(150), ...paid, ...others(150)]));
+    await wallet.chain.check(told);
     expect(await wallet.chain.apply(told)).toBe('applied');
     expect(wallet.coins.totals().running).toBe(130n);
     await close();
@@ -70,11 +83,9 @@ describe('a block with hundreds of transactions', () => {
 
   it('pays a key that is imported after the block was checked', async () => {
     const [one, other] = [await newWallet(), await newWallet()];
-    const told = nextBlock(one.wallet, [
-      ...others(200),
-      paymentFromOutside([tokens(await other.wallet.newAddress(), 9n)]),
-    ]);
-    await one.wallet.chain.checkInPieces(told);
+    const paid = paymentFromOutside([tokens(await other.wallet.newAddress(), 9n)]);
+    const told = await tellOf(nextBlock(one.wallet, [...others(200), paid]));
+    await one.wallet.chain.check(told);
     await one.wallet.importKeyPairs(await other.wallet.exportKeyPairs()).catch(() => undefined);
     await one.wallet.chain.apply(told);
     expect(one.wallet.coins.totals().running).toBe(9n);
@@ -98,7 +109,7 @@ describe('a block with hundreds of transactions', () => {
       },
     };
     const paid = ['before', 'meanwhile'].map((address) => paymentFromOutside([tokens(address, 1n)]));
-    const { full } = block(3, [...paid, ...others(500)]);
+    const { full } = await tellOf(block(3, [...paid, ...others(500)]));
     let turns = 0;
     const concern = await inPieces(Concern.of(full, { coins, keys }), async () => {
       if (++turns !== 2) return;

@@ -4,7 +4,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createdOutPoints, outPointKey, spentOutPoints } from '../../chain/transaction.js';
-import type { FullBlock, OutPoint, Transaction, TxOut, Utxo } from '../../chain/types.js';
+import type { OpenBlock, OutPoint, Transaction, TxOut, Utxo } from '../../chain/types.js';
 import { prefixRange } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { atOnce, inPieces } from '../../lib/pieces.js';
@@ -250,7 +250,7 @@ export class CoinStore {
    * had, which is spent if it is missing after a start over. `isForeign`: true for a transaction that changes nothing.
    */
   applyBlock(
-    { block, transactions, miningTransaction }: FullBlock,
+    { block, transactions, miningTransaction }: OpenBlock,
     onTaken: (taken: TakenTransaction) => void = () => {},
     isOver: (outPoint: OutPoint) => boolean = () => false,
     isForeign: IsForeign = () => false,
@@ -262,7 +262,7 @@ export class CoinStore {
     // Coins of the block are judged by its own height.
     this.advanceTo(height);
     block.transactions.forEach((hash, i) => {
-      const transaction = isForeign(i, hash) ? undefined : transactions[i];
+      const transaction = isForeign(i, hash) ? undefined : transactions.at(i);
       if (transaction) onTaken(this.#takeIn({ hash, transaction, isReward: false }, arrival, isOver));
     });
     const reward = { hash: block.header.miningTxHash, transaction: miningTransaction, isReward: true };

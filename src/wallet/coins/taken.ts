@@ -2,7 +2,7 @@
 
 import { encodeTransaction } from '../../chain/codec.js';
 import { isCreate } from '../../chain/transaction.js';
-import type { FullBlock, Transaction } from '../../chain/types.js';
+import type { OpenBlock, Transaction } from '../../chain/types.js';
 import { creationKey } from '../layout.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import type { Coin } from './coin.js';
@@ -33,13 +33,13 @@ export type IsForeign = (place: number, hash: string) => boolean;
 
 /** Own transactions whose inputs the block spends in another transaction. `inputsOf`: the wallet's coins that an own one spends. */
 export function displacedIn(
-  { block, transactions }: FullBlock,
+  { block, transactions }: OpenBlock,
   inputsOf: (transaction: Transaction) => readonly Coin[],
   isForeign: IsForeign,
 ): readonly Displaced[] {
   const found = new Map<string, Displaced>();
   block.transactions.forEach((byHash, i) => {
-    const by = isForeign(i, byHash) ? undefined : transactions[i];
+    const by = isForeign(i, byHash) ? undefined : transactions.at(i);
     for (const coin of by ? inputsOf(by) : []) {
       if (by === undefined || coin.state !== 'pending' || coin.by === null || coin.by === byHash) continue;
       found.set(coin.by, { hash: coin.by, byHash, by });

@@ -4,7 +4,8 @@
  * place.
  */
 
-import type { FullBlock, OutPoint } from '../../chain/types.js';
+import { namesOf, transactionAt } from '../../chain/transaction.js';
+import type { OpenBlock, OutPoint } from '../../chain/types.js';
 import { encodeU64, prefixRange, readU64 } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import type { HasLogger } from '../../observability/modules.js';
@@ -174,12 +175,11 @@ export class History {
   }
 
   /** Locates transactions in a block that the wallet is ahead of: it also tells what a refresh does not say of them. */
-  locate({ block, transactions, miningTransaction }: FullBlock, place: BlockPlace): void {
-    const all = [...transactions, miningTransaction];
-    const rewardHash = block.header.miningTxHash;
-    for (const [i, hash] of [...block.transactions, rewardHash].entries()) {
-      const transaction = all[i];
-      if (transaction !== undefined) this.locateOne({ hash, transaction, isReward: hash === rewardHash }, place);
+  locate(full: OpenBlock, place: BlockPlace): void {
+    for (const [i, hash] of namesOf(full.block).entries()) {
+      const transaction = this.find(hash) && transactionAt(full, i);
+      const isReward = hash === full.block.header.miningTxHash;
+      if (transaction !== undefined) this.locateOne({ hash, transaction, isReward }, place);
     }
   }
 

@@ -1,6 +1,6 @@
 /** Settlement of own transactions: sent, sent again, confirmed or rejected. Methods resolve when that is durable, then announce it. */
 
-import type { FullBlock, Transaction } from '../../chain/types.js';
+import type { OpenBlock, Transaction } from '../../chain/types.js';
 import { errorMessage } from '../../lib/errors.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { CounterHandle } from '../../observability/metrics.js';
@@ -141,11 +141,11 @@ export class Settlement {
 
   /** Takes in a block, without making it durable; settles only what the block proves. `concern`: transactions that concern the wallet. */
   takeBlock(
-    block: FullBlock,
-    concern?: Pick<Concern, 'has' | 'hasKeys'>,
+    block: OpenBlock,
+    concern?: Pick<Concern, 'places' | 'hasKeys'>,
   ): { readonly outcome: BlockOutcome; readonly done: readonly OwnTransaction[] } {
     const isForeign = (place: number, hash: string): boolean =>
-      concern?.hasKeys === true && !concern.has(place) && this.#history.find(hash) === undefined;
+      concern?.hasKeys === true && !concern.places.has(place) && this.#history.find(hash) === undefined;
     const displaced = displacedIn(block, (by) => this.#coins.inputsOf(by), isForeign);
     const copies = this.#copiesAmong(displaced);
     const { bNum, timestamp } = block.block.header;
@@ -212,7 +212,7 @@ export class Settlement {
   }
 
   /** Settles own transactions in a block that a refresh was ahead of, and whose funds it has brought. */
-  #settleKnown(block: FullBlock, named: readonly OwnTransaction[], { displaced, copies, place }: InKnownBlock): void {
+  #settleKnown(block: OpenBlock, named: readonly OwnTransaction[], { displaced, copies, place }: InKnownBlock): void {
     for (const made of named) this.#history.takeVanished(this.#coins.settle(made));
     for (const { by, byHash } of displaced) {
       const taken = { hash: byHash, transaction: by, isReward: false, spent: this.#coins.takeSpent(by), arrived: [] };

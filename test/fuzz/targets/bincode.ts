@@ -17,7 +17,7 @@ import { parseExactJson } from '../../../src/lib/json.js';
 import { joinBlocks, splitBlocks } from '../../../src/peers/messages.js';
 import * as arbitraries from '../../support/arbitraries.js';
 import * as parts from '../../support/codec-parts.js';
-import { encodeFullBlock } from '../../support/full-block.js';
+import { decodeFullBlock, encodeFullBlock } from '../../support/full-block.js';
 import { fc } from '../../support/property.js';
 import { type Codec, codecOf, codecTarget, isEqual } from '../codecs.js';
 import { mustBe } from '../target.js';
@@ -34,7 +34,7 @@ const CODECS: readonly Codec[] = [
     );
   }),
   codecOf('block', arbitraries.block, codec.encodeBlock, codec.decodeBlock),
-  codecOf('full block', arbitraries.fullBlock, encodeFullBlock, codec.decodeFullBlock),
+  codecOf('full block', arbitraries.fullBlock, encodeFullBlock, decodeFullBlock),
   codecOf('header', arbitraries.header, codec.encodeHeader, codec.decodeHeader),
   codecOf(
     'header of prime',
