@@ -64,6 +64,8 @@ export interface ClientsModules {
   readonly history: History;
   readonly mempools: readonly Machine[];
   readonly storages: readonly Machine[];
+  /** Addresses of wallets. */
+  readonly payees: () => readonly string[];
 }
 
 /** The machine of all clients. It never fails. */
@@ -167,7 +169,15 @@ export class Clients {
     }
   }
 
-  #payment(person: Person, coins: readonly Coin[], to: Person): Transaction {
+  /** One of the people, or a wallet. */
+  #somePayee(): Pick<Person, 'address'> {
+    const { luck } = this.process;
+    const wallets = this.#modules.payees();
+    if (wallets.length > 0 && luck.chance(0.5)) return { address: luck.pick(wallets) };
+    return luck.pick(this.#people);
+  }
+
+  #payment(person: Person, coins: readonly Coin[], to: Pick<Person, 'address'>): Transaction {
     const { luck } = this.process;
     const sum = coins.reduce((all, { amount }) => all + amount, 0n);
     const many = (this.#coins.get(person)?.length ?? 0) >= MOST_COINS;
@@ -180,7 +190,7 @@ export class Clients {
   async #pay(person: Person): Promise<void> {
     const coins = this.#take(person, 3);
     if (coins.length === 0) return;
-    const tx = this.#payment(person, coins, this.process.luck.pick(this.#people));
+    const tx = this.#payment(person, coins, this.#somePayee());
     const answer = await this.#postUntilKnown(tx);
     await this.#settle(person, coins, tx, answer);
     if (answer === 'accepted' && this.process.luck.chance(0.4)) await this.#payOn(tx);

@@ -42,6 +42,10 @@ const THEMES_OF: Readonly<Record<string, ThemeName>> = {
   'a record is not held against its checksum': 'disks',
   'a link is not opened again': 'links',
   'storage does not catch up': 'copies',
+  'a wallet is not synced before its payment is sent': 'wallets',
+  'coins of a payment that is being made are given to another': 'wallets',
+  'a payment is made again for the same key': 'wallets',
+  'a payment that was queued is not sent after a restart': 'wallets',
   'a block may have any time': 'clocks',
   'an image is finished in the middle of a command': 'named',
   'a block is adopted beside the own round': 'alone',
@@ -347,6 +351,41 @@ export const GUARDS: readonly Guard[] = [
     'mempool/state/state.ts',
     '    this.#rounds.endAll(batch);\n    this.#adoptions++;\n    return true;',
     '    this.#adoptions++;\n    return true;',
+  ),
+  guard(
+    'a wallet is not synced before its payment is sent',
+    'wallet/write-buffer.ts',
+    'await this.#kv.write(batch, { sync: true });',
+    'await this.#kv.write(batch, { sync: false });',
+  ),
+  // A wallet makes one payment after the other besides.
+  guard(
+    'coins of a payment that is being made are given to another',
+    'wallet/coins/coin-store.ts',
+    "for (const coin of coins) this.#index.move(coin, 'reserved', null);",
+    '',
+    {
+      file: 'wallet/coins/coin-store.ts',
+      find: 'return coins.every((coin) => this.#isReserved(coin));',
+      put: 'return coins.length > 0;',
+    },
+    {
+      file: 'wallet/payments/payments.ts',
+      find: 'return this.release(await this.#building.run(() => this.#buildPayment(order)));',
+      put: 'return this.release(await this.#buildPayment(order));',
+    },
+  ),
+  guard(
+    'a payment is made again for the same key',
+    'wallet/idempotency-keys.ts',
+    'let kept = await this.#find(id);',
+    'let kept = id === "" ? await this.#find(id) : undefined;',
+  ),
+  guard(
+    'a payment that was queued is not sent after a restart',
+    'wallet/payments/outgoing.ts',
+    "if (entry.state === 'queued') outgoing.#queued.add(entry.hash);",
+    '',
   ),
   guard(
     'a block may have any time',

@@ -32,7 +32,8 @@ export async function judge(stage: Stage): Promise<Violation[]> {
   const torn = clients.trades.filter(([one, other]) => inBlocks.has(one) !== inBlocks.has(other));
   for (const [one] of torn)
     found.push({ rule: 'tradesAreWhole', detail: `one half of the trade of ${one} is in no block` });
-  return [...found, ...(await wrongTimesOf(stage)), ...(await deniedOf(stage, inBlocks))];
+  const ofWallets = (await stage.customers?.violations(stage, inBlocks)) ?? [];
+  return [...found, ...ofWallets, ...(await wrongTimesOf(stage)), ...(await deniedOf(stage, inBlocks))];
 }
 
 /** What clients were told. Where something acknowledged may be lost, what was told before is open again; blocks are kept. */
@@ -99,7 +100,8 @@ async function timesOf(world: World, { process, services, name }: Machine): Prom
 /** Everything that is there between two blocks. */
 async function endOf(stage: Stage): Promise<End> {
   const { world, storages, mempools, people } = stage;
-  const addresses = [...people, personOf('miner')].map(({ address }) => address);
+  const owners = (await stage.customers?.owners(stage)) ?? [];
+  const addresses = [...[...people, personOf('miner')].map(({ address }) => address), ...owners];
   for (let reads = 0; reads < MOST_READS; reads++) {
     const before = placeOf(stage);
     const chains = new Map<string, readonly EndBlock[]>();

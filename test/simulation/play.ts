@@ -5,9 +5,11 @@ import { isDiskFull } from '../../src/db/database-error.js';
 import { isForgotten } from '../../src/journal/journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { errorMessage, isTesseraError } from '../../src/lib/errors.js';
+import type { NodeRole } from '../../src/lib/roles.js';
 import { History } from '../cluster/history.js';
 import { keyOf } from '../support/peers.js';
 import { Clients, type Person, personOf } from './clients.js';
+import { Customers, PASSPHRASE } from './customers.js';
 import { Faults } from './faults.js';
 import { judge } from './judge.js';
 import { Operator } from './operator.js';
@@ -56,10 +58,13 @@ export interface Stage {
   readonly machines: readonly Machine[];
   readonly mempools: readonly Machine[];
   readonly storages: readonly Machine[];
+  readonly users: readonly Machine[];
   readonly http: Http;
   readonly people: readonly Person[];
   readonly history: History;
   readonly clients: Clients;
+  /** Of the wallets, where there are any. */
+  readonly customers: Customers | undefined;
   readonly violations: Violation[];
   /** Machines that were damaged, of which nothing but a name of the damage is expected. */
   readonly damaged: Map<string, string>;
@@ -90,13 +95,14 @@ export async function play(story: Story): Promise<Outcome> {
     await guarded(world, end, found);
     faults.heal();
     stage.clients.end();
+    stage.customers?.end();
     const limit = world.now + REST_MS;
     let isResting = false;
     /** Blocks that there must be: what waits for nothing may be in the block that is being made. */
     let enough: number | undefined;
     while (!isResting && violations.length === 0 && world.now < limit) {
       await guarded(world, world.now + LOOK_MS, found);
-      if (!stage.clients.isAtRest || restOf(stage).length > 0) continue;
+      if (!stage.clients.isAtRest || stage.customers?.isAtRest === false || restOf(stage).length > 0) continue;
       enough ??= blocksOf(stage) + BLOCKS_AT_REST;
       isResting = blocksOf(stage) >= enough;
     }
@@ -121,11 +127,12 @@ export async function play(story: Story): Promise<Outcome> {
 }
 
 /** Clients begin when there is something to spend. */
-function startClients({ world, mempools, clients, story }: Stage): void {
+function startClients({ world, mempools, clients, customers, story }: Stage): void {
   const look = (): void => {
-    if (mempools.some(({ services }) => (services?.mempool?.figures().height ?? -1) >= 0))
+    if (mempools.some(({ services }) => (services?.mempool?.figures().height ?? -1) >= 0)) {
       clients.start(story.pauseMs, story.trades);
-    else world.later(clients.process, LOOK_MS, look);
+      customers?.start(story.pauseMs);
+    } else world.later(clients.process, LOOK_MS, look);
   };
   look();
 }
@@ -144,7 +151,7 @@ async function guarded(world: World, until: number, found: (rule: string, detail
 }
 
 /** Why the world is not at rest; empty when it is. */
-export function restOf({ machines, mempools, storages, operator }: Stage): string[] {
+export function restOf({ machines, mempools, storages, users, operator }: Stage): string[] {
   const problems = machines.flatMap((machine) => machine.problems.map((problem) => `${machine.name}: ${problem}`));
   const figures = mempools.flatMap(({ name, services }) => {
     try {
@@ -163,6 +170,10 @@ export function restOf({ machines, mempools, storages, operator }: Stage): strin
   return [
     ...problems,
     ...(operator.problem === null ? [] : [operator.problem]),
+    ...users.flatMap(({ name, services }) => {
+      const open = services?.wallet?.outgoing.size ?? 0;
+      return open > 0 ? [`${open} payments of ${name} are in no block`] : [];
+    }),
     ...waiting.map(({ name, waitingCount }) => `${waitingCount} transactions wait at ${name}`),
     ...(new Set(heights).size > 1 ? [`the heights are ${heights.join(', ')}`] : []),
     ...(sequences.size > 1 ? [`the commands are ${[...sequences].join(', ')}`] : []),
@@ -199,17 +210,22 @@ async function build(world: World, story: Story, violations: Violation[]): Promi
   const machines = machinesOf(story, people, etcd).map((options) => new Machine(options, { world, wires, ...heard }));
   const mempools = machines.filter(({ role }) => role === 'mempool');
   const storages = machines.filter(({ role }) => role === 'storage');
+  const users = machines.filter(({ role }) => role === 'user');
   const http = await Http.create(world, wires, machines);
   const history = new History();
-  const modules = { world, http, history, mempools, storages };
+  const customers = users.length > 0 ? new Customers(users, { world, http }) : undefined;
+  const payees = (): readonly string[] => customers?.addresses ?? [];
+  const modules = { world, http, history, mempools, storages, payees };
   const clients = new Clients(people, COINS_EACH, COIN, modules);
   const parts = {
     machines,
     mempools,
     storages,
+    users,
     people,
     history,
     clients,
+    customers,
     violations,
     damaged,
     diskTrouble,
@@ -239,7 +255,7 @@ function machinesOf(story: Story, people: readonly Person[], etcd: Etcd | undefi
     'network.producer_keys': mempools.map((_, i) => toHex(keyOf(`mempool-${i + 1}`).publicKey)),
   };
   const checked = { 'mining.asert_activation_height': 1_000_000 };
-  const made = (role: 'mempool' | 'storage' | 'miner', of: readonly string[], settings: (host: string) => object) =>
+  const made = (role: NodeRole, of: readonly string[], settings: (host: string) => object) =>
     of.map((host, i) => ({
       name: `${role}-${i + 1}`,
       role,
@@ -270,6 +286,12 @@ function machinesOf(story: Story, people: readonly Person[], etcd: Etcd | undefi
     ...made('miner', miners, () => ({
       'wallet.enabled': false,
       'mining.static_address': personOf('miner').address,
+      'peers.mempool': at(mempools),
+      'peers.storage': at(storages),
+    })),
+    ...made('user', hosts(story.users, 4), () => ({
+      ...checked,
+      'wallet.passphrase': PASSPHRASE,
       'peers.mempool': at(mempools),
       'peers.storage': at(storages),
     })),

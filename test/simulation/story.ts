@@ -79,6 +79,8 @@ interface Theme {
   readonly faults: number;
   /** So many of the faults are long. */
   readonly long?: number;
+  /** User nodes, with wallets; none by default. */
+  readonly users?: readonly number[];
 }
 
 const SHORT = { mempools: [1], storages: [1], ms: 20_000, faultMs: 3_000, faults: 8 } as const;
@@ -194,13 +196,41 @@ export const THEMES = {
     faults: 4,
     long: 0.5,
   },
+  // Wallets of user nodes pay while they and the nodes that they need fail.
+  wallets: {
+    ...SHORT,
+    kinds: [
+      'kill',
+      'kill at a write',
+      'kill at a write',
+      'lose power',
+      'lose power at a write',
+      'lose power at a write',
+      'lose answers',
+      'lose answers',
+      'cut',
+      'cut one way',
+      'isolate',
+      'break',
+      'stop',
+      'suspend',
+      'full disk',
+      'failing disk',
+      'slow disk',
+    ],
+    mempools: [1, 1, 2],
+    storages: [1, 2],
+    users: [1, 2],
+    faultMs: 6_000,
+    faults: 24,
+  },
   images: { ...SHORT, kinds: ['kill at a write', 'lose power at a write'], faultMs: 500, faults: 24 },
   clocks: { ...SHORT, kinds: ['wrong clock'], mempools: [1, 3], storages: [2], faultMs: 15_000, faults: 2 },
   calm: { ...SHORT, kinds: [], mempools: [1, 2, 3], ms: 30_000, faults: 0 },
 } as const satisfies Readonly<Record<string, Theme>>;
 export type ThemeName = keyof typeof THEMES;
 /** Themes that came later, new ones at the end: drawn apart, so that the seeds of earlier ones, some of which are kept, still tell the same stories. */
-const LATER: readonly ThemeName[] = ['damaged', 'compacted', 'alone', 'named', 'restored'];
+const LATER: readonly ThemeName[] = ['damaged', 'compacted', 'alone', 'named', 'restored', 'wallets'];
 /** So many of the other seeds are of each of them. */
 const SHARE_OF_LATER = 1 / 15;
 const NAMES = Object.keys(THEMES) as readonly ThemeName[];
@@ -216,6 +246,7 @@ export interface Story {
   readonly mempools: number;
   readonly storages: number;
   readonly miners: number;
+  readonly users: number;
   readonly intervalMs: number;
   readonly people: number;
   /** Unspent outputs from which on a mempool node has an image of them: some days have none. */
@@ -267,10 +298,11 @@ export function storyOf(seed: string): Story {
     intervalMs: luck.pick(name === 'mixed' ? [1_500, 3_000, 6_000] : [1_000, 1_500]),
     people: 2 + luck.below(3),
     imageOutputs: luck.pick(name === 'named' ? [10] : [20, 20, 1_000_000]),
-    pauseMs: luck.pick(isSlow ? [250] : [800, 1_500, 3_000]),
+    pauseMs: luck.pick(isSlow ? [250] : name === 'wallets' ? [400, 800] : [800, 1_500, 3_000]),
     stepMs: isSlow ? SLOW_STEP_MS : MOST_STEP_MS,
     trades: name === 'late' ? 0.7 : 0.1,
     ms: Math.floor(ms),
+    users: theme.users === undefined ? 0 : luck.pick(theme.users),
     faults: faults.sort((a, b) => a.at - b.at),
   };
 }

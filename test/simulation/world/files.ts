@@ -366,11 +366,14 @@ function install(): void {
         ?.datasync()
         .then(() => done(), done);
   };
-  const { scryptSync } = crypto;
-  crypto.scrypt = (...args: unknown[]) => {
-    const answer = args.pop() as (error: unknown, key?: Buffer) => void;
-    void soon(() => scryptSync(...args)).then((key) => answer(null, key), answer);
-  };
+  // Threads would make keys in real time.
+  for (const name of ['scrypt', 'pbkdf2']) {
+    const derive = crypto[`${name}Sync`];
+    crypto[name] = (...args: unknown[]) => {
+      const answer = args.pop() as (error: unknown, key?: Buffer) => void;
+      void soon(() => derive(...args)).then((key) => answer(null, key), answer);
+    };
+  }
   syncBuiltinESMExports();
 }
 

@@ -25,6 +25,8 @@ export interface Call {
   readonly body?: unknown;
   /** In place of the body, as it is. */
   readonly text?: string;
+  /** Under which the request is done once. */
+  readonly key?: string;
 }
 
 export type HttpAnswer =
@@ -123,9 +125,10 @@ export class Http {
     return this.#wires.delay(host, client.host);
   }
 
-  async #inject(app: FastifyInstance, { method, url, body, text }: Call): Promise<HttpAnswer> {
+  async #inject(app: FastifyInstance, { method, url, body, text, key }: Call): Promise<HttpAnswer> {
     const payload = text ?? (body === undefined ? undefined : stringifyExact(body));
     const headers: Record<string, string> = { 'x-api-key': API_KEY };
+    if (key !== undefined) headers['idempotency-key'] = key;
     if (payload !== undefined) headers['content-type'] = 'application/json';
     const answer = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
     const isJson = String(answer.headers['content-type'] ?? '').includes('json');
