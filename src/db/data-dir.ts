@@ -40,7 +40,7 @@ const COPY_FOLDER = 'rehearsal';
 const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
 /** Write buffers in MiB of databases to which each payment is written: the larger, the less often LevelDB merges tables. */
-const WRITE_BUFFERS: Readonly<Record<string, number>> = { archive: 64, index: 32, 'index-check': 32, mempool: 16 };
+const WRITE_BUFFERS: Readonly<Record<string, number>> = { archive: 96, index: 64, 'index-check': 64, mempool: 16 };
 
 /** Databases that are only appended to and cut off from the front. */
 const LOGS: readonly string[] = ['journal'];

@@ -33,6 +33,8 @@ const PIECE_BYTES = 1024 * 1024;
 /** Bytes of tables that are checked before opening: under a second. The archive's `verify` reads the rest. */
 const DEFAULT_CHECK_BYTES = 256 * 1024 * 1024;
 const ID_LENGTH = 16;
+/** MiB of the largest tables that LevelDB makes of others. */
+const MAX_TABLE_MIB = 16;
 const NO_CHECKSUMS = new Uint8Array(0);
 export const DEFAULT_WAY_BACK = 'restore the data directory from a backup';
 
@@ -263,8 +265,8 @@ async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryL
     ...BINARY,
     createIfMissing,
     writeBufferSize: writeBufferMib * 2 ** 20,
-    // LevelDB merges a table after a number of reads that pass it, and that number grows with the size of the table.
-    maxFileSize: Math.max(2, writeBufferMib / 4) * 2 ** 20,
+    // LevelDB merges a table after a number of reads that pass it, and that number grows with the size of the table; so does the room of a merge.
+    maxFileSize: Math.min(MAX_TABLE_MIB, Math.max(2, writeBufferMib / 4)) * 2 ** 20,
   });
   await level.open();
   return level;

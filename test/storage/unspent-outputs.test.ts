@@ -263,3 +263,28 @@ describe('an archive of a version that kept no account', () => {
     });
   });
 });
+
+it('are read as they were made, in whatever form they are kept', async () => {
+  const plain = 'ab'.repeat(32);
+  const tokens = [0n, 1n, 0xffn, 0x100n, 2n ** 64n - 1n].map((amount) => txOut(tokenAsset(amount), plain));
+  const item = { kind: 'item', amount: 3n, genesisHash: null, metadata: 'text' } as const;
+  const others = [
+    ...[null, '', 'ab'.repeat(16), `H${plain.slice(1)}`, plain.toUpperCase()].map((scriptPublicKey) => ({
+      ...txOut(tokenAsset(5n), plain),
+      scriptPublicKey,
+    })),
+    txOut(item, plain),
+    { ...txOut(tokenAsset(7n), plain), locktime: 9n },
+  ];
+  const made = [...tokens, ...others].map((one, n) => ({ outPoint: { tHash: `g${'1'.repeat(31)}`, n }, txOut: one }));
+  const memory = new MemoryKv();
+  const outputs = await UnspentOutputs.open(memory, new ArchiveReader(memory), 0);
+  const batch = memory.batch();
+  const block = { hash: `b${'0'.repeat(64)}`, height: 0, spent: [], created: made };
+  await outputs.change(block, batch, new TimeSlices(systemClock));
+  await memory.write(batch, { sync: true });
+  expect(await outputs.get(made.map(({ outPoint }) => outPoint))).toEqual(made.map((one) => one.txOut));
+  const sizes: number[] = [];
+  for await (const [, record] of memory.entries(UNSPENT)) sizes.push(record.length);
+  expect(sizes.slice(0, tokens.length)).toEqual([34, 34, 34, 35, 41]);
+});

@@ -7,7 +7,7 @@
  *   e ‖ transaction name                   → place of a transaction in block 0 whose name has another form
  *   g ‖ genesis hash                       → item record
  *   l                                      → last block: number (u64 be) ‖ hash
- *   v ‖ transaction hash (16 bytes) ‖ index (1 or 4 bytes) → an unspent output: TxOut, packed
+ *   v ‖ transaction hash (16 bytes) ‖ index (1 or 4 bytes) → an unspent output (`unspent-outputs.ts`)
  *   u ‖ transaction name ‖ index (u32 be)  → an unspent output, TxOut, where the name has another form. Earlier versions had all here
  *   c ‖ number (u64 be)                    → certificate of the block: public key (32 bytes) ‖ signature (64 bytes)
  *   r                                      → facts of the round of the last block, where they are known: JSON with its number

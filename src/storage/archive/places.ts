@@ -2,14 +2,16 @@
  * Places of blocks and transactions in the segments, as the archive's database keeps them. Numbers are big-endian.
  *
  *   block         offset of the record (u32) ‖ length of its front (u32) ‖ length of the record (u32) ‖ hash (32)
- *   transaction   number of its block (u32) ‖ index in the block (u32, its highest bit: fees replace outputs) ‖ offset (u32) ‖ length (u32); of block 0, whose names are
- *                 no hashes, also CRC-32C of its bytes (u32)
+ *   transaction   varints: number of its block, twice its index in the block (one more: fees replace outputs), offset, length. In earlier versions, where
+ *                 that would be longer, and in block 0: the number (u32) ‖ the index (u32, its highest bit: fees replace outputs) ‖ offset (u32) ‖
+ *                 length (u32); of block 0, whose names are no hashes, also CRC-32C of its bytes (u32)
  */
 
 import type { Certificate } from '../../chain/certificate.js';
 import { encodeU64 } from '../../db/keys.js';
 import type { KvBatch } from '../../db/kv.js';
 import { nextCrc32c } from '../../db/level-files/log.js';
+import { VarintReader, varint } from '../../db/level-files/varints.js';
 import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { asBuffer, concatBytes, fromHex, toHex } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
@@ -18,7 +20,7 @@ import { pack, unpackedLength, unpackInto } from '../segments/pack.js';
 import { frontLength, type SegmentBlock, transactionOffsets } from '../segments/record.js';
 import type { RecordPlace } from '../segments/segments.js';
 import { blockPlaceKey, numberKey, transactionPlaceKey } from './layout.js';
-import { damaged, FEES_REPLACE } from './records.js';
+import { checked, damaged, FEES_REPLACE } from './records.js';
 
 const BLOCK_LENGTH = 44;
 const TRANSACTION_LENGTH = 16;
@@ -49,6 +51,8 @@ export function readBlockPlace(height: number, record: Uint8Array): BlockPlace {
 }
 
 export function readTransactionPlace(hash: string, record: Uint8Array): TransactionPlace {
+  if (record.length < TRANSACTION_LENGTH)
+    return checked(`the place of transaction ${hash}`, () => readShortPlace(record));
   const hasSum = record.length === TRANSACTION_LENGTH + SUM_LENGTH;
   if (!hasSum && record.length !== TRANSACTION_LENGTH) throw damaged(`the place of transaction ${hash} is cut`);
   const bytes = asBuffer(record);
@@ -60,6 +64,12 @@ export function readTransactionPlace(hash: string, record: Uint8Array): Transact
     length: bytes.readUInt32BE(12),
     sum: hasSum ? bytes.readUInt32BE(TRANSACTION_LENGTH) : undefined,
   };
+}
+
+function readShortPlace(record: Uint8Array): TransactionPlace {
+  const from = new VarintReader(record);
+  const [height, place, offset, length] = [from.varint(), from.varint(), from.varint(), from.varint()];
+  return { height, txNum: place >> 1, isOriginal: (place & 1) === 1, offset, length, sum: undefined };
 }
 
 /** The block in the form in which a segment has it. */
@@ -122,7 +132,10 @@ export async function putPlaces(
     place.writeUInt32BE(at, 8);
     place.writeUInt32BE(bytes.length, 12);
     if (height === 0) place.writeUInt32BE(nextCrc32c(bytes, 0), TRANSACTION_LENGTH);
-    batch.put(transactionPlaceKey(txHash), height === 0 ? place : place.subarray(0, TRANSACTION_LENGTH));
+    const short = [height, 2 * txNum + Number(transaction.feesReplace ?? false), at, bytes.length].flatMap(varint);
+    const isShort = height > 0 && short.length < TRANSACTION_LENGTH;
+    const long = place.subarray(0, height === 0 ? undefined : TRANSACTION_LENGTH);
+    batch.put(transactionPlaceKey(txHash), isShort ? Uint8Array.from(short) : long);
   }
   const own = Buffer.allocUnsafe(BLOCK_LENGTH);
   own.writeUInt32BE(offset, 0);

@@ -8,6 +8,7 @@ import { outPointKey } from '../../chain/transaction.js';
 import type { OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { changesBy, type VerifiedBlock } from '../../ledger/block/verified-block.js';
+import { toHex } from '../../lib/bytes.js';
 import { TesseraError } from '../../lib/errors.js';
 import { atOnce } from '../../lib/pieces.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
@@ -25,6 +26,10 @@ export interface BlockProgress {
 
 /** Parts of the names that are hashes: by the first two digits. */
 const PARTS = 256;
+/** First byte of the record of a plain output: a packed TxOut does not begin with hex digits. */
+const IS_PLAIN = 0x80;
+const ADDRESS_DIGITS = 64;
+const PLAIN_ADDRESS = /^[0-9a-f]{64}$/;
 
 type Changed = Pick<VerifiedBlock, 'hash' | 'height' | 'spent' | 'created'>;
 
@@ -74,7 +79,7 @@ export class UnspentOutputs {
     for (const { outPoint, txOut } of created) {
       if (slices.isUsedUp) await slices.turn();
       const key = unspentKey(outPoint);
-      batch.put(key, isShortKey(key) ? pack(encodeTxOut(txOut)) : encodeTxOut(txOut));
+      batch.put(key, isShortKey(key) ? encodeUnspent(txOut) : encodeTxOut(txOut));
     }
     batch.put(UNSPENT_TIP_KEY, encodeLast(height, hash));
   }
@@ -138,4 +143,22 @@ export async function* unspentIn(kv: Kv): AsyncGenerator<readonly [OutPoint, TxO
   for await (const [key, record] of kv.entries(UNSPENT)) yield [outPointOfKey(key), decoded(key, record)];
 }
 
-const decoded = (key: Uint8Array, record: Uint8Array): TxOut => decodeTxOut(isShortKey(key) ? unpack(record) : record);
+function decoded(key: Uint8Array, record: Uint8Array): TxOut {
+  if (!isShortKey(key)) return decodeTxOut(record);
+  if (record[0] !== IS_PLAIN) return decodeTxOut(unpack(record));
+  const hex = toHex(record.subarray(1));
+  const amount = BigInt(`0x0${hex.slice(ADDRESS_DIGITS)}`);
+  return { value: { kind: 'token', amount }, locktime: 0n, scriptPublicKey: hex.slice(0, ADDRESS_DIGITS) };
+}
+
+/** Most outputs are of tokens, at an address of 32 bytes, and not locked: address and amount are all of them. Others are packed. */
+function encodeUnspent(txOut: TxOut): Uint8Array {
+  const { value, locktime, scriptPublicKey } = txOut;
+  if (value.kind !== 'token' || locktime !== 0n || !PLAIN_ADDRESS.test(scriptPublicKey ?? ''))
+    return pack(encodeTxOut(txOut));
+  const amount = value.amount.toString(16);
+  return Buffer.from(
+    `${toHex(Uint8Array.of(IS_PLAIN))}${scriptPublicKey}${amount.length % 2 === 0 ? '' : '0'}${amount}`,
+    'hex',
+  );
+}

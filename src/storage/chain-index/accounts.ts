@@ -6,6 +6,7 @@
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
+import { pack } from '../segments/pack.js';
 import { addressKey, heldKey, holderKey, itemKey, movementKey, type Place, TOKENS, unspentKey } from './layout.js';
 import {
   type AddressAccount,
@@ -130,7 +131,7 @@ export class Accounts {
     if (before === after) return;
     if (before > 0n) batch.del(holderKey(item.number, before, account.number));
     if (after > 0n) {
-      batch.put(holderKey(item.number, after, account.number), utf8(address));
+      batch.put(holderKey(item.number, after, account.number), pack(utf8(address)));
       batch.put(key, encodeHeld(genesisHash, after));
     } else batch.del(key);
     const change = Number(after > 0n) - Number(before > 0n);
@@ -194,7 +195,7 @@ function list(address: string, account: AddressAccount, batch: KvBatch): void {
   const { number, tokens, listed } = account;
   if (tokens === listed) return;
   if (listed > 0n) batch.del(holderKey(TOKENS, listed, number));
-  if (tokens > 0n) batch.put(holderKey(TOKENS, tokens, number), utf8(address));
+  if (tokens > 0n) batch.put(holderKey(TOKENS, tokens, number), pack(utf8(address)));
   account.listed = tokens;
 }
 

@@ -25,7 +25,7 @@ import { IndexView } from './view.js';
 import { Waiting } from './waiting.js';
 
 /** Changes that are gathered before a write while the index catches up. */
-const DEFAULT_STEP_CHANGES = 20_000;
+const DEFAULT_STEP_CHANGES = 100_000;
 /** The most blocks that may be missing while answers wait for them. */
 const LITTLE_BEHIND = 16;
 /** The most milliseconds that an answer waits for the index. */

@@ -5,6 +5,7 @@ import type { Kv } from '../../db/kv.js';
 import { fromUtf8 } from '../../lib/bytes.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { present } from '../archive/records.js';
+import { unpack } from '../segments/pack.js';
 import {
   addressKey,
   amountOfKey,
@@ -16,7 +17,7 @@ import {
   movementsOf,
   outputOfKey,
   type Place,
-  placeAtEnd,
+  placeInList,
   TOKENS,
   transfersOf,
   unspentKey,
@@ -106,7 +107,7 @@ export class Holdings {
     if (account === undefined) return NO_PAGE;
     const list = account.short === null ? this.#kv : shortMovements(account.number, account.short);
     const { entries, next } = await readPage(list, movementsOf(account.number), query);
-    const places = await this.#at(entries.map(([key]) => placeAtEnd(key)));
+    const places = await this.#at(entries.map(([key]) => placeInList(key)));
     return { entries: places.map((place, i) => ({ ...place, ...readMovement(entries[i]?.[1] ?? NOTHING) })), next };
   }
 
@@ -140,7 +141,7 @@ export class Holdings {
   async #holders(item: number, query: PageQuery): Promise<Page<ItemHolder>> {
     const { entries, next } = await readPage(this.#kv, holdersOf(item), query);
     return {
-      entries: entries.map(([key, address]) => ({ address: fromUtf8(address), amount: amountOfKey(key) })),
+      entries: entries.map(([key, address]) => ({ address: fromUtf8(unpack(address)), amount: amountOfKey(key) })),
       next,
     };
   }
@@ -149,7 +150,7 @@ export class Holdings {
     const account = await this.#item(genesisHash);
     if (account === undefined) return NO_PAGE;
     const { entries, next } = await readPage(this.#kv, transfersOf(account.number), query);
-    const places = await this.#at(entries.map(([key]) => placeAtEnd(key)));
+    const places = await this.#at(entries.map(([key]) => placeInList(key)));
     return { entries: places.map((place, i) => ({ ...place, ...readTransfer(entries[i]?.[1] ?? NOTHING) })), next };
   }
 

@@ -1,10 +1,10 @@
 /** Records of the index. The database has checksums, so a record that cannot be read is a bug, or of another program. */
 
-import type { Place } from './layout.js';
+import { type Place, TOKENS } from './layout.js';
 import { type Party, type RecordReader, RecordWriter, readRecord } from './record-bytes.js';
 import type { AddressMovement, BlockSummary, ItemTransfer } from './service.js';
 
-const FORMAT = 3;
+const FORMAT = 4;
 
 export interface IndexTip {
   /** Number of blocks indexed. */
@@ -17,7 +17,7 @@ export interface IndexTip {
   readonly payments: number;
 }
 
-export const EMPTY_TIP: IndexTip = { next: 0, hash: null, nextAddress: 0, nextItem: 0, payments: 0 };
+export const EMPTY_TIP: IndexTip = { next: 0, hash: null, nextAddress: 0, nextItem: TOKENS + 1, payments: 0 };
 
 /** An entry of a short list, which is kept in the account of its address. */
 export interface ShortEntry {
@@ -201,7 +201,9 @@ export function readItem(bytes: Uint8Array): ItemAccount {
 }
 
 export function encodeMovement({ kind, received, sent, itemKinds, items }: MovementRecord): Uint8Array {
-  const to = new RecordWriter().kind(kind).uint(received).uint(sent).uint(itemKinds).uint(items.length);
+  const to = new RecordWriter().kind(kind).uint(received).uint(sent);
+  if (itemKinds === 0) return to.bytes();
+  to.uint(itemKinds).uint(items.length);
   for (const item of items) to.text(item.genesisHash).uint(item.received).uint(item.sent);
   return to.bytes();
 }
@@ -211,8 +213,10 @@ export function readMovement(bytes: Uint8Array): MovementRecord {
     kind: from.kind(),
     received: from.uint(),
     sent: from.uint(),
-    itemKinds: from.number(),
-    items: from.list(() => ({ genesisHash: from.text(), received: from.uint(), sent: from.uint() })),
+    itemKinds: from.isAtEnd ? 0 : from.number(),
+    items: from.isAtEnd
+      ? []
+      : from.list(() => ({ genesisHash: from.text(), received: from.uint(), sent: from.uint() })),
   }));
 }
 

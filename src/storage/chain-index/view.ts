@@ -14,11 +14,11 @@ import {
   blocksBelow,
   heightOfBlockKey,
   type Place,
-  placeAtEnd,
   spentKey,
   tradeKey,
   transactionKey,
   transactionsIn,
+  txNumOfKey,
 } from './layout.js';
 import { cursorOf, keyOfCursor } from './pages.js';
 import { readBlock, readSpent, readTrade } from './records.js';
@@ -89,7 +89,7 @@ export class IndexView extends Holdings implements ChainView {
   async blockTransactions(block: BlockSummary, { limit, cursor }: PageQuery): Promise<Page<TransactionSummary>> {
     const { height, transactions } = block;
     const list = transactionsIn(height);
-    const first = cursor === undefined ? 0 : placeAtEnd(keyOfCursor(cursor, list)).txNum + 1;
+    const first = cursor === undefined ? 0 : txNumOfKey(keyOfCursor(cursor, list)) + 1;
     const end = Math.min(first + limit, transactions);
     const places = Array.from({ length: Math.max(end - first, 0) }, (_, i) => ({ height, txNum: first + i }));
     const hashes = await this.#archive.namesAt(places);
