@@ -27,9 +27,10 @@ const alice = account('alice');
 const GENESIS = parseGenesis({ mempool_seed_utxo: { '000000': [{ address: alice.address, amount: 1_000 }] } });
 
 const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
+async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+}
+afterEach(cleanUp);
 
 async function createNetwork(): Promise<Pair> {
   const pair = await createPair({ genesis: GENESIS, miner: alice });
@@ -130,6 +131,7 @@ describe('the items of each class', () => {
   );
 
   test.prop([attempts], { numRuns: 40 })('are those of its creations, whatever is tried (rule P4)', async (plan) => {
+    await cleanUp();
     const network = await createNetwork();
     const unspent = new Map<string, { outPoint: OutPoint; value: Asset }>();
     const classes: string[] = [DEFAULT_GENESIS_HASH];

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { describe, expect } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeTransaction, inBlock } from '../../src/chain/codec.js';
 import { type Genesis, parseGenesis } from '../../src/chain/genesis.js';
 import { blockHash } from '../../src/chain/hash.js';
@@ -20,7 +20,7 @@ import { isTesseraError } from '../../src/lib/errors.js';
 import { parseExactJson, stringifyExact } from '../../src/lib/json.js';
 import { decodeFullBlock, encodeFullBlock } from '../support/full-block.js';
 import { FIXTURES, realChain } from '../support/original-chain.js';
-import { fc, it } from '../support/property.js';
+import { fc, test } from '../support/property.js';
 
 interface RealChain {
   readonly genesis: Genesis;
@@ -102,11 +102,11 @@ describe('chains of real nodes', () => {
       for (const full of blocks) expect(decodeFullBlock(encodeFullBlock(full))).toEqual(full);
   });
 
-  it.prop([place], { numRuns: 60 })('meet the rules, each block where it stands', async (at) => {
+  test.prop([place], { numRuns: 60 })('meet the rules, each block where it stands', async (at) => {
     expect(await refusalAt(at.chain, at.height, blockOf(at))).toBeNull();
   });
 
-  it.prop([place, fc.nat(), fc.integer({ min: 1, max: 255 })], { numRuns: 150 })(
+  test.prop([place, fc.nat(), fc.integer({ min: 1, max: 255 })], { numRuns: 150 })(
     'are refused with any byte changed, unless somebody has mined that',
     async (at, index, mask) => {
       const full = blockOf(at);
@@ -125,7 +125,7 @@ describe('chains of real nodes', () => {
     },
   );
 
-  it.prop([place, place], { numRuns: 60 })(
+  test.prop([place, place], { numRuns: 60 })(
     'do not take a block of another place, or transactions of another',
     async (at, from) => {
       const [here, there] = [blockOf(at), blockOf(from)];

@@ -11,7 +11,7 @@ import { u64Key } from '../../src/db/keys.js';
 import type { Kv } from '../../src/db/kv.js';
 import { LevelKv } from '../../src/db/level-kv.js';
 import { isTesseraError } from '../../src/lib/errors.js';
-import { fc, it as property } from '../support/property.js';
+import { fc, test } from '../support/property.js';
 
 const REFUSALS = ['data_lost', 'data_corrupt'];
 const RECORDS = 240;
@@ -209,7 +209,7 @@ describe('a damaged database (rule P3)', () => {
     fc.integer({ min: 1, max: 64 }).map(cut),
     fc.nat(200_000).map((count) => cut(count)),
   );
-  property.prop([fc.nat(50), damage], { numRuns: 150 })(
+  test.prop([fc.nat(50), damage], { numRuns: 150 })(
     'gives no wrong answer: any file, any bit, any cut',
     async (which, apply) => {
       const files = [...(await names(killed, /^(\d+\.(log|ldb)|MANIFEST-\d+|CURRENT)$/)), '../db.seal'];

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prefixRange, textKey, u64Key } from '../../src/db/keys.js';
 import type { Kv, KvRange } from '../../src/db/kv.js';
 import { compareBytes } from '../../src/lib/bytes.js';
-import { fc, it as property } from '../support/property.js';
+import { fc, test } from '../support/property.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const text = (value: Uint8Array | undefined): string | undefined => value && Buffer.from(value).toString('latin1');
@@ -178,7 +178,7 @@ export function kvContract(name: string, open: () => Promise<{ kv: Kv; dispose()
 
     const key = fc.uint8Array({ minLength: 1, maxLength: 4 }).filter(([first]) => first !== 255);
     const write = fc.tuple(key, fc.option(fc.uint8Array({ maxLength: 20 })));
-    property.prop([fc.array(fc.array(write, { maxLength: 8 }), { maxLength: 8 })], { numRuns: 30 })(
+    test.prop([fc.array(fc.array(write, { maxLength: 8 }), { maxLength: 8 })], { numRuns: 30 })(
       'holds exactly what a map would hold',
       async (batches) => {
         const model = new Map<string, Uint8Array>();

@@ -3,15 +3,26 @@
 import { type Profiler, Session } from 'node:inspector';
 
 export class Coverage {
-  readonly #session = new Session();
+  /** One for all: to begin costs V8 a walk over everything in memory. */
+  static #begun: Session | undefined;
   /** For each function that ran, which of its characters did. */
   readonly #seen = new Map<string, Uint8Array>();
 
+  readonly #session = Coverage.#sessionOfAll();
+
   constructor() {
-    this.#session.connect();
-    this.#session.post('Profiler.enable');
-    this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-    this.#take();
+    // What ran before is no news.
+    take(this.#session);
+  }
+
+  static #sessionOfAll(): Session {
+    if (Coverage.#begun === undefined) {
+      Coverage.#begun = new Session();
+      Coverage.#begun.connect();
+      Coverage.#begun.post('Profiler.enable');
+      Coverage.#begun.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+    }
+    return Coverage.#begun;
   }
 
   /** Functions seen so far. */
@@ -22,7 +33,7 @@ export class Coverage {
   /** True when code has run since the last call that had not run before; it is new the next time too, unless `learns`. */
   hasNews(learns: boolean): boolean {
     let hasNews = false;
-    for (const [name, ran] of this.#take()) {
+    for (const [name, ran] of take(this.#session)) {
       const seen = this.#seen.get(name);
       if (seen !== undefined && !ran.some((is, at) => is === 1 && seen[at] === 0)) continue;
       hasNews = true;
@@ -31,21 +42,24 @@ export class Coverage {
     return hasNews;
   }
 
-  stop(): void {
-    this.#session.disconnect();
+  /** Lets V8 count no more; for what runs in this process later. */
+  static stop(): void {
+    Coverage.#begun?.disconnect();
+    Coverage.#begun = undefined;
   }
+}
 
-  #take(): [name: string, ran: Uint8Array][] {
-    // A session of the own thread answers before `post` returns.
-    let scripts: Profiler.ScriptCoverage[] = [];
-    this.#session.post('Profiler.takePreciseCoverage', (error, taken) => {
-      if (error !== null) throw error;
-      scripts = taken.result;
-    });
-    return scripts
-      .filter(({ url }) => url.includes('/src/') && !url.includes('/node_modules/'))
-      .flatMap(({ url, functions }) => functions.flatMap((one) => ranIn(url, one)));
-  }
+/** What ran since the last call. */
+function take(session: Session): [name: string, ran: Uint8Array][] {
+  // A session of the own thread answers before `post` returns.
+  let scripts: Profiler.ScriptCoverage[] = [];
+  session.post('Profiler.takePreciseCoverage', (error, taken) => {
+    if (error !== null) throw error;
+    scripts = taken.result;
+  });
+  return scripts
+    .filter(({ url }) => url.includes('/src/') && !url.includes('/node_modules/'))
+    .flatMap(({ url, functions }) => functions.flatMap((one) => ranIn(url, one)));
 }
 
 /** The characters of a function that ran; nothing when none did. */

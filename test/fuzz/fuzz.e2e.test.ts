@@ -2,6 +2,7 @@
 
 import { afterAll, describe, expect, it } from 'vitest';
 import { readCorpus } from './corpus.js';
+import { Coverage } from './coverage.js';
 import { Dice } from './dice.js';
 import { fuzz } from './fuzzer.js';
 import { fuzzAndMeasure, MAX_GROWTH } from './heap-growth.js';
@@ -24,6 +25,7 @@ const RUNS: Readonly<Record<string, number>> = {
 const SEED = 9;
 
 afterAll(async () => {
+  Coverage.stop();
   for (const target of TARGETS) await target.close?.();
 });
 

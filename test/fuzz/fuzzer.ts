@@ -57,12 +57,7 @@ export async function fuzz(
   target: FuzzTarget,
   { runs, seed, maxMs = Number.POSITIVE_INFINITY }: FuzzOptions,
 ): Promise<FuzzReport> {
-  const run = new FuzzRun(target, new Dice(seed));
-  try {
-    return await run.go(runs, performance.now() + maxMs);
-  } finally {
-    run.stop();
-  }
+  return new FuzzRun(target, new Dice(seed)).go(runs, performance.now() + maxMs);
 }
 
 class FuzzRun {
@@ -76,10 +71,6 @@ class FuzzRun {
   constructor(target: FuzzTarget, dice: Dice) {
     this.#target = target;
     this.#dice = dice;
-  }
-
-  stop(): void {
-    this.#coverage.stop();
   }
 
   async go(runs: number, deadline: number): Promise<FuzzReport> {

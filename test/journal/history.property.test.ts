@@ -4,7 +4,7 @@
  */
 
 import { status } from '@grpc/grpc-js';
-import { expect } from 'vitest';
+import { expect, it } from 'vitest';
 import { decodeGroup, endOf, namesBelow, revisionOf } from '../../src/journal/etcd/entries.js';
 import { EtcdError } from '../../src/journal/etcd/etcd-client.js';
 import { EtcdWriter } from '../../src/journal/etcd/etcd-writer.js';
@@ -16,7 +16,7 @@ import { fromUtf8, utf8 } from '../../src/lib/bytes.js';
 import { type Clock, systemClock } from '../../src/lib/clock.js';
 import { silentLogger } from '../../src/lib/logger.js';
 import { noMetrics } from '../../src/observability/metrics.js';
-import { fc, it, test } from '../support/property.js';
+import { fc, test } from '../support/property.js';
 
 const NAMES = namesBelow('p/');
 const TIMEOUT = 3_600_000;

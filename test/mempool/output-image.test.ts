@@ -35,9 +35,10 @@ const hashKey = new Uint8Array(8).fill(9);
 const ID = '0123456789abcdef0123456789abcdef';
 
 const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
+async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+}
+afterEach(cleanUp);
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tessera-image-'));
@@ -322,6 +323,7 @@ describe('an image that cannot be believed', () => {
   test.prop([fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), fc.nat(7)], { numRuns: 40 })(
     'has one bit flipped, anywhere: the records are read',
     async (place, bit) => {
+      await cleanUp();
       const folder = await newFolder();
       const { kv } = await imagedNode(folder, 60);
       const file = await fileOf(folder);
@@ -537,6 +539,7 @@ describe('the file of an image', () => {
   test.prop([fc.uniqueArray(fc.nat(5_000), { maxLength: 400 }), fc.array(fc.nat(5_000), { maxLength: 100 })], {
     numRuns: 30,
   })('gives the table that was written, whatever came and went before', async (added, removed) => {
+    await cleanUp();
     const table = new UtxoTable(hashKey);
     for (const i of added) table.insert(outPoint(i), output(i));
     for (const i of removed) if (table.find(outPoint(i)) !== 0) table.remove(table.find(outPoint(i)));

@@ -3,7 +3,7 @@
  * comes into the journal later than the node that appended it has told its client (docs/reliability.md#several-mempool-nodes).
  */
 
-import { expect } from 'vitest';
+import { expect, it } from 'vitest';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { FullBlock, Transaction } from '../../src/chain/types.js';
 import type { Journal, Leadership } from '../../src/journal/journal.js';
@@ -15,7 +15,7 @@ import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 import { type Account, genesisOut, pay, payment } from '../support/mempool.js';
 import { createBed } from '../support/peers.js';
-import { fc, it, test } from '../support/property.js';
+import { fc, test } from '../support/property.js';
 import { addMiner, addStorage, alice, bob, newFolder, type Setup, setUp, stored } from './running.js';
 
 const REFUSED: ReadonlySet<string> = new Set(['double_spend', 'unknown_input', 'transaction_rejected']);

@@ -3,7 +3,7 @@
  * balances, goes on with blocks of ours, and is indexed alike.
  */
 
-import { describe, expect } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { addressOf, p2shAddress } from '../../src/chain/address.js';
 import { itemAsset, withFixedHash } from '../../src/chain/assets.js';
 import { txOut } from '../../src/chain/builders.js';
@@ -28,7 +28,7 @@ import {
   U64_MAX,
 } from '../support/moving-in.js';
 import { createOriginalChain, originalGenesis, originalGenesisFile } from '../support/original-chain.js';
-import { fc, it } from '../support/property.js';
+import { fc, test } from '../support/property.js';
 
 const VERSIONS: readonly AddressVersion[] = [null, 0, 99_999];
 const WORDS = [
@@ -304,7 +304,7 @@ class Maker {
 }
 
 describe('chains of original nodes that nobody has thought of', () => {
-  it.prop([fc.integer()], { numRuns: 2 })('move in', async (seed) => {
+  test.prop([fc.integer()], { numRuns: 2 })('move in', async (seed) => {
     const more = {
       initial_issuances: [3, 3, 5].map((block_height, i) => ({
         address: ADDRESSES[i],

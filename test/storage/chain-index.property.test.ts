@@ -6,7 +6,7 @@
 import { describe, expect } from 'vitest';
 import { outPointKey } from '../../src/chain/transaction.js';
 import type { Page, PageQuery } from '../../src/storage/chain-index/service.js';
-import { fc, it } from '../support/property.js';
+import { fc, test } from '../support/property.js';
 import { ChainModel } from '../support/storage/chain-model.js';
 import { IndexedChain } from '../support/storage/indexed-chain.js';
 import { RANDOM_RULES, randomChain } from '../support/storage/random-chain.js';
@@ -126,7 +126,7 @@ async function compare({ index }: IndexedChain, model: ChainModel, limit: number
 }
 
 describe('the index of a random chain', () => {
-  it.prop([choices, fc.integer({ min: 1, max: 7 })], { numRuns: 12 })(
+  test.prop([choices, fc.integer({ min: 1, max: 7 })], { numRuns: 12 })(
     'says what the blocks say, whether they come one by one or are caught up with',
     async (chosen, limit) => {
       const blocks = randomChain(chosen);
