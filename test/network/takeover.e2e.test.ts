@@ -114,52 +114,55 @@ function producerKey(): string {
 }
 
 describe('a chain of original nodes', () => {
-  it.each([
-    ['one-miner', 42, 100, 'a rebuilt mempool node'],
-    ['two-mempool-nodes', 75, 1, 'a mempool node that fetches it from storage'],
-  ] as const)(
-    'is taken over with every balance, goes on, and its wallet pays: %s, by block %i, for %i blocks, with %s',
-    async (name, at, after, how) => {
-      await genesisOf(name);
-      const balances = balancesOf(name);
-      const { address_list } = balances as { address_list: Record<string, JsonValue> };
-      const old = await originalNode('envelope', realChain(name));
-      old.instead = mempoolOf(balances);
-      const made = nodes();
-      await tessera('import', '--from', old.url, ...made.aboutStorage);
-      const more = ['--producer-key', producerKey(), '--interval-ms', '50'];
-      const flags = ['--balances', old.url, ...more, ...made.aboutStorage, '--json'];
-      const report = JSON.parse(await tessera('takeover', '--at', String(at), ...flags));
-      const compared = { compared_addresses: Object.keys(address_list).length, differences: [], interval_ms: 50 };
-      expect(report).toMatchObject(compared);
-      const data = join(made.storage.folder, '..', 'mempool');
-      if (how === 'a rebuilt mempool node')
-        await tessera('rebuild', ...made.about('mempool', data), '--archive', made.storage.folder);
+  async function takenOver(name: 'one-miner' | 'two-mempool-nodes', at: number) {
+    await genesisOf(name);
+    const balances = balancesOf(name);
+    const { address_list } = balances as { address_list: Record<string, JsonValue> };
+    const old = await originalNode('envelope', realChain(name));
+    old.instead = mempoolOf(balances);
+    const made = nodes();
+    await tessera('import', '--from', old.url, ...made.aboutStorage);
+    const more = ['--producer-key', producerKey(), '--interval-ms', '50'];
+    const flags = ['--balances', old.url, ...more, ...made.aboutStorage, '--json'];
+    const report = JSON.parse(await tessera('takeover', '--at', String(at), ...flags));
+    const compared = { compared_addresses: Object.keys(address_list).length, differences: [], interval_ms: 50 };
+    expect(report).toMatchObject(compared);
+    return { made, balances, address_list };
+  }
 
-      const { mempool, user, stop } = await goOn(made, at - 1);
-      const ask = (addresses: readonly string[]) => call(`${mempool.apiUrl}/fetch_balance`, addresses);
-      expect(await ask(Object.keys(address_list))).toMatchObject({ content: balances });
+  it('of two mempool nodes is taken over with every balance', async () => {
+    const { made } = await takenOver('two-mempool-nodes', 75);
+    expect(await tessera('verify', ...made.aboutStorage)).toContain('all valid');
+  });
 
-      // Both networks began with its output.
-      const wallet = JSON.parse(readFileSync(fixture('one-miner', 'wallet.json'), 'utf8'));
-      await call(`${user.apiUrl}/v1/wallet/keypairs`, wallet);
-      const to = 'ab'.repeat(32);
-      const amount = 1_000_000;
-      const payment = { kind: 'address', address: to, amount, passphrase: PASSPHRASE };
-      await until('the coins of its keys', () => call(`${user.apiUrl}/v1/payments`, payment));
-      await until('the payment', async () => {
-        const { content } = (await ask([to])) as { content: { total: { tokens: number } } };
-        return content.total.tokens === amount || undefined;
-      });
-      await heightOf(made.storage.apiUrl, at + after);
-      const [payer = ''] = Object.keys(wallet.addresses);
-      const others = Object.keys(address_list).filter((address) => address !== payer);
-      const left = Object.fromEntries(others.map((address) => [address, address_list[address]]));
-      expect(await ask(others)).toMatchObject({ content: { address_list: left } });
-      await stop();
-      expect(await tessera('verify', ...made.aboutStorage)).toContain('all valid');
-    },
-  );
+  it('is taken over with every balance, goes on with a rebuilt mempool node, and its wallet pays', async () => {
+    const at = 42;
+    const { made, balances, address_list } = await takenOver('one-miner', at);
+    const data = join(made.storage.folder, '..', 'mempool');
+    await tessera('rebuild', ...made.about('mempool', data), '--archive', made.storage.folder);
+    const { mempool, user, stop } = await goOn(made, at - 1);
+    const ask = (addresses: readonly string[]) => call(`${mempool.apiUrl}/fetch_balance`, addresses);
+    expect(await ask(Object.keys(address_list))).toMatchObject({ content: balances });
+
+    // Both networks began with its output.
+    const wallet = JSON.parse(readFileSync(fixture('one-miner', 'wallet.json'), 'utf8'));
+    await call(`${user.apiUrl}/v1/wallet/keypairs`, wallet);
+    const to = 'ab'.repeat(32);
+    const amount = 1_000_000;
+    const payment = { kind: 'address', address: to, amount, passphrase: PASSPHRASE };
+    await until('the coins of its keys', () => call(`${user.apiUrl}/v1/payments`, payment));
+    await until('the payment', async () => {
+      const { content } = (await ask([to])) as { content: { total: { tokens: number } } };
+      return content.total.tokens === amount || undefined;
+    });
+    await heightOf(made.storage.apiUrl, at + 5);
+    const [payer = ''] = Object.keys(wallet.addresses);
+    const others = Object.keys(address_list).filter((address) => address !== payer);
+    const left = Object.fromEntries(others.map((address) => [address, address_list[address]]));
+    expect(await ask(others)).toMatchObject({ content: { address_list: left } });
+    await stop();
+    expect(await tessera('verify', ...made.aboutStorage)).toContain('all valid');
+  });
 });
 
 describe('a network of original nodes that runs', () => {

@@ -17,6 +17,7 @@ import {
   sidewaysScroll,
   type,
   WAYS,
+  WAYS_TAKEN,
   type Way,
 } from '../support/browser.js';
 import { freePort } from '../support/free-port.js';
@@ -338,7 +339,7 @@ describe.runIf(HAS_BROWSER)('the explorer', () => {
       const { found } = (await read('/v1/chain/search?q=ferry')) as { found: unknown[] };
       return found.length === 3 || undefined;
     });
-    for (const way of ['keyboard', 'mouse'] as const) {
+    for (const way of WAYS_TAKEN) {
       const { page } = await open('/', { context: WAYS[way] });
       await searchFor(page, 'ferry', 'Search', way);
       await page.locator('.results').getByText('Ferry pass').waitFor();

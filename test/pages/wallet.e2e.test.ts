@@ -20,6 +20,7 @@ import {
   sidewaysScroll,
   type,
   WAYS,
+  WAYS_TAKEN,
 } from '../support/browser.js';
 import { until } from '../support/processes.js';
 import { silentLogger } from '../support/silent-logger.js';
@@ -108,7 +109,7 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await row.getByText('Confirmed').waitFor();
   });
 
-  it.each(['keyboard', 'mouse'] as const)(
+  it.each(WAYS_TAKEN)(
     'takes a request for a payment, and keeps a note and the name of the payee, by %s',
     async (way) => {
       const { page } = await open('/wallet/receive', { context: WAYS[way] });
@@ -236,42 +237,37 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     expect(await movementsOf(4_242)).toHaveLength(1);
   });
 
-  it.each(['keyboard', 'mouse'] as const)(
-    'says what is wrong while one types, and pays all that there is, by %s',
-    async (way) => {
-      const answer = await fetch(`${origin}/v1/wallet?page=0`);
-      const { available_total_tokens: available } = (await answer.json()) as { available_total_tokens: number };
-      const { page } = await open('/wallet/pay', { context: WAYS[way] });
-      const amount = page.getByLabel('Amount', { exact: true });
-      const reviewed = page.getByRole('button', { name: 'Review' });
-      await type(page.getByLabel('To', { exact: true }), 'nobody', way);
-      await type(amount, '0.00000001', way);
-      await page.getByText(/^Neither an address/).waitFor();
-      await page
-        .getByText('Too many decimals: it lies between 0 and 1 raw units. Three decimals always fit.')
-        .waitFor();
-      await page.getByLabel('To', { exact: true }).fill(PAYEE);
-      await page.getByText(/^Available:/).waitFor();
-      await page.getByLabel('Unit').selectOption('raw');
-      for (const [typed, words] of [
-        ['0', 'The amount has to be more than 0.'],
-        ['1 000', 'Write it without spaces: 1000'],
-        ['1,000', 'Write it without a comma: 1000'],
-        [String(available + 1_234), /^This is 1,234 raw units too much\. [\d,]+ raw units can be paid now\.$/],
-      ] as const) {
-        await amount.fill(typed);
-        await page.locator('#amount-hint').getByText(words).waitFor();
-        expect(await reviewed.isDisabled(), typed).toBe(true);
-        expect(await amount.getAttribute('aria-invalid')).toBe('true');
-      }
-      expect(await axeFindings(page)).toEqual([]);
-      expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
-      await press(page.getByRole('button', { name: 'Max' }), way);
-      expect(await amount.inputValue()).toBe(String(available));
-      await press(reviewed, way);
-      await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
-    },
-  );
+  it.each(WAYS_TAKEN)('says what is wrong while one types, and pays all that there is, by %s', async (way) => {
+    const answer = await fetch(`${origin}/v1/wallet?page=0`);
+    const { available_total_tokens: available } = (await answer.json()) as { available_total_tokens: number };
+    const { page } = await open('/wallet/pay', { context: WAYS[way] });
+    const amount = page.getByLabel('Amount', { exact: true });
+    const reviewed = page.getByRole('button', { name: 'Review' });
+    await type(page.getByLabel('To', { exact: true }), 'nobody', way);
+    await type(amount, '0.00000001', way);
+    await page.getByText(/^Neither an address/).waitFor();
+    await page.getByText('Too many decimals: it lies between 0 and 1 raw units. Three decimals always fit.').waitFor();
+    await page.getByLabel('To', { exact: true }).fill(PAYEE);
+    await page.getByText(/^Available:/).waitFor();
+    await page.getByLabel('Unit').selectOption('raw');
+    for (const [typed, words] of [
+      ['0', 'The amount has to be more than 0.'],
+      ['1 000', 'Write it without spaces: 1000'],
+      ['1,000', 'Write it without a comma: 1000'],
+      [String(available + 1_234), /^This is 1,234 raw units too much\. [\d,]+ raw units can be paid now\.$/],
+    ] as const) {
+      await amount.fill(typed);
+      await page.locator('#amount-hint').getByText(words).waitFor();
+      expect(await reviewed.isDisabled(), typed).toBe(true);
+      expect(await amount.getAttribute('aria-invalid')).toBe('true');
+    }
+    expect(await axeFindings(page)).toEqual([]);
+    expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+    await press(page.getByRole('button', { name: 'Max' }), way);
+    expect(await amount.inputValue()).toBe(String(available));
+    await press(reviewed, way);
+    await page.getByRole('heading', { name: 'Is this right?' }).waitFor();
+  });
 
   it('says in words what the node refuses, with numbers that can be read', async () => {
     const { page } = await open('/wallet/pay', { context: WAYS.keyboard });
@@ -362,7 +358,7 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
     await phone.getByText('Confirmed', { exact: true }).first().waitFor();
   });
 
-  it.each(['keyboard', 'mouse'] as const)('trades with another wallet, by %s', async (by) => {
+  it.each(WAYS_TAKEN)('trades with another wallet, by %s', async (by) => {
     const context = WAYS[by];
     const click = (button: Locator) => press(button, by);
     const { page: maker } = await open('/wallet/trades', { context });
@@ -396,16 +392,15 @@ describe.runIf(HAS_BROWSER)('the wallet page', () => {
 
     await offer();
     const document = await saved(maker);
-    if (by === 'mouse')
-      await taker.goto(`${network.urls.miner}/wallet/trades#document=${encodeURIComponent(document)}`);
-    if (by === 'mouse') await taker.reload();
-    else
-      await taker
-        .getByLabel('Or a file')
-        .setInputFiles({ name: 'o.json', mimeType: 'application/json', buffer: Buffer.from(document) });
     const look = taker.getByRole('region', { name: 'Look at what you were sent' });
-    const given = look.locator('dt:has-text("You give") + dd');
-    await given.getByText('0.25 tokens').waitFor();
+    const given = look.locator('dt:has-text("You give") + dd').getByText('0.25 tokens');
+    await taker
+      .getByLabel('Or a file')
+      .setInputFiles({ name: 'o.json', mimeType: 'application/json', buffer: Buffer.from(document) });
+    await given.waitFor();
+    await taker.goto(`${network.urls.miner}/wallet/trades#document=${encodeURIComponent(document)}`);
+    await taker.reload();
+    await given.waitFor();
     for (const page of [maker, taker]) {
       expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
       expect(await axeFindings(page)).toEqual([]);

@@ -112,6 +112,9 @@ export const WAYS = {
 
 export type Way = keyof typeof WAYS;
 
+/** The ways in which each flow is taken: both by `npm run test:pages`. The test suite takes that which is harder to keep. */
+export const WAYS_TAKEN: readonly Way[] = LOOK === undefined ? ['keyboard'] : ['keyboard', 'mouse'];
+
 /** Presses a button or follows a link: with the mouse, or with Tab up to it and Enter. */
 export async function press(target: Locator, way: Way): Promise<void> {
   if (way === 'mouse') return target.click();

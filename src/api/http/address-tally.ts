@@ -24,7 +24,7 @@ const NOTHING: Tally = { amount: 0, seconds: 0 };
 export class AddressTally {
   readonly #clock: Clock;
   readonly #windowMs: number;
-  readonly #entries = new LRUCache<string, Entry>({ max: MAX_ADDRESSES });
+  readonly #entries = new LRUCache<string, Entry>({ maxSize: MAX_ADDRESSES, sizeCalculation: () => 1 });
 
   constructor(windowMs: number, clock: Clock) {
     this.#windowMs = windowMs;

@@ -55,7 +55,7 @@ export class PassphraseLimiter {
   readonly #clock: Clock;
   readonly #all = new Share();
   readonly #keys = new Map<string, Share>();
-  readonly #callers = new LRUCache<string, Share>({ max: MAX_CALLERS });
+  readonly #callers = new LRUCache<string, Share>({ maxSize: MAX_CALLERS, sizeCalculation: () => 1 });
   readonly #wakers = new Set<() => void>();
   #closed = false;
 
