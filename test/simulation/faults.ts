@@ -70,11 +70,13 @@ export class Faults {
   }
 
   #begin(fault: Fault): Undo | undefined {
-    const { world, machines, mempools, wires, http } = this.#stage;
+    const { world, machines, mempools, wires, http, diverging } = this.#stage;
     const machine = machines[fault.where % machines.length];
     if (machine === undefined) return undefined;
     switch (fault.kind) {
       case 'kill':
+        // Of two nodes that differ, the one that spoke first wins.
+        if (diverging.size > 0 && machine.role === 'mempool') return undefined;
         machine.kill();
         return machine.hold();
       case 'lose power':
@@ -123,6 +125,9 @@ export class Faults {
       case 'slow disk':
       case 'flip':
         return this.#disk(fault, machine);
+      case 'flip index':
+      case 'lose index':
+        return this.#index(fault);
       case 'break': {
         const all = [...wires.wires];
         for (const wire of all) if (this.#hand.luck.chance(fault.much)) wire.end('the connection was reset');
@@ -240,7 +245,11 @@ export class Faults {
       away.kill();
       ends.push(away.hold());
     };
-    world.later(this.#hand, ms * AWAY_OF_DAMAGED, comeBack);
+    const waitForOthers = (): void => {
+      if (others.every(({ isReady }) => isReady)) comeBack();
+      else world.later(this.#hand, LOOK_MS, waitForOthers);
+    };
+    world.later(this.#hand, ms * AWAY_OF_DAMAGED, waitForOthers);
     return () => {
       isOver = true;
       for (const end of ends) end();
@@ -314,6 +323,21 @@ export class Faults {
         return undefined;
       }
     }
+  }
+
+  /** A storage node makes a damaged index again by itself, and one that is gone. */
+  #index({ kind, where }: Fault): Undo | undefined {
+    const { storages, world } = this.#stage;
+    const machine = storages[where % storages.length];
+    if (machine === undefined) return undefined;
+    world.note(`${machine.name}: ${kind}`);
+    if (kind === 'flip index') {
+      machine.disk.flip('index');
+      return undefined;
+    }
+    machine.kill();
+    machine.disk.remove('index');
+    return machine.hold();
   }
 
   #weather({ kind, other, much }: Fault, machine: Machine): Undo | undefined {

@@ -46,9 +46,12 @@ const THEMES_OF: Readonly<Record<string, ThemeName>> = {
   'coins of a payment that is being made are given to another': 'wallets',
   'a payment is made again for the same key': 'wallets',
   'a payment that was queued is not sent after a restart': 'wallets',
+  'the index notes how far it is before it has the changes': 'indexed',
+  'a damaged index is not made again': 'indexed',
   'a block may have any time': 'clocks',
   'an image is finished in the middle of a command': 'named',
   'a block is adopted beside the own round': 'alone',
+  'storage confirms another block than it has': 'alone',
   'what changes after an image is not noted': 'images',
 };
 
@@ -160,6 +163,12 @@ export const GUARDS: readonly Guard[] = [
     'mempool/replicas/ahead-of-journal.ts',
     'const rest = group.filter((candidate) => heightOf(candidate) <= at);',
     'const rest = group.filter((candidate) => heightOf(candidate) <= at || true);',
+    // What it spends is spent, so it is refused; and what is confirmed stays so.
+    {
+      file: 'mempool/state/applier.ts',
+      find: 'await keepConfirmed(this.#modules.state.statuses, this.#modules.store, batch);',
+      put: 'if (batch === undefined) await keepConfirmed(this.#modules.state.statuses, this.#modules.store, batch);',
+    },
   ),
   guard(
     'a leader does not look at its lease',
@@ -255,6 +264,12 @@ export const GUARDS: readonly Guard[] = [
     'storage/blocks/block-receiver.ts',
     'if (known === hash) {',
     'if (known !== undefined) {',
+    // A mempool node sends a block to nobody who has one of that number.
+    {
+      file: 'mempool/blocks/block-sender.ts',
+      find: "relation === 'even' && !this.#refusing.has(link)",
+      put: "(relation === 'even' || relation === 'ahead') && !this.#refusing.has(link)",
+    },
   ),
   guard(
     'a block is cut before storage has the last',
@@ -385,6 +400,24 @@ export const GUARDS: readonly Guard[] = [
     'a payment that was queued is not sent after a restart',
     'wallet/payments/outgoing.ts',
     "if (entry.state === 'queued') outgoing.#queued.add(entry.hash);",
+    '',
+  ),
+  guard(
+    'the index notes how far it is before it has the changes',
+    'storage/chain-index/step.ts',
+    'this.#batch.put(TIP_KEY, encodeTip(tip));',
+    'await this.#kv.write(this.#kv.batch().put(TIP_KEY, encodeTip(tip)), { sync: false });',
+    // A start looks for the last block.
+    {
+      file: 'storage/chain-index/chain-index.ts',
+      find: 'if (height >= 0 && hash !== (await archive.hashAt(height)))',
+      put: 'if (height < 0 && hash !== (await archive.hashAt(height)))',
+    },
+  ),
+  guard(
+    'a damaged index is not made again',
+    'storage/chain-index/chain-index.ts',
+    'if (this.#isDamage(error)) this.#repair(kv, error);',
     '',
   ),
   guard(

@@ -6,6 +6,7 @@ import { keys } from '../../src/mempool/state/layout.js';
 import { violationsOf } from '../cluster/check-history.js';
 import type { End, EndBlock, EndState, Operation } from '../cluster/history.js';
 import { personOf } from './clients.js';
+import { indexViolations } from './index-check.js';
 import { restOf, type Stage, type Violation, within } from './play.js';
 import type { FaultKind } from './story.js';
 import type { Machine } from './world/node.js';
@@ -33,7 +34,13 @@ export async function judge(stage: Stage): Promise<Violation[]> {
   for (const [one] of torn)
     found.push({ rule: 'tradesAreWhole', detail: `one half of the trade of ${one} is in no block` });
   const ofWallets = (await stage.customers?.violations(stage, inBlocks)) ?? [];
-  return [...found, ...ofWallets, ...(await wrongTimesOf(stage)), ...(await deniedOf(stage, inBlocks))];
+  return [
+    ...found,
+    ...ofWallets,
+    ...(await indexViolations(stage)),
+    ...(await wrongTimesOf(stage)),
+    ...(await deniedOf(stage, inBlocks)),
+  ];
 }
 
 /** What clients were told. Where something acknowledged may be lost, what was told before is open again; blocks are kept. */

@@ -170,6 +170,10 @@ export function restOf({ machines, mempools, storages, users, operator }: Stage)
   return [
     ...problems,
     ...(operator.problem === null ? [] : [operator.problem]),
+    ...storages.flatMap(({ name, services }) => {
+      const { state, problem } = services?.chainIndex?.status() ?? { state: 'ready' };
+      return state === 'ready' ? [] : [`the index of ${name} is ${state}: ${problem}`];
+    }),
     ...users.flatMap(({ name, services }) => {
       const open = services?.wallet?.outgoing.size ?? 0;
       return open > 0 ? [`${open} payments of ${name} are in no block`] : [];
@@ -280,7 +284,7 @@ function machinesOf(story: Story, people: readonly Person[], etcd: Etcd | undefi
     ...made('storage', storages, (host) => ({
       ...checked,
       'storage.verify_threads': 0,
-      'storage.index': false,
+      'storage.index': story.isIndexed,
       'peers.storage': at(storages.filter((other) => other !== host)),
     })),
     ...made('miner', miners, () => ({

@@ -54,6 +54,8 @@ export const FAULT_KINDS = [
   'restore etcd',
   'lose answers',
   'flip',
+  'flip index',
+  'lose index',
   'upgrade',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
@@ -65,6 +67,8 @@ const APART: readonly FaultKind[] = [
   'kill at an image',
   'lose power at an image',
   'restore etcd',
+  'flip index',
+  'lose index',
 ];
 
 /** What a story is about. In a short one with few kinds of faults each of them comes often. */
@@ -81,6 +85,8 @@ interface Theme {
   readonly long?: number;
   /** User nodes, with wallets; none by default. */
   readonly users?: readonly number[];
+  /** True where storage nodes have an index of the chain. */
+  readonly isIndexed?: boolean;
 }
 
 const SHORT = { mempools: [1], storages: [1], ms: 20_000, faultMs: 3_000, faults: 8 } as const;
@@ -196,6 +202,24 @@ export const THEMES = {
     faults: 4,
     long: 0.5,
   },
+  // Storage nodes have an index of the chain, which is written behind their blocks.
+  indexed: {
+    ...SHORT,
+    kinds: [
+      'kill at a write',
+      'lose power at a write',
+      'lose power',
+      'full disk',
+      'failing disk',
+      'flip index',
+      'lose index',
+      'older copy',
+    ],
+    storages: [1, 2],
+    isIndexed: true,
+    faultMs: 5_000,
+    faults: 24,
+  },
   // Wallets of user nodes pay while they and the nodes that they need fail.
   wallets: {
     ...SHORT,
@@ -230,13 +254,15 @@ export const THEMES = {
 } as const satisfies Readonly<Record<string, Theme>>;
 export type ThemeName = keyof typeof THEMES;
 /** Themes that came later, new ones at the end: drawn apart, so that the seeds of earlier ones, some of which are kept, still tell the same stories. */
-const LATER: readonly ThemeName[] = ['damaged', 'compacted', 'alone', 'named', 'restored', 'wallets'];
+const LATER: readonly ThemeName[] = ['damaged', 'compacted', 'alone', 'named', 'restored', 'wallets', 'indexed'];
 /** So many of the other seeds are of each of them. */
 const SHARE_OF_LATER = 1 / 15;
 const NAMES = Object.keys(THEMES) as readonly ThemeName[];
 const EARLIER = NAMES.filter((name) => !LATER.includes(name));
 /** Milliseconds of a long step. */
 const SLOW_STEP_MS = 2;
+/** The same where a command takes as long as an image. */
+const SLOWEST_STEP_MS = 50;
 /** Milliseconds in which everything is up, and there is something to lose. */
 const QUIET_MS = 2_000;
 
@@ -247,6 +273,7 @@ export interface Story {
   readonly storages: number;
   readonly miners: number;
   readonly users: number;
+  readonly isIndexed: boolean;
   readonly intervalMs: number;
   readonly people: number;
   /** Unspent outputs from which on a mempool node has an image of them: some days have none. */
@@ -299,10 +326,11 @@ export function storyOf(seed: string): Story {
     people: 2 + luck.below(3),
     imageOutputs: luck.pick(name === 'named' ? [10] : [20, 20, 1_000_000]),
     pauseMs: luck.pick(isSlow ? [250] : name === 'wallets' ? [400, 800] : [800, 1_500, 3_000]),
-    stepMs: isSlow ? SLOW_STEP_MS : MOST_STEP_MS,
+    stepMs: name === 'named' ? SLOWEST_STEP_MS : isSlow ? SLOW_STEP_MS : MOST_STEP_MS,
     trades: name === 'late' ? 0.7 : 0.1,
     ms: Math.floor(ms),
     users: theme.users === undefined ? 0 : luck.pick(theme.users),
+    isIndexed: theme.isIndexed === true,
     faults: faults.sort((a, b) => a.at - b.at),
   };
 }

@@ -314,6 +314,7 @@ export class Machine {
     const dataDir = {
       path: this.folder,
       open: async (name: string) => (name === JOURNAL ? this.#openJournal(process) : disk.open(name, process)),
+      openDerived: async (name: string) => disk.open(name, process),
       adopt: () => undefined,
       removeDerived: async (name: string) => disk.remove(name),
       putAside: async (name: string) => disk.remove(name),

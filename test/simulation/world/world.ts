@@ -12,6 +12,8 @@ export const EPOCH = Date.UTC(2026, 0, 1);
 /** Milliseconds of a step that waits for nothing: at least, and at most where nodes are not busy. */
 const LEAST_STEP_MS = 0.004;
 export const MOST_STEP_MS = 0.03;
+/** Milliseconds between two looks at the clock in one step, where nodes are busy: a piece of work takes time. */
+const PIECE_MS = 0.01;
 /** Milliseconds by which a timer may be late. */
 const LATE_MS = 0.5;
 /** Steps without which a second of a world cannot be: more are a loop that does not end. */
@@ -47,6 +49,7 @@ export class Process {
   /** When the last timer of a length ends: one that was set later ends later. */
   readonly lastTimers = new Map<number, number>();
   readonly #whenDead: (() => void)[] = [];
+  #moment = 0;
 
   constructor(world: World, name: string, id: number) {
     this.name = name;
@@ -54,7 +57,11 @@ export class Process {
     this.luck = new Luck(`${world.seed}/${name}/${id}`);
     this.clock = {
       now: () => Math.floor(EPOCH + this.offset + world.now * this.rate),
-      monotonic: () => world.now * this.rate,
+      monotonic: () => {
+        const now = world.now * this.rate;
+        if (world.isBusy) this.#moment = Math.max(now, this.#moment + PIECE_MS);
+        return world.isBusy ? this.#moment : now;
+      },
       after: (ms, run) => world.timer(this, ms, run),
     };
   }
@@ -97,6 +104,11 @@ export class World {
     this.seed = seed;
     this.#mostStepMs = mostStepMs;
     this.luck = new Luck(`${seed}/world`);
+  }
+
+  /** True where other work comes between any two pieces of a node's work. */
+  get isBusy(): boolean {
+    return this.#mostStepMs > MOST_STEP_MS;
   }
 
   /** Stands for all steps so far: two runs of one seed have the same. */
