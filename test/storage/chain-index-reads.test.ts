@@ -8,7 +8,9 @@ import { parseGenesis } from '../../src/chain/genesis.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import type { OutPoint, Transaction } from '../../src/chain/types.js';
 import type { Kv } from '../../src/db/kv.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { isTesseraError } from '../../src/lib/errors.js';
+import { TimeSlices } from '../../src/lib/time-slices.js';
 import { ArchiveLookups } from '../../src/storage/archive/lookups.js';
 import type { TransactionRecord } from '../../src/storage/archive/records.js';
 import { readBlockToIndex } from '../../src/storage/chain-index/block-to-index.js';
@@ -111,11 +113,20 @@ describe('an answer that needs many transactions', () => {
     const indexed = await IndexedChain.open();
     await indexed.store(chain.blocks);
     let turns = 0;
-    const slices = { turn: async () => void turns++ };
+    const slices = new (class extends TimeSlices {
+      override get isUsedUp(): boolean {
+        return true;
+      }
+      override async turn(): Promise<void> {
+        turns++;
+      }
+    })(systemClock);
     const block = await readBlockToIndex(1, indexed.archive.lookups, slices);
-    expect([block.transactions.length, turns]).toEqual([SOURCES + 1, SOURCES + 1]);
+    expect(block.transactions.length).toBe(SOURCES + 1);
+    expect(turns).toBeGreaterThan(SOURCES);
+    turns = 0;
     await new Sources(indexed.archive.lookups, slices).find(new Set(hashes));
-    expect(turns).toBe(2 * SOURCES + 1);
+    expect(turns).toBe(SOURCES);
   });
 });
 

@@ -192,11 +192,11 @@ export class ArchiveReader {
   }
 
   /** The block at a height, which must be there, with all its transactions in order, the coinbase last. */
-  async wholeBlock(height: number): Promise<WholeBlock> {
+  async wholeBlock(height: number, slices = this.#slices): Promise<WholeBlock> {
     const found = await this.#either(
       async () => {
         const place = await this.place(height);
-        return place && readWholeBlock(height, await this.#recordIn(height, place), this.#slices);
+        return place && readWholeBlock(height, await this.#recordIn(height, place), slices);
       },
       async (old) => {
         const record = await old.blockAt(height);

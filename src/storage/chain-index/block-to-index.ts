@@ -47,18 +47,19 @@ export function writtenBlock({ record, verified, earlier }: WrittenBlock): Block
 export async function readBlockToIndex(
   height: number,
   archive: ArchiveLookups,
-  slices: Pick<TimeSlices, 'turn'>,
+  slices: TimeSlices,
 ): Promise<BlockToIndex> {
-  const record = await archive.blockAt(height);
+  const { record, transactions: all } = await archive.wholeBlock(height, slices);
   const { header } = record.block;
-  const names = [...record.block.transactions, header.miningTxHash];
   const transactions: TransactionToIndex[] = [];
-  for (let from = 0; from < names.length; from += READ_AT_ONCE) {
-    const some = await archive.transactions(names.slice(from, from + READ_AT_ONCE), { turn: () => slices.turn() });
-    for (const [i, found] of some.entries()) {
-      const one = present(found, `transaction ${names[from + i]}`);
-      transactions.push(toIndex(one, one));
-    }
+  for (let from = 0; from < all.length; from += READ_AT_ONCE) {
+    if (slices.isUsedUp) await slices.turn();
+    const some = all.slice(from, from + READ_AT_ONCE);
+    const names = some.map(({ hash }) => hash);
+    // In blocks of original nodes a transaction may have an earlier place.
+    const homes = header.isOriginal ? await archive.transactions(names, { turn: () => slices.turn() }) : some;
+    for (const [i, one] of some.entries())
+      transactions.push(toIndex(one, present(homes[i], `transaction ${one.hash}`)));
   }
   const { hash, issued } = record;
   return { hash, height, issued, header, size: sizeOf(record.bytes, transactions), transactions };
