@@ -20,8 +20,8 @@ export default defineConfig({
     setupFiles: ['test/support/patient-fetch.ts'],
     unstubGlobals: true,
     expect: { poll: { timeout: 60_000 } },
-    // Of two cores: what runs processes waits for them half of the time.
-    maxWorkers: 4,
+    // Of two cores: what runs processes waits for them more than half of the time.
+    maxWorkers: 5,
     reporters: ['default', './test/support/left-out-reporter.ts', './test/support/unsteady-reporter.ts'],
     projects: [
       // Files share their processes, and with them what they import: loading it anew for each costs a third of the time.
