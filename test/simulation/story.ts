@@ -188,7 +188,9 @@ export const THEMES = {
   named: {
     ...SHORT,
     kinds: ['kill at an image', 'kill at an image', 'lose power at an image', 'slow disk', 'slow disk', 'slow disk'],
-    faultMs: 4_000,
+    ms: 60_000,
+    faultMs: 20_000,
+    long: 0.7,
     faults: 24,
   },
   // All of etcd is an older copy of itself, which lacks what mempool nodes have.
@@ -262,7 +264,7 @@ const EARLIER = NAMES.filter((name) => !LATER.includes(name));
 /** Milliseconds of a long step. */
 const SLOW_STEP_MS = 2;
 /** The same where a command takes as long as an image. */
-const SLOWEST_STEP_MS = 50;
+const SLOWEST_STEP_MS = 150;
 /** Milliseconds in which everything is up, and there is something to lose. */
 const QUIET_MS = 2_000;
 
@@ -325,7 +327,9 @@ export function storyOf(seed: string): Story {
     intervalMs: luck.pick(name === 'mixed' ? [1_500, 3_000, 6_000] : [1_000, 1_500]),
     people: 2 + luck.below(3),
     imageOutputs: luck.pick(name === 'named' ? [10] : [20, 20, 1_000_000]),
-    pauseMs: luck.pick(isSlow ? [250] : name === 'wallets' ? [400, 800] : [800, 1_500, 3_000]),
+    pauseMs: luck.pick(
+      name === 'named' ? [120] : isSlow ? [250] : name === 'wallets' ? [400, 800] : [800, 1_500, 3_000],
+    ),
     stepMs: name === 'named' ? SLOWEST_STEP_MS : isSlow ? SLOW_STEP_MS : MOST_STEP_MS,
     trades: name === 'late' ? 0.7 : 0.1,
     ms: Math.floor(ms),
