@@ -87,7 +87,7 @@ export class BlockIntake {
     const { full, hash } = told;
     writes.checkOpen();
     const concern = await this.#checked(told);
-    await history.prepare(concern.hashes);
+    await history.prepare(namesOf(full.block).filter((_, place) => concern.places.has(place)));
     writes.checkOpen();
     const misplaced = placeFault(full.block.header, hash, { height: this.height, hash: this.tipHash });
     if (misplaced !== null && this.#isTipOpen) return 'gap';

@@ -12,16 +12,13 @@ export interface ConcernModules {
 }
 
 export class Concern {
-  /** Hashes of transactions that concern the wallet, the coinbase last. */
-  readonly hashes: readonly string[];
-  /** Numbers of these transactions as of `transactionAt`. */
+  /** Numbers of the transactions that concern the wallet, as of `transactionAt`. */
   readonly places: ReadonlySet<number>;
   readonly #modules: ConcernModules;
   readonly #coins: number;
   readonly #keys: number;
 
-  private constructor(hashes: readonly string[], places: ReadonlySet<number>, modules: ConcernModules) {
-    this.hashes = hashes;
+  private constructor(places: ReadonlySet<number>, modules: ConcernModules) {
     this.places = places;
     this.#modules = modules;
     this.#coins = modules.coins.arrived;
@@ -29,12 +26,12 @@ export class Concern {
   }
 
   /** Searches a block, and begins anew when coins or keys come meanwhile; after some attempts without pauses. */
-  static *of(block: OpenBlock, modules: ConcernModules): Pieces<Concern> {
+  static *of(full: OpenBlock, modules: ConcernModules): Pieces<Concern> {
     for (let attempt = 0; ; attempt++) {
       const { coins, keys } = modules;
       const [before, keysBefore] = [coins.arrived, keys.changes];
-      const { hashes, places } = yield* concerning(block, modules, attempt < 3);
-      if (coins.arrived === before && keys.changes === keysBefore) return new Concern(hashes, places, modules);
+      const places = yield* concerning(full, modules, attempt < 3);
+      if (coins.arrived === before && keys.changes === keysBefore) return new Concern(places, modules);
     }
   }
 
@@ -49,12 +46,7 @@ export class Concern {
   }
 }
 
-function* concerning(
-  block: OpenBlock,
-  { coins, keys }: ConcernModules,
-  canPause: boolean,
-): Pieces<{ readonly hashes: string[]; readonly places: Set<number> }> {
-  const hashes: string[] = [];
+function* concerning(full: OpenBlock, { coins, keys }: ConcernModules, canPause: boolean): Pieces<Set<number>> {
   const places = new Set<number>();
   /** Outputs that the block itself pays to the wallet: a later transaction of it may spend them. */
   const own = new Set<string>();
@@ -64,14 +56,13 @@ function* concerning(
     inputs.some(
       ({ previousOut: from }) => from !== null && (coins.has(from) || (own.size > 0 && own.has(outPointKey(from)))),
     );
-  for (const [place, name] of namesOf(block.block).entries()) {
+  for (const [place, name] of namesOf(full.block).entries()) {
     if (canPause) yield;
-    const tx = transactionAt(block, place);
+    const tx = transactionAt(full, place);
     const paid = tx !== undefined && isPaid(tx);
     if (tx === undefined || (!paid && !isSpent(tx))) continue;
-    hashes.push(name);
     places.add(place);
     if (paid) for (let n = 0; n < tx.outputs.length + tx.fees.length; n++) own.add(outPointKey({ tHash: name, n }));
   }
-  return { hashes, places };
+  return places;
 }
