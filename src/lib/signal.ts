@@ -1,5 +1,7 @@
 /** A typed event: listeners are called in the order they were added; one that throws does not stop the others. */
 
+import type { Logger } from './logger.js';
+
 /** The listeners' side of an event. */
 export interface Signal<T> {
   /** Adds a listener; the returned function removes it. */
@@ -9,11 +11,11 @@ export interface Signal<T> {
 /** The owner's side of an event. */
 export class SignalSource<T> implements Signal<T> {
   readonly #listeners = new Set<(value: T) => void>();
-  readonly #onError: (error: unknown) => void;
+  readonly #logger: Logger | undefined;
 
-  /** `onError` gets what a listener throws; by default the error is thrown again after the running code, as an uncaught error. */
-  constructor(onError: (error: unknown) => void = rethrowLater) {
-    this.#onError = onError;
+  /** What a listener throws is logged; without a logger it is thrown again after the running code, as an uncaught error. */
+  constructor(logger?: Logger) {
+    this.#logger = logger;
   }
 
   on(listener: (value: T) => void): () => void {
@@ -26,14 +28,16 @@ export class SignalSource<T> implements Signal<T> {
       try {
         listener(value);
       } catch (error) {
-        this.#onError(error);
+        this.#fail(error);
       }
     }
   }
-}
 
-function rethrowLater(error: unknown): void {
-  queueMicrotask(() => {
-    throw error;
-  });
+  #fail(error: unknown): void {
+    if (this.#logger !== undefined) this.#logger.error({ err: error }, 'a listener failed');
+    else
+      queueMicrotask(() => {
+        throw error;
+      });
+  }
 }

@@ -104,9 +104,8 @@ export class LinkNetwork implements PeerNetwork {
     this.#lines = new FewLines(logger, clock);
     this.nodeKey = toHex(options.nodeKey.publicKey);
     this.#address = options.advertise ?? formatAddress(options.listen);
-    const listenerFailed = (error: unknown): void => logger.error({ err: error }, 'a listener of link events broke');
-    this.#up = new SignalSource<Link>(listenerFailed);
-    this.#downSignal = new SignalSource<{ readonly link: Link; readonly reason: string }>(listenerFailed);
+    this.#up = new SignalSource<Link>(logger);
+    this.#downSignal = new SignalSource<{ readonly link: Link; readonly reason: string }>(logger);
     this.linkUp = this.#up;
     this.linkDown = this.#downSignal;
     const { evicted } = this.#metrics;

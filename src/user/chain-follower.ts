@@ -64,13 +64,15 @@ export class ChainFollower {
   /** True when blocks came faster than a synchronization could apply them. */
   #blocksDropped = false;
   #retry: Timer | undefined;
-  readonly ready = new SignalSource<Link>((error) => this.#listenerFailed(error));
-  readonly blockMined = new SignalSource<MinedBlock>((error) => this.#listenerFailed(error));
+  readonly ready: SignalSource<Link>;
+  readonly blockMined: SignalSource<MinedBlock>;
 
   constructor(options: MempoolChoiceOptions, modules: ChainFollowerModules) {
     this.#modules = modules;
     this.#choice = new MempoolChoice(options, modules);
     this.#slices = new TimeSlices(modules.clock);
+    this.ready = new SignalSource(modules.logger);
+    this.blockMined = new SignalSource(modules.logger);
     // Every pending request listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
     modules.network.handle('block.mined', async (link, { attachment, body }) => {
@@ -349,9 +351,5 @@ export class ChainFollower {
     const told = { full, ...name };
     await this.#modules.wallet.chain.check(told);
     return told;
-  }
-
-  #listenerFailed(error: unknown): void {
-    this.#modules.logger.error({ error: errorMessage(error) }, 'a listener failed');
   }
 }

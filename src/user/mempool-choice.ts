@@ -52,9 +52,7 @@ export class MempoolChoice {
     this.#mempools = mempools;
     this.#producers = producers;
     this.#modules = modules;
-    this.changed = new SignalSource((error) => {
-      modules.logger.error({ error: errorMessage(error) }, 'a listener failed');
-    });
+    this.changed = new SignalSource(modules.logger);
     // Every pending request listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
   }

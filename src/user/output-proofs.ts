@@ -54,7 +54,7 @@ export class OutputProofs {
     this.#slices = new TimeSlices(clock);
     const check = wallet.chain.check.bind(wallet.chain);
     this.#source = new BlockSource(options, { network, slices: this.#slices, check });
-    this.#taken = new SignalSource((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
+    this.#taken = new SignalSource(logger);
   }
 
   get open(): number {

@@ -65,7 +65,7 @@ export class PeerPayments {
     this.#modules = modules;
     // Every request under way listens to this signal.
     setMaxListeners(0, this.#stopping.signal);
-    this.announced = new SignalSource((error) => logger.error({ error: errorMessage(error) }, 'a listener failed'));
+    this.announced = new SignalSource(logger);
     network.handle('address.get', async (link) => {
       const address = await modules.wallet.peerAddresses.addressFor(link.nodeKey);
       return { type: 'address', body: { address } };

@@ -43,15 +43,15 @@ async function startJoint({ roles = NODE_ROLES, options = {} }: Setup = {}) {
   return { joint, folder, get };
 }
 
-const signal = () => new SignalSource<never>(() => undefined);
+const signal = () => new SignalSource<never>(silentLogger);
 const settlement = () => ({ settled: signal(), changed: signal() });
 
 /** As much of the services as the address and its events need. */
 function partOf(role: NodeRole, change: Partial<JointPart> = {}) {
   const signals = { transactionsAdmitted: signal(), transactionRejected: signal(), blockConfirmed: signal() };
-  const blocks = new SignalSource<{ height: number; hash: string; transactions: number }>(() => undefined);
-  const mined = new SignalSource<{ height: number; hash: string; transactions: number }>(() => undefined);
-  const confirmed = new SignalSource<{ height: number; hash: string; transactions: string[] }>(() => undefined);
+  const blocks = new SignalSource<{ height: number; hash: string; transactions: number }>(silentLogger);
+  const mined = new SignalSource<{ height: number; hash: string; transactions: number }>(silentLogger);
+  const confirmed = new SignalSource<{ height: number; hash: string; transactions: string[] }>(silentLogger);
   const wallet = {
     wallet: {
       ...fakeWallet(),

@@ -86,19 +86,10 @@ function readCoin(key: string, from: BincodeReader): Coin {
   const arrival = from.number64();
   const locktime = from.u64();
   const by = from.optionalString();
-  return {
-    key,
-    outPoint,
-    value,
-    amount: value.amount,
-    assetId: assetIdOf(value),
-    address,
-    arrival,
-    locktime,
-    state: stored === 'chained' ? 'pending' : stored === 'promised' ? 'aside' : stored,
-    inChain: stored !== 'chained' && stored !== 'expected' && stored !== 'promised',
-    by,
-  };
+  const state = stored === 'chained' ? 'pending' : stored === 'promised' ? 'aside' : stored;
+  const inChain = stored !== 'chained' && stored !== 'expected' && stored !== 'promised';
+  const txOut = { value, locktime, scriptPublicKey: address };
+  return { ...newCoin(outPoint, txOut, address, arrival, state, by), key, inChain };
 }
 
 /** State for the record. A reservation ends with the process, so a reserved coin is stored as free. */

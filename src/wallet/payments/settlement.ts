@@ -1,7 +1,6 @@
 /** Settlement of own transactions: sent, sent again, confirmed or rejected. Methods resolve when that is durable, then announce it. */
 
 import type { OpenBlock, Transaction } from '../../chain/types.js';
-import { errorMessage } from '../../lib/errors.js';
 import { type Signal, SignalSource } from '../../lib/signal.js';
 import type { CounterHandle } from '../../observability/metrics.js';
 import type { CoinTotals } from '../coins/coin-index.js';
@@ -51,12 +50,9 @@ export class Settlement {
     // Each counter exists from the start, at 0.
     for (const outcome of Object.values(this.#outcomes)) outcome.inc(0);
     metrics.beforeScrape(() => metrics.gauge('tessera_wallet_queue').set(outgoing.size));
-    const onError = (error: unknown): void => {
-      logger.error({ error: errorMessage(error) }, 'a listener of the wallet failed');
-    };
-    this.#queued = new SignalSource(onError);
-    this.#settled = new SignalSource(onError);
-    this.#changed = new SignalSource(onError);
+    this.#queued = new SignalSource(logger);
+    this.#settled = new SignalSource(logger);
+    this.#changed = new SignalSource(logger);
   }
 
   get queued(): Signal<OwnTransaction> {

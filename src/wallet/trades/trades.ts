@@ -81,9 +81,7 @@ export class Trades {
     this.#rules = rules;
     this.#modules = modules;
     this.#book = book;
-    this.#changed = new SignalSource((error) => {
-      modules.logger.error({ error: errorMessage(error) }, 'a listener of the trades failed');
-    });
+    this.#changed = new SignalSource(modules.logger);
   }
 
   static async open(rules: TradeRules, modules: TradesModules): Promise<Trades> {
