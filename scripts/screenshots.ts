@@ -76,7 +76,7 @@ function shots({ address, payment, item, height }: Facts): readonly Shot[] {
 
 const executablePath = findTool('chromium');
 if (executablePath === undefined) {
-  console.error('Chromium is not installed: apt-get install chromium, or set CHROMIUM_PATH');
+  console.error('Chromium is not installed: apt-get install chromium-headless-shell, or set CHROMIUM_PATH');
   process.exit(1);
 }
 const target = resolve(process.argv[2] ?? DOCS_IMG);

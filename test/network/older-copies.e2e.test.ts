@@ -268,7 +268,6 @@ describe('a network of four processes', () => {
     for (const [side, name] of [
       ['mempool', 'six'],
       ['storage', 'one'],
-      ['storage', 'six'],
     ] as const) {
       const known = await blocks();
       await node(side).stop();

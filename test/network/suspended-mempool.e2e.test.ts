@@ -14,7 +14,7 @@ import { call, createNetwork, type Network, type NodeProcess, until, whenReady }
 import { settledHistory } from '../support/wallet-history.js';
 
 const WRITERS = 8;
-const ROUNDS = Number(process.env.SUSPENSIONS ?? 2);
+const ROUNDS = Number(process.env.SUSPENSIONS ?? 1);
 /** Payments acknowledged before the node is held, and again after it goes on. */
 const BETWEEN = 40;
 /**
