@@ -51,10 +51,7 @@ export async function decodeFullBlockInPieces(
   return { block, transactions, miningTransaction };
 }
 
-/**
- * Decodes header and names of a `FullBlock`. A transaction is read when it is asked for, throws `malformed_transaction` then, and is not kept: of a
- * hundred thousand, a wallet needs a few.
- */
+/** Decodes header and names of a `FullBlock`. A transaction is read when it is asked for, throws `malformed_transaction` then, and is not kept. */
 export async function openFullBlock(bytes: Uint8Array, turn: Turn): Promise<OpenBlock> {
   const from = new BincodeReader(bytes);
   const { block, readOne } = await readBlock(from, turn);
