@@ -33,10 +33,14 @@ const PIECE_BYTES = 1024 * 1024;
 /** Bytes of tables that are checked before opening: under a second. The archive's `verify` reads the rest. */
 const DEFAULT_CHECK_BYTES = 256 * 1024 * 1024;
 const ID_LENGTH = 16;
+/** Bytes of a buffer that a stop writes to a table: a start would read them from the log, a second for each 10 MiB. */
+const LARGE_BUFFER = 24 * 1024 * 1024;
 /** MiB of the largest tables that LevelDB makes of others. */
 const MAX_TABLE_MIB = 16;
+const BEHIND_ALL = Buffer.alloc(64, 0xff);
 const NO_CHECKSUMS = new Uint8Array(0);
 export const DEFAULT_WAY_BACK = 'restore the data directory from a backup';
+type OpenLevel = BinaryLevel & Pick<ClassicLevel<Uint8Array, Uint8Array>, 'compactRange' | 'getProperty'>;
 
 export interface LevelKvOptions {
   /** False for a database that must be there already: if it is not, that is `data_lost`. */
@@ -58,8 +62,8 @@ export class LevelKv implements Kv {
   readonly #reader: LevelReader;
   readonly #writes: StoreWrites;
   /** The open database; undefined while it is being reopened, or when that failed. */
-  #level: BinaryLevel | undefined;
-  #opening: Promise<BinaryLevel> | undefined;
+  #level: OpenLevel | undefined;
+  #opening: Promise<OpenLevel> | undefined;
   #seal: Seal | undefined;
   /** Marks of the last acknowledged batch, and of the last synced one. */
   #last: Mark;
@@ -133,6 +137,7 @@ export class LevelKv implements Kv {
   close(): Promise<void> {
     const closeFiles = async (): Promise<void> => {
       await this.#opening?.catch(() => undefined);
+      if (this.#level !== undefined && !this.#isSpoiled) await writeOut(this.#level);
       await this.#level?.close();
     };
     return this.#writes.close(closeFiles, async () => {
@@ -171,14 +176,14 @@ export class LevelKv implements Kv {
   };
 
   /** The open database; opens it again when an earlier attempt failed. */
-  async #open(): Promise<BinaryLevel> {
+  async #open(): Promise<OpenLevel> {
     this.#writes.assertOpen();
     if (this.#opening !== undefined) return this.#opening;
     return this.#level ?? this.#openAgain();
   }
 
   /** The database, ready for writes: reopened after a failed write. Throws `database_failed` while there is no room. */
-  async #writable(): Promise<BinaryLevel> {
+  async #writable(): Promise<OpenLevel> {
     if (!this.#isSpoiled) return this.#open();
     try {
       // Opening would fail on a full disk, and then nothing could be read either.
@@ -189,14 +194,14 @@ export class LevelKv implements Kv {
     return this.#openAgain();
   }
 
-  #openAgain(): Promise<BinaryLevel> {
+  #openAgain(): Promise<OpenLevel> {
     this.#opening ??= this.#reopen().finally(() => {
       this.#opening = undefined;
     });
     return this.#opening;
   }
 
-  async #reopen(): Promise<BinaryLevel> {
+  async #reopen(): Promise<OpenLevel> {
     try {
       const level = this.#level;
       this.#level = undefined;
@@ -212,7 +217,7 @@ export class LevelKv implements Kv {
   }
 
   /** Opens the files, checked up to `mark`, and checks that LevelDB has read all of them; else they are kept for the next attempt. */
-  async #openChecked(mark: Mark | undefined, options: LevelKvOptions): Promise<BinaryLevel> {
+  async #openChecked(mark: Mark | undefined, options: LevelKvOptions): Promise<OpenLevel> {
     const kept = await keepFiles(this.#path, this.#name);
     failpoint('db.open.before', this.#name);
     const level = await openLevel(this.#path, options).catch(async (error: unknown) => {
@@ -258,7 +263,7 @@ export class LevelKv implements Kv {
   }
 }
 
-async function openLevel(path: string, options: LevelKvOptions): Promise<BinaryLevel> {
+async function openLevel(path: string, options: LevelKvOptions): Promise<OpenLevel> {
   const { createIfMissing, writeBufferMib = 4 } = options;
   // The constructor begins to open: it must come after the checks.
   const level = new ClassicLevel<Uint8Array, Uint8Array>(path, {
@@ -317,6 +322,13 @@ async function writeInPieces(level: BinaryLevel, writes: Iterable<PendingWrite>,
 }
 
 const AT_ONCE = 1_000;
+
+/** Writes a large buffer of LevelDB to a table. What cannot be written stays in the log. */
+async function writeOut(level: OpenLevel): Promise<void> {
+  if (Number(level.getProperty('leveldb.approximate-memory-usage')) < LARGE_BUFFER) return;
+  // LevelDB has no call for this alone: it writes its buffer before it looks for the range, and no key is in this one. Empty keys damage memory.
+  await level.compactRange(BEHIND_ALL, BEHIND_ALL, BINARY).catch(() => undefined);
+}
 
 /** Checks that LevelDB holds `mark`, that of the last batch, and the logs of `files`, kept before the opening. Throws `database_failed`. */
 async function mustHold(

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Level } from 'level';
@@ -191,6 +191,27 @@ describe('LevelDB, damaged (rule P3)', () => {
   it('says database_failed when the system refuses', async () => {
     await writeFile(path, 'a file in its place');
     await expect(LevelKv.open(path, { createIfMissing: true })).rejects.toMatchObject({ code: 'database_failed' });
+  });
+});
+
+describe('a database that is closed', () => {
+  it('has a large buffer in a table, which the next start need not read from the log', async () => {
+    const kv = await LevelKv.open(path, { createIfMissing: true, writeBufferMib: 64 });
+    for (let part = 0; part < 8; part++) {
+      const batch = kv.batch();
+      for (let i = 0; i < 1_000; i++) batch.put(u64Key('n', part * 1_000 + i), recordOf(i));
+      await kv.write(batch, { sync: part === 7 });
+    }
+    await kv.close();
+    expect((await stat(await file('.log'))).size).toBeLessThan(1024 * 1024);
+    const again = await reopen();
+    expect(recordOf(999).equals((await again.get(u64Key('n', 7_999))) ?? Buffer.alloc(0))).toBe(true);
+    await again.close();
+  });
+
+  it('leaves a small one in the log', async () => {
+    await writeSome();
+    expect((await stat(await file('.log'))).size).toBeGreaterThan(100_000);
   });
 });
 
