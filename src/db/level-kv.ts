@@ -326,7 +326,8 @@ const AT_ONCE = 1_000;
 /** Writes a large buffer of LevelDB to a table. What cannot be written stays in the log. */
 async function writeOut(level: OpenLevel): Promise<void> {
   if (Number(level.getProperty('leveldb.approximate-memory-usage')) < LARGE_BUFFER) return;
-  // LevelDB has no call for this alone: it writes its buffer before it looks for the range, and no key is in this one. Empty keys damage memory.
+  // LevelDB has no call for this alone: it writes its buffer before it looks for the range, and no key is in this one. (After a call with empty
+  // keys, other databases of the process were refused as damaged.)
   await level.compactRange(BEHIND_ALL, BEHIND_ALL, BINARY).catch(() => undefined);
 }
 
