@@ -34,7 +34,7 @@ import { StateStore } from '../src/mempool/state/state-store.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import { Segments } from '../src/storage/segments/segments.js';
-import { contentFaultInPieces } from '../src/wallet/block-check.js';
+import { headFaultInPieces } from '../src/wallet/block-check.js';
 import { decodeFullBlock } from '../test/support/full-block.js';
 import { mine } from '../test/support/mempool.js';
 import { printRow, printSection } from './report.js';
@@ -234,9 +234,9 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   );
   if (giver.state.head.height !== 1 || giver.state.ready !== transactions.length) throw new Error('not adopted');
 
-  const wallet = { activationHeight: 1_000, producers: undefined, places: [] };
+  const wallet = { activationHeight: 1_000, producers: undefined };
   await timed('wallet: check', async () => {
-    const wrong = await inPieces(contentFaultInPieces({ full, hash }, wallet), () => slices.turn());
+    const wrong = await inPieces(headFaultInPieces({ full, hash }, wallet), () => slices.turn());
     if (wrong !== null) throw new Error(wrong.message);
   });
 }

@@ -1,24 +1,15 @@
 /** Checks the parts of a block that a wallet can prove: producer's signature, proof of work, the block before, own transactions. */
 
-import { blockCertificateFault, type Certificate, type Producers } from '../chain/certificate.js';
+import { blockCertificateFault, type Certificate } from '../chain/certificate.js';
 import { encodeTransaction } from '../chain/codec.js';
 import { blockHash, transactionHash, txsHashPieces } from '../chain/hash.js';
 import { difficultyFault, proofOfWorkFault } from '../chain/pow.js';
 import { namesOf, transactionAt } from '../chain/transaction.js';
-import type { BlockHeader, OpenBlock, Transaction } from '../chain/types.js';
+import type { BlockHeader, OpenBlock } from '../chain/types.js';
 import { equalBytes } from '../lib/bytes.js';
 import { type Fault, fault, type Verdict } from '../lib/fault.js';
 import type { Pieces } from '../lib/pieces.js';
-
-export interface BlockRules {
-  readonly activationHeight: number;
-  /** Signers of blocks; undefined in a network that names none. */
-  readonly producers: Producers | undefined;
-  /** The transactions of the genesis file, where it is known. */
-  readonly genesis?: ReadonlyMap<string, Transaction> | undefined;
-  /** Numbers of the transactions that must have their names, as of `transactionAt`: those that concern the wallet, or all. */
-  readonly places: Iterable<number>;
-}
+import type { WalletOptions } from './options.js';
 
 export interface ToldBlock {
   readonly full: OpenBlock;
@@ -30,15 +21,11 @@ export interface ToldBlock {
   readonly isPast?: true;
 }
 
-/**
- * Fault of a block: signature, hash, proof of work, list, and the hash of each transaction that concerns the wallet. The names of genesis
- * transactions are free texts: those of block 0 are compared with the genesis file.
- */
-export function* contentFaultInPieces(
+/** Fault of a block without a look at its transactions: signature, hash, proof of work, and the list of names. */
+export function* headFaultInPieces(
   { full, hash, certificate, isProven }: ToldBlock,
-  rules: BlockRules,
+  { activationHeight = Number.POSITIVE_INFINITY, producers }: Pick<WalletOptions, 'activationHeight' | 'producers'>,
 ): Pieces<Verdict> {
-  const { activationHeight, producers } = rules;
   const { block, transactions } = full;
   const { header } = block;
   if (blockHash(header) !== hash) return faultOf(hash, 'its header has another hash');
@@ -52,10 +39,20 @@ export function* contentFaultInPieces(
     return faultOf(hash, 'its transactions are not the ones it lists');
   }
   yield;
-  if ((yield* txsHashPieces(block.transactions)) !== header.txsHash)
-    return faultOf(hash, 'its list is not the one of its header');
-  yield;
-  return header.bNum === 0n ? genesisFault(hash, full, rules) : yield* namesFault(hash, full, rules);
+  const isListed = (yield* txsHashPieces(block.transactions)) === header.txsHash;
+  return isListed ? null : faultOf(hash, 'its list is not the one of its header');
+}
+
+/**
+ * Fault of the transactions with these numbers, as of `transactionAt`, whose hashes must be their names. Names in block 0 are free texts: all
+ * of it is compared with the genesis file, where that is known.
+ */
+export function* transactionsFaultInPieces(
+  { full, hash }: ToldBlock,
+  places: Iterable<number>,
+  { genesis }: Pick<WalletOptions, 'genesis'> = {},
+): Pieces<Verdict> {
+  return full.block.header.bNum === 0n ? genesisFault(hash, full, genesis) : yield* namesFault(hash, full, places);
 }
 
 /** Fault of a block that cannot follow the last block, as far as the wallet knows that one. */
@@ -73,7 +70,7 @@ export function placeFault(
   return null;
 }
 
-function genesisFault(hash: string, { block, transactions }: OpenBlock, { genesis }: BlockRules): Verdict {
+function genesisFault(hash: string, { block, transactions }: OpenBlock, genesis: WalletOptions['genesis']): Verdict {
   if (genesis === undefined) return null;
   const isGenesis = block.transactions.every((name, i) => {
     const [expected, brought] = [genesis.get(name), transactions.at(i)];
@@ -83,7 +80,7 @@ function genesisFault(hash: string, { block, transactions }: OpenBlock, { genesi
   return faultOf(hash, 'its transactions are not those of the genesis file');
 }
 
-function* namesFault(hash: string, full: OpenBlock, { places }: BlockRules): Pieces<Verdict> {
+function* namesFault(hash: string, full: OpenBlock, places: Iterable<number>): Pieces<Verdict> {
   const names = namesOf(full.block);
   for (const place of places) {
     yield;

@@ -8,7 +8,7 @@ import { assertSound } from '../lib/fault.js';
 import { Mutex } from '../lib/mutex.js';
 import { inPieces, type Pieces } from '../lib/pieces.js';
 import { DoubleSigning } from '../observability/double-signing.js';
-import { contentFaultInPieces, placeFault, type ToldBlock } from './block-check.js';
+import { headFaultInPieces, placeFault, type ToldBlock, transactionsFaultInPieces } from './block-check.js';
 import { AddressRefresh } from './coins/address-refresh.js';
 import type { BlockOutcome } from './coins/coin-store.js';
 import { Concern } from './concern.js';
@@ -228,12 +228,14 @@ export class BlockIntake {
   }
 
   *#checkPieces(told: ToldBlock): Pieces<Concern> {
+    const isAgain = this.#concerns.has(told);
+    // No transaction of a block that nobody has signed is read.
+    if (!isAgain) assertSound(yield* headFaultInPieces(told, this.#options));
     const concern = yield* Concern.of(told.full, this.#modules);
     // Of a block that a later certificate proves, all transactions are looked at, so all must have their names. Once is enough.
-    if (told.isProven === true && this.#concerns.has(told)) return concern;
+    if (told.isProven === true && isAgain) return concern;
     const places = told.isProven === true ? namesOf(told.full.block).keys() : concern.places;
-    const { activationHeight = Number.POSITIVE_INFINITY, producers, genesis } = this.#options;
-    assertSound(yield* contentFaultInPieces(told, { activationHeight, producers, genesis, places }));
+    assertSound(yield* transactionsFaultInPieces(told, places, this.#options));
     return concern;
   }
 

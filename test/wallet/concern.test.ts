@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openFullBlock } from '../../src/chain/decode-in-pieces.js';
 import { transactionHash } from '../../src/chain/hash.js';
-import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
+import type { OpenBlock, OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
 import { inPieces } from '../../src/lib/pieces.js';
 import type { ToldBlock } from '../../src/wallet/block-check.js';
 import { Concern } from '../../src/wallet/concern.js';
@@ -40,6 +40,20 @@ const inItsBytes = async ({ full, ...named }: WholeBlock): Promise<ToldBlock> =>
   ...named,
   full: await openFullBlock(encodeFullBlock(full), async () => undefined),
 });
+
+/** A block with so many transactions, each of which fails the test when it is read. */
+const unreadable = ({ block }: OpenBlock, length: number): OpenBlock => {
+  const read = (): never => {
+    throw new Error('a transaction was read');
+  };
+  return {
+    block,
+    transactions: { length, at: read },
+    get miningTransaction() {
+      return read();
+    },
+  };
+};
 
 describe.each([asItIs, inItsBytes])('a block with hundreds of transactions (%o)', (tellOf) => {
   it('is taken in with what it pays, what it spends, and what it spends of what it pays itself', async () => {
@@ -91,6 +105,17 @@ describe.each([asItIs, inItsBytes])('a block with hundreds of transactions (%o)'
     expect(one.wallet.coins.totals().running).toBe(9n);
     await one.close();
     await other.close();
+  });
+
+  it.each<[string, (told: ToldBlock) => ToldBlock]>([
+    ['has another hash', (told) => ({ ...told, hash: `b${'0'.repeat(64)}` })],
+    ['has more transactions than names', ({ full, ...told }) => ({ ...told, full: unreadable(full, 100_000) })],
+  ])('is refused before a transaction of it is read when it %s', async (_, alter) => {
+    const { wallet, close } = await newWallet();
+    const { full, ...told } = await tellOf(nextBlock(wallet, others(3)));
+    const altered = alter({ ...told, full: unreadable(full, 3) });
+    await expect(wallet.chain.check(altered)).rejects.toMatchObject({ code: 'protocol_violation' });
+    await close();
   });
 
   it('is looked at again when keys or coins come while it is', async () => {

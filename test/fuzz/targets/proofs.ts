@@ -15,7 +15,7 @@ import { atOnce } from '../../../src/lib/pieces.js';
 import { joinBlocks } from '../../../src/peers/messages.js';
 import type { Link, Message } from '../../../src/peers/network.js';
 import { isFork, ProvenHashes } from '../../../src/peers/proven-hashes.js';
-import { contentFaultInPieces, placeFault } from '../../../src/wallet/block-check.js';
+import { headFaultInPieces, placeFault, transactionsFaultInPieces } from '../../../src/wallet/block-check.js';
 import { encodeFullBlock } from '../../support/full-block.js';
 import { keyOf } from '../../support/peers.js';
 import { ADDRESS, createTestChain } from '../../support/storage/test-chain.js';
@@ -139,7 +139,8 @@ async function tell(height: number, certificate: number, bytes: Uint8Array): Pro
   const hash = blockHash(full.block.header);
   const told = { full, hash, certificate: certificateOf(certificate) };
   const wrong =
-    atOnce(contentFaultInPieces(told, { activationHeight: 3, producers: NAMED, places })) ??
+    atOnce(headFaultInPieces(told, { activationHeight: 3, producers: NAMED })) ??
+    atOnce(transactionsFaultInPieces(told, places)) ??
     placeFault(full.block.header, hash, { height: height - 1, hash: hashes[height - 1] });
   if (wrong !== null) return `block: ${wrong.code}`;
   mustBe(hash === hashes[Number(full.block.header.bNum)], 'a block that nobody signed is believed');
