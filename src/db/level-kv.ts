@@ -137,7 +137,7 @@ export class LevelKv implements Kv {
   close(): Promise<void> {
     const closeFiles = async (): Promise<void> => {
       await this.#opening?.catch(() => undefined);
-      if (this.#level !== undefined && !this.#isSpoiled) await writeOut(this.#level);
+      if (this.#level !== undefined && !this.#isSpoiled) await writeOut(this.#level).catch(() => undefined);
       await this.#level?.close();
     };
     return this.#writes.close(closeFiles, async () => {
@@ -323,12 +323,11 @@ async function writeInPieces(level: BinaryLevel, writes: Iterable<PendingWrite>,
 
 const AT_ONCE = 1_000;
 
-/** Writes a large buffer of LevelDB to a table. What cannot be written stays in the log. */
+/** Writes a large buffer of LevelDB to a table. It stays in the log if that fails, or if the process ends meanwhile. */
 async function writeOut(level: OpenLevel): Promise<void> {
   if (Number(level.getProperty('leveldb.approximate-memory-usage')) < LARGE_BUFFER) return;
-  // LevelDB has no call for this alone: it writes its buffer before it looks for the range, and no key is in this one. (After a call with empty
-  // keys, other databases of the process were refused as damaged.)
-  await level.compactRange(BEHIND_ALL, BEHIND_ALL, BINARY).catch(() => undefined);
+  // LevelDB writes its buffer before it looks for the range, which has no key. After empty keys other databases of the process were refused.
+  await level.compactRange(BEHIND_ALL, BEHIND_ALL, BINARY);
 }
 
 /** Checks that LevelDB holds `mark`, that of the last batch, and the logs of `files`, kept before the opening. Throws `database_failed`. */
