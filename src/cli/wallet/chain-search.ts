@@ -5,6 +5,7 @@ import { queryBalances } from '../../api/routes/mempool/operations.js';
 import { getBlocks, getLatestBlock, queryBlockchainEntries } from '../../api/routes/storage/operations.js';
 import { blockHash } from '../../chain/hash.js';
 import { parseBlock, parseTransaction } from '../../chain/json-read.js';
+import { namesOf } from '../../chain/transaction.js';
 import type { Block, FullBlock, Transaction } from '../../chain/types.js';
 import type { NodeClient } from '../../client/client.js';
 import { NoAnswer } from '../../client/transport.js';
@@ -199,7 +200,7 @@ class BlockReader {
     );
     const found = new Map<string, Transaction>();
     await this.#transactions.read(
-      blocks.flatMap(({ header, transactions }) => [...transactions, header.miningTxHash]),
+      blocks.flatMap(namesOf),
       (keys) => storage.call(queryBlockchainEntries, { body: { keys: [...keys] } }, { signal }),
       (entries) => {
         for (const { key, data } of entries) found.set(key, parseTransaction(data));

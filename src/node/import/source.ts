@@ -9,6 +9,7 @@ import { encodeBlock, noteEncoded } from '../../chain/codec.js';
 import { blockHash } from '../../chain/hash.js';
 import { isObject } from '../../chain/json-fields.js';
 import { parseBlock, parseTransaction } from '../../chain/json-read.js';
+import { namesOf } from '../../chain/transaction.js';
 import type { Block, FullBlock, Transaction } from '../../chain/types.js';
 import type { Outgoing } from '../../client/transport.js';
 import { errorMessage, isTesseraError, TesseraError } from '../../lib/errors.js';
@@ -112,7 +113,7 @@ export class ChainSource {
 
   /** The blocks with their transactions; only the first of them when all together are too large. */
   async #whole(blocks: readonly Block[]): Promise<readonly FullBlock[]> {
-    const names = new Set(blocks.flatMap(({ header, transactions }) => [...transactions, header.miningTxHash]));
+    const names = new Set(blocks.flatMap(namesOf));
     const most = blocks.length > 1 ? MOST_TOGETHER_BYTES : MOST_BLOCK_BYTES;
     const found = await this.#transactions([...names], most);
     const wholeOf = (block: Block, of: ReadonlyMap<string, Transaction>): FullBlock => {

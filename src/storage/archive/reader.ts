@@ -2,6 +2,7 @@
 
 import { decodeTransaction, encodeHeader, inBlock, joinFullBlockPieces } from '../../chain/codec.js';
 import { transactionHashOfBytes } from '../../chain/hash.js';
+import { namesOf } from '../../chain/transaction.js';
 import { readU64 } from '../../db/keys.js';
 import type { Kv } from '../../db/kv.js';
 import { nextCrc32c } from '../../db/level-files/log.js';
@@ -187,8 +188,7 @@ export class ArchiveReader {
   async #namesOf(height: number): Promise<readonly string[] | undefined> {
     const place = await this.place(height);
     if (place === undefined) return undefined;
-    const { block } = await this.#blockIn(height, place);
-    return [...block.transactions, block.header.miningTxHash];
+    return namesOf((await this.#blockIn(height, place)).block);
   }
 
   /** The block at a height, which must be there, with all its transactions in order, the coinbase last. */
@@ -201,7 +201,7 @@ export class ArchiveReader {
       async (old) => {
         const record = await old.blockAt(height);
         if (record === undefined) return undefined;
-        const names = [...record.block.transactions, record.block.header.miningTxHash];
+        const names = namesOf(record.block);
         const transactions = await this.transactions(names);
         return { record, transactions: transactions.map((tx, i) => present(tx, `transaction ${names[i]}`)) };
       },
@@ -381,7 +381,7 @@ export async function readWholeBlock(
   slices: TimeSlices,
 ): Promise<WholeBlock> {
   const record = readBlock(height, issued, unpack(block));
-  const names = [...record.block.transactions, record.block.header.miningTxHash];
+  const names = namesOf(record.block);
   if (names.length !== allPacked.length) throw damaged(`block ${height} has not the transactions that it lists`);
   const transactions: TransactionRecord[] = [];
   for (const [txNum, packed] of allPacked.entries()) {
