@@ -241,12 +241,13 @@ export class Faults {
       };
       look();
       const away = others.find((one) => one.leads === much < 0.3);
-      if (away === undefined || others.length < 2) return;
+      if (isOver || away === undefined || others.length < 2) return;
       away.kill();
       ends.push(away.hold());
     };
     const waitForOthers = (): void => {
-      if (others.every(({ isReady }) => isReady)) comeBack();
+      // Of two nodes the one that spoke first is believed, so it must not lead.
+      if (others.every(({ isReady }) => isReady) && others.some(({ leads }) => leads)) comeBack();
       else world.later(this.#hand, LOOK_MS, waitForOthers);
     };
     world.later(this.#hand, ms * AWAY_OF_DAMAGED, waitForOthers);
