@@ -3,18 +3,18 @@
  * strangers who follow no rule. What they do and what they are told is in the history.
  */
 
-import { addressOf } from '../../src/chain/address.js';
 import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
-import { assemble, assembleSigned, txOut, unsignedInput } from '../../src/chain/builders.js';
+import { assemble, txOut } from '../../src/chain/builders.js';
 import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
 import { transactionHash } from '../../src/chain/hash.js';
 import { assetSignable, txInsAddress } from '../../src/chain/signable.js';
 import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
-import type { OutPoint, StackEntry, Transaction, TxOut } from '../../src/chain/types.js';
-import { type KeyPair, sign } from '../../src/crypto/ed25519.js';
+import type { Transaction } from '../../src/chain/types.js';
+import { sign } from '../../src/crypto/ed25519.js';
 import { toHex } from '../../src/lib/bytes.js';
 import type { History, PostAnswer, ReadStatus } from '../cluster/history.js';
-import { keyOf } from '../support/peers.js';
+import { type Coin, type Person, signedBy } from './people.js';
+import { moveOfStranger } from './strangers.js';
 import type { Http, HttpAnswer } from './world/http.js';
 import type { Machine } from './world/node.js';
 import type { Process, World } from './world/world.js';
@@ -41,22 +41,6 @@ const GENESIS = '000000';
 const MOST_POSTS = 8;
 /** Coins of a payer that it keeps apart. */
 const MOST_COINS = 12;
-
-export interface Person {
-  readonly name: string;
-  readonly key: KeyPair;
-  readonly address: string;
-}
-
-export function personOf(name: string): Person {
-  const key = keyOf(name);
-  return { name, key, address: addressOf(key.publicKey) };
-}
-
-interface Coin {
-  readonly outPoint: OutPoint;
-  readonly amount: bigint;
-}
 
 export interface ClientsModules {
   readonly world: World;
@@ -374,41 +358,12 @@ export class Clients {
     history.note({ kind: 'count', ...note, node: ofStorage ? alias : machine.name, ended: world.now, ...counted });
   }
 
-  /** Moves of a stranger: each must be refused, by name, and change nothing. */
+  /** Each move of a stranger must be refused, by name, and change nothing. */
   async #strange(): Promise<void> {
     const { luck } = this.process;
     const victim = luck.pick(this.#people);
-    const coins = (this.#coins.get(victim) ?? []).slice(0, 1);
-    const [coin] = coins;
-    const thief = personOf('a thief');
-    const move = luck.below(5);
-    if (move === 0) {
-      const text = luck.pick(['{', '[]', '{"transactions":[{}]}', '{"transactions":[null]}', 'null', '"\\ud800"']);
-      await this.#mustRefuse({ method: 'POST', url: '/v1/transactions', text }, 'nonsense');
-      return;
-    }
-    if (coin === undefined) return;
-    const all = [txOut(tokenAsset(coin.amount), thief.address)];
-    const moves: Readonly<Record<number, () => Transaction>> = {
-      // Somebody else's coin, by the own key.
-      1: () => signedBy(thief, coins, all),
-      // More than there is.
-      2: () => signedBy(victim, coins, [txOut(tokenAsset(coin.amount + 1n), thief.address)]),
-      // A coin that is not there.
-      3: () => signedBy(thief, [{ ...coin, outPoint: { tHash: `${GENESIS}x`, n: 7 } }], all),
-      // A signature with one wrong bit.
-      4: () => {
-        const tx = signedBy(victim, coins, all);
-        return {
-          ...tx,
-          inputs: tx.inputs.map(({ previousOut, script }) => ({ previousOut, script: script.map(forged) })),
-        };
-      },
-    };
-    const tx = moves[move]?.();
-    if (tx === undefined) return;
-    const body = { transactions: [transactionToCreateJson(tx)] };
-    await this.#mustRefuse({ method: 'POST', url: '/v1/transactions', body }, `move ${move}`);
+    const move = moveOfStranger(luck, victim, this.#coins.get(victim)?.[0]);
+    if (move !== undefined) await this.#mustRefuse(move.call, move.what);
   }
 
   async #mustRefuse(call: Parameters<Http['send']>[2], what: string): Promise<void> {
@@ -419,22 +374,6 @@ export class Clients {
       world.onUncaught(this.process, new Error(`${machine.name} has taken ${what} of a stranger`));
     }
   }
-}
-
-function keysOf(person: Person, coins: readonly Coin[]): ReadonlyMap<string, KeyPair> {
-  return new Map(coins.map(({ outPoint }) => [outPointKey(outPoint), person.key]));
-}
-
-function signedBy(person: Person, coins: readonly Coin[], outputs: readonly TxOut[]): Transaction {
-  const inputs = coins.map(({ outPoint }) => unsignedInput(outPoint));
-  return assembleSigned({ inputs, outputs }, keysOf(person, coins));
-}
-
-function forged(entry: StackEntry): StackEntry {
-  if (entry.kind !== 'signature') return entry;
-  const bytes = Uint8Array.from(entry.bytes);
-  bytes[0] = (bytes[0] ?? 0) ^ 1;
-  return { ...entry, bytes };
 }
 
 /** What an answer says about the transaction that was posted, and its code. */

@@ -1,15 +1,17 @@
 /**
  * The customers of a world's wallets: they get addresses, which the clients pay, and pay from them under a key each: also twice at once, and again
- * after a lost answer. At the end each payment is held against the chain, and each wallet against what it owns there.
+ * after a lost answer. In some stories they make items, and trade (barter.ts). `wallet-books.ts` holds all of that against the chain.
  */
 
-import { type Person, personOf } from './clients.js';
-import { type Stage, type Violation, within } from './play.js';
-import type { Http, HttpAnswer } from './world/http.js';
+import { Barter } from './barter.js';
+import { type Person, personOf } from './people.js';
+import type { Stage, Violation } from './play.js';
+import { booksOf, type Gap, type Intent, type Request, walletViolations } from './wallet-books.js';
+import type { Call, Http, HttpAnswer } from './world/http.js';
 import type { Machine } from './world/node.js';
 import type { Process, World } from './world/world.js';
 
-/** Of the user nodes. */
+/** Of the nodes with wallets. */
 export const PASSPHRASE = 'a passphrase';
 /** Codes with which a payment is refused for good: its key has paid nothing. */
 const REFUSED: ReadonlySet<string> = new Set(['insufficient_funds', 'payment_refused']);
@@ -18,66 +20,73 @@ const MOST_REQUESTS = 12;
 const MOST_ADDRESSES = 4;
 /** The least amount of a payment: each has another one, by which it is found at an address that spends nothing. */
 const LEAST = 1_000;
-const PAGE = 1_000;
-
-interface Intent {
-  readonly wallet: Machine;
-  readonly key: string;
-  readonly address: string;
-  readonly amount: number;
-  isRefused: boolean;
-  /** Hashes that were given for its key: one. */
-  readonly hashes: Set<string>;
-}
 
 export interface CustomersModules {
   readonly world: World;
   readonly http: Http;
 }
 
+export interface GivenAddress extends Request {
+  readonly address: string;
+}
+
 export class Customers {
   readonly #modules: CustomersModules;
-  readonly #wallets: readonly Machine[];
+  readonly wallets: readonly Machine[];
   readonly #process: Process;
+  readonly #barter: Barter;
   /** Addresses that each wallet has given. */
-  readonly #addresses = new Map<Machine, string[]>();
-  readonly #intents: Intent[] = [];
-  readonly #shop: Person = personOf('a shop');
+  readonly given = new Map<Machine, GivenAddress[]>();
+  readonly intents: Intent[] = [];
+  /** Times of which wallets know nothing, because they got an older copy of their disk. */
+  readonly gaps = new Map<Machine, Gap[]>();
+  readonly shop: Person = personOf('a shop');
   #isOver = false;
   #atWork = 0;
 
   constructor(wallets: readonly Machine[], modules: CustomersModules) {
-    this.#wallets = wallets;
+    this.wallets = wallets;
     this.#modules = modules;
     this.#process = modules.world.process('customers');
     this.#process.host = '10.0.3.2';
+    this.#barter = new Barter(this, { ...modules, process: this.#process });
   }
 
   /** Whom the clients may pay. */
   get addresses(): readonly string[] {
-    return [...this.#addresses.values()].flat();
+    return [...this.given.values()].flat().map(({ address }) => address);
   }
 
   get isAtRest(): boolean {
     return this.#isOver && this.#atWork === 0;
   }
 
-  /** `pause`: milliseconds between two payments of a wallet. */
-  start(pause: number): void {
-    for (const wallet of this.#wallets) this.#loop(wallet, pause);
+  /** The trades that were offered, and the items that were made. */
+  get bartered(): Pick<Barter, 'creations'> {
+    return this.#barter;
+  }
+
+  /** `pause`: milliseconds between two payments of a wallet. `barter`: so many of the acts are about items and trades. */
+  start(pause: number, barter: number): void {
+    for (const wallet of this.wallets) this.#loop(wallet, pause, barter);
   }
 
   end(): void {
     this.#isOver = true;
   }
 
-  #loop(wallet: Machine, pause: number): void {
+  /** A wallet has an older copy of its disk. */
+  gotOlder(wallet: Machine, gap: Gap): void {
+    this.gaps.set(wallet, [...(this.gaps.get(wallet) ?? []), gap]);
+  }
+
+  #loop(wallet: Machine, pause: number, barter: number): void {
     const { world } = this.#modules;
     const { luck } = this.#process;
     const next = (): void => {
       if (this.#isOver) return;
       this.#atWork++;
-      this.#act(wallet)
+      this.#act(wallet, barter)
         .catch((error: unknown) => world.onUncaught(this.#process, error))
         .finally(() => {
           this.#atWork--;
@@ -87,10 +96,11 @@ export class Customers {
     world.later(this.#process, luck.between(0, pause), next);
   }
 
-  async #act(wallet: Machine): Promise<void> {
+  async #act(wallet: Machine, barter: number): Promise<void> {
     const { luck } = this.#process;
-    const own = this.#addresses.get(wallet) ?? [];
+    const own = this.given.get(wallet) ?? [];
     if (own.length === 0 || (own.length < MOST_ADDRESSES && luck.chance(0.1))) return this.#newAddress(wallet);
+    if (barter > 0 && luck.chance(barter)) return this.#barter.act(wallet);
     // Two payments at once want the same coins.
     const payments = [this.#payment(wallet), ...(luck.chance(0.3) ? [this.#payment(wallet)] : [])];
     await Promise.all(payments);
@@ -98,134 +108,89 @@ export class Customers {
 
   async #payment(wallet: Machine): Promise<void> {
     const { luck } = this.#process;
-    const key = `payment ${this.#intents.length}`;
-    const address = luck.chance(0.6) ? this.#shop.address : luck.pick(this.addresses);
-    const amount = LEAST + this.#intents.length;
-    const intent: Intent = { wallet, key, address, amount, isRefused: false, hashes: new Set() };
-    this.#intents.push(intent);
-    const requests = [this.#payUntilKnown(intent)];
-    if (luck.chance(0.3)) requests.push(this.#payUntilKnown(intent));
+    const address = luck.chance(0.6) ? this.shop.address : luck.pick(this.addresses);
+    const amount = LEAST + this.intents.length;
+    const body = { kind: 'address', address, amount, locktime: null, passphrase: PASSPHRASE };
+    await this.intend(
+      wallet,
+      { method: 'POST', url: '/v1/payments', body },
+      { amount, isToShop: address === this.shop.address },
+    );
+  }
+
+  /** Has something done once, by a key of its own; gives its hash, where it is told. */
+  async intend(
+    wallet: Machine,
+    call: Omit<Call, 'key'>,
+    { amount, isToShop }: Pick<Intent, 'amount' | 'isToShop'>,
+  ): Promise<string | undefined> {
+    const { luck } = this.#process;
+    const key = `payment ${this.intents.length}`;
+    const intent: Intent = { wallet, key, isToShop, amount, isRefused: false, hashes: new Set(), requests: [] };
+    this.intents.push(intent);
+    const keyed = { ...call, key };
+    const requests = [this.#askUntilKnown(intent, keyed)];
+    if (luck.chance(0.3)) requests.push(this.#askUntilKnown(intent, keyed));
     await Promise.all(requests);
     // Whoever asks once more is told the same.
-    if (luck.chance(0.3)) await this.#pay(intent);
+    if (luck.chance(0.3)) await this.#ask(intent, keyed);
+    const [hash] = intent.hashes;
+    return hash;
   }
 
   async #newAddress(wallet: Machine): Promise<void> {
-    const got = await this.#modules.http.send(this.#process, wallet, { method: 'POST', url: '/v1/wallet/addresses' });
+    const { http, world } = this.#modules;
+    const began = world.now;
+    const got = await http.send(this.#process, wallet, { method: 'POST', url: '/v1/wallet/addresses' });
     if (got.kind !== 'answer' || got.status >= 300) return;
     const { address } = got.body as { readonly address: string };
-    this.#addresses.set(wallet, [...(this.#addresses.get(wallet) ?? []), address]);
+    this.given.set(wallet, [...(this.given.get(wallet) ?? []), { address, began, ended: world.now }]);
   }
 
-  async #payUntilKnown(intent: Intent): Promise<void> {
+  async #askUntilKnown(intent: Intent, call: Call): Promise<void> {
     const { world } = this.#modules;
     for (let i = 0; i < MOST_REQUESTS; i++) {
-      if (await this.#pay(intent)) return;
+      if (await this.#ask(intent, call)) return;
       const ms = this.#process.luck.between(50, 1_500);
       await new Promise<void>((resolve) => void world.later(this.#process, ms, resolve));
     }
   }
 
   /** True if the answer is definite. */
-  async #pay(intent: Intent): Promise<boolean> {
-    const { wallet, key, address, amount } = intent;
-    const body = { kind: 'address', address, amount, locktime: null, passphrase: PASSPHRASE };
-    const got = await this.#modules.http.send(this.#process, wallet, {
-      method: 'POST',
-      url: '/v1/payments',
-      body,
-      key,
-    });
-    const { hash, code } = meaningOf(got);
+  async #ask(intent: Intent, call: Call): Promise<boolean> {
+    const { http, world } = this.#modules;
+    const began = world.now;
+    const got = await http.send(this.#process, intent.wallet, call);
+    const { hash = await this.#hashOf(intent, got), code } = meaningOf(got);
+    intent.requests.push({ began, ended: world.now });
+    if (hash === undefined) world.note(`${intent.wallet.name} answers "${intent.key}" with ${code}`);
     if (hash !== undefined) intent.hashes.add(hash);
     // Another request with the same key may find funds.
     intent.isRefused = hash === undefined && REFUSED.has(code);
     return hash !== undefined || intent.isRefused;
   }
 
+  /** The answer to who makes items does not name the transaction; the history does. */
+  async #hashOf({ wallet, key }: Intent, got: HttpAnswer): Promise<string | undefined> {
+    if (got.kind !== 'answer' || got.status >= 300) return undefined;
+    const url = `/v1/wallet/movements?idempotency_key=${encodeURIComponent(key)}`;
+    const found = await this.#modules.http.send(this.#process, wallet, { method: 'GET', url });
+    if (found.kind !== 'answer' || found.status >= 300) return undefined;
+    const { movements } = found.body as { readonly movements: readonly { readonly tx_hash: string }[] };
+    return movements[0]?.tx_hash;
+  }
+
   /** All addresses that own what is paid to wallets and by them. */
   async owners({ world }: Stage): Promise<string[]> {
-    const all = [this.#shop.address];
-    for (const wallet of this.#wallets) all.push(...(await booksOf(world, wallet)).addresses);
+    const all = [this.shop.address];
+    for (const wallet of this.wallets) all.push(...(await booksOf(world, wallet)).addresses);
     return all;
   }
 
   /** What is wrong in a world at rest. */
-  async violations({ world, mempools }: Stage, inBlocks: ReadonlySet<string>): Promise<Violation[]> {
-    const [mempool] = mempools;
-    const held = (addresses: readonly string[]) =>
-      inNode(world, mempool, 'mempool', async (service) => service.balances(addresses));
-    const shop = (await held([this.#shop.address])).addresses.get(this.#shop.address);
-    const arrived = [...(shop ?? [])].map(({ value }) => Number(value.amount));
-    const found = this.#intents.flatMap((intent) =>
-      problemsOf(intent, { inBlocks, arrived, shop: this.#shop.address }),
-    );
-    for (const wallet of this.#wallets) {
-      const { addresses, running, net, open } = await booksOf(world, wallet);
-      const { tokens } = await held(addresses);
-      const lost = (this.#addresses.get(wallet) ?? []).filter((address) => !addresses.includes(address));
-      if (lost.length > 0) found.push(`${wallet.name} has lost the addresses ${lost.join(', ')}`);
-      if (running !== tokens) found.push(`${wallet.name} has ${running}, and the chain ${tokens}`);
-      if (net !== running) found.push(`the history of ${wallet.name} adds up to ${net}, and it has ${running}`);
-      if (open.length > 0) found.push(`payments of ${wallet.name} are open for ever: ${open.join(', ')}`);
-    }
-    return found.map((detail) => ({ rule: 'walletsAddUp', detail }));
+  violations(stage: Stage, inBlocks: ReadonlySet<string>): Promise<Violation[]> {
+    return walletViolations(this, stage, inBlocks);
   }
-}
-
-interface Arrived {
-  readonly inBlocks: ReadonlySet<string>;
-  /** Amounts that the shop has got. */
-  readonly arrived: readonly number[];
-  readonly shop: string;
-}
-
-/** An accepted payment is made once, an unknown one at most once, a refused one not at all. */
-function problemsOf(
-  { key, amount, address, isRefused, hashes }: Intent,
-  { inBlocks, arrived, shop }: Arrived,
-): string[] {
-  const [hash, ...others] = hashes;
-  const times = arrived.filter((one) => one === amount).length;
-  return [
-    ...(others.length > 0 ? [`"${key}" was made as ${[...hashes].join(' and ')}`] : []),
-    ...(hash !== undefined && !inBlocks.has(hash) ? [`"${key}" was accepted as ${hash}, and is in no block`] : []),
-    ...(times > 1 ? [`"${key}" has arrived ${times} times`] : []),
-    ...(address === shop && hash !== undefined && times === 0 ? [`"${key}" has not arrived`] : []),
-    ...(isRefused && hash === undefined && times > 0 ? [`"${key}" was refused, and has arrived`] : []),
-  ];
-}
-
-/** What a wallet says that it has, and what its history adds up to. */
-function booksOf(world: World, machine: Machine) {
-  return inNode(world, machine, 'wallet', async (wallet) => {
-    const addresses = [...(await wallet.exportKeyPairs()).keys()];
-    const { running } = await wallet.info({});
-    let [net, cursor]: [bigint, number | null] = [0n, 0];
-    const open: string[] = [];
-    while (cursor !== null) {
-      const { movements, next } = await wallet.history.movements({ cursor, limit: PAGE, newestFirst: false });
-      for (const { state, hash, net: change } of movements) {
-        if (state !== 'rejected') net += change;
-        if (state === 'queued' || state === 'sent') open.push(String(hash));
-      }
-      cursor = next;
-    }
-    return { addresses, running, net, open };
-  });
-}
-
-type Services = NonNullable<Machine['services']>;
-
-function inNode<K extends keyof Services, T>(
-  world: World,
-  machine: Machine | undefined,
-  name: K,
-  work: (service: NonNullable<Services[K]>) => Promise<T>,
-): Promise<T> {
-  const [process, service] = [machine?.process, machine?.services?.[name]];
-  if (process === undefined || !service) throw new Error(`${machine?.name} is not there at the end`);
-  return within(world, process, () => work(service as NonNullable<Services[K]>));
 }
 
 function meaningOf(got: HttpAnswer): { readonly hash?: string; readonly code: string } {

@@ -4,7 +4,7 @@ import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/t
 import type { Transaction } from '../../src/chain/types.js';
 import { isTesseraError } from '../../src/lib/errors.js';
 import type { ChainView } from '../../src/storage/chain-index/service.js';
-import { personOf } from './clients.js';
+import { personOf } from './people.js';
 import { type Stage, type Violation, within } from './play.js';
 import type { Machine } from './world/node.js';
 

@@ -5,10 +5,10 @@ import { isTesseraError } from '../../src/lib/errors.js';
 import { keys } from '../../src/mempool/state/layout.js';
 import { violationsOf } from '../cluster/check-history.js';
 import type { End, EndBlock, EndState, Operation } from '../cluster/history.js';
-import { personOf } from './clients.js';
 import { indexViolations } from './index-check.js';
+import { personOf } from './people.js';
 import { restOf, type Stage, type Violation, within } from './play.js';
-import type { FaultKind } from './story.js';
+import type { FaultKind } from './themes.js';
 import type { Machine } from './world/node.js';
 import { EPOCH, type Process, type World } from './world/world.js';
 
@@ -20,7 +20,12 @@ const MOST_GAP_MS = 25_000;
 const LOOK_MS = 100;
 
 /** Faults after which a state may be made from blocks, which counts what came before them otherwise (docs/adr/0048-a-state-from-storage.md). */
-const FROM_BLOCKS: ReadonlySet<FaultKind> = new Set(['lose disk', 'lose disk alone', 'restore etcd']);
+const FROM_BLOCKS: ReadonlySet<FaultKind> = new Set([
+  'lose disk',
+  'lose disk alone',
+  'restore etcd',
+  'restore and keep etcd',
+]);
 /** Times that the end is read, until nothing has changed meanwhile. */
 const MOST_READS = 50;
 
@@ -33,7 +38,8 @@ export async function judge(stage: Stage): Promise<Violation[]> {
   const torn = clients.trades.filter(([one, other]) => inBlocks.has(one) !== inBlocks.has(other));
   for (const [one] of torn)
     found.push({ rule: 'tradesAreWhole', detail: `one half of the trade of ${one} is in no block` });
-  const ofWallets = (await stage.customers?.violations(stage, inBlocks)) ?? [];
+  const { customers } = stage;
+  const ofWallets = customers === undefined ? [] : await atOnePlace(stage, () => customers.violations(stage, inBlocks));
   return [
     ...found,
     ...ofWallets,
@@ -106,16 +112,27 @@ async function timesOf(world: World, { process, services, name }: Machine): Prom
 
 /** Everything that is there between two blocks. */
 async function endOf(stage: Stage): Promise<End> {
-  const { world, storages, mempools, people } = stage;
+  const { storages, mempools, people } = stage;
   const owners = (await stage.customers?.owners(stage)) ?? [];
   const addresses = [...[...people, personOf('miner')].map(({ address }) => address), ...owners];
-  for (let reads = 0; reads < MOST_READS; reads++) {
-    const before = placeOf(stage);
+  return atOnePlace(stage, async () => {
     const chains = new Map<string, readonly EndBlock[]>();
     for (const storage of storages) chains.set(storage.name, await healedChainOf(stage, storage));
     const states: EndState[] = [];
     for (const mempool of mempools) states.push(await stateOf(stage, mempool, addresses));
-    if (before !== undefined && before === placeOf(stage)) return { chains, states };
+    return { chains, states };
+  });
+}
+
+/** What is read while all nodes stand at one block. */
+async function atOnePlace<T>(stage: Stage, read: () => Promise<T>): Promise<T> {
+  const { world } = stage;
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const before = placeOf(stage);
+    if (before !== undefined) {
+      const found = await read();
+      if (before === placeOf(stage)) return found;
+    }
     await world.run(world.now + LOOK_MS);
   }
   throw new Error('the nodes never stand still at one block');
@@ -124,8 +141,9 @@ async function endOf(stage: Stage): Promise<End> {
 /** The block and the command at which all nodes are; undefined while they are not at the same. */
 function placeOf(stage: Stage): string | undefined {
   if (restOf(stage).length > 0) return undefined;
-  const heights = stage.storages.map(({ services }) => services?.storage?.nextHeight);
-  return `${heights[0]} ${stage.mempools[0]?.services?.mempool?.figures().seq}`;
+  const [height = 0] = stage.storages.map(({ services }) => services?.storage?.nextHeight);
+  const areWalletsThere = stage.wallets.every(({ services }) => services?.wallet?.chain.height === height - 1);
+  return areWalletsThere ? `${height} ${stage.mempools[0]?.services?.mempool?.figures().seq}` : undefined;
 }
 
 /** A damaged record that nobody has read before is found now: the node names it, and heals. */

@@ -39,6 +39,10 @@ export const LIMITS: readonly Edit[] = [
   // Nodes that are away for long are forgotten by the others.
   limit('journal/etcd/etcd-journal.ts', 'BEAT_MS', '60_000', '3_000'),
   limit('journal/etcd/etcd-journal.ts', 'DEFAULT_LIFETIME', '3_600', '25'),
+  // Rewards can be spent while there are still blocks.
+  limit('chain/constants.ts', 'COINBASE_MATURITY', '100n', '6n'),
+  // Halves of trades that stay alone are soon taken back.
+  limit('wallet/trades/trade.ts', 'GRACE', '120_000', '10_000'),
   // The file of a wallet is opened at each start.
   { file: 'crypto/scrypt.ts', find: '{ n: 2 ** 17, r: 8, p: 1 }', put: '{ n: 2 ** 4, r: 8, p: 1 }' },
   {

@@ -4,7 +4,8 @@ import './world/files.js';
 import { parseArgs } from 'node:util';
 import { type Outcome, play } from './play.js';
 import { shrink } from './shrink.js';
-import { storyOf, THEMES, textOf, withOnly } from './story.js';
+import { storyOf, textOf, withOnly } from './story.js';
+import { THEMES } from './themes.js';
 
 const HELP = `npm run simulate -- [options]
   --seeds N       stories that are played (100)

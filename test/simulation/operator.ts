@@ -12,12 +12,14 @@ import { decodeHead } from '../../src/mempool/state/records.js';
 import { buildState } from '../../src/node/rebuild/build-state.js';
 import type { Stage } from './play.js';
 import { Disk } from './world/disk.js';
-import type { EtcdCopy } from './world/etcd.js';
+import type { EtcdCopy } from './world/etcd-agreed.js';
 import { copyBelow, makeFolder, putBack, putOn } from './world/files.js';
 import type { Machine } from './world/node.js';
 import type { Process } from './world/world.js';
 
 const LOST = /the journal in etcd \(cluster [0-9a-f]+, revision \d+\) has lost command \d+/;
+/** What a node says that waits for a state which nobody has. */
+const WAITS = /it makes none from storage: .*run tessera rebuild/;
 const LOOK_MS = 200;
 /** Milliseconds after which a node that has more than the journal must not be at work. */
 const UNNAMED_MS = 20_000;
@@ -47,8 +49,8 @@ export class Operator {
     return true;
   }
 
-  /** Called in the moment in which etcd is what it was. */
-  restored(copy: EtcdCopy): void {
+  /** Called in the moment in which etcd is what it was. `isKept`: it stays the journal, also where no node goes on with it. */
+  restored(copy: EtcdCopy, isKept: boolean): void {
     const { world, mempools } = this.#stage();
     const end = endOf(copy);
     const ahead = mempools.filter((one) => seqOfState(one) > end);
@@ -58,7 +60,7 @@ export class Operator {
     const recover = async (): Promise<void> => {
       await this.#until(() => this.#areNamed(ahead));
       const ended = [...this.#named.keys()];
-      if (ended.length === mempools.length) await this.#newJournal();
+      if (ended.length === mempools.length && !isKept) await this.#newJournal();
       else await this.#restoredJournal(ended);
       this.problem = null;
     };
@@ -77,18 +79,32 @@ export class Operator {
     return ahead.every((one) => (this.#named.get(one) ?? 0) >= STARTS);
   }
 
-  /** The databases of the nodes that ended are put aside; they come to the journal as it is. */
+  /**
+   * The databases of the nodes that ended are put aside; they come to the journal as it is. Where no node has a state that it goes on from, and none can be made
+   * of blocks, they say so: the databases come back, and a new journal begins.
+   */
   async #restoredJournal(ended: readonly Machine[]): Promise<void> {
-    const { world, machines } = this.#stage();
+    const { world, machines, mempools } = this.#stage();
     this.keptSince = Number.POSITIVE_INFINITY;
     world.note(`the operator puts the databases of ${ended.map(({ name }) => name).join(', ')} aside`);
+    const putBack = ended.map((machine) => machine.copyDisk());
     for (const machine of ended) {
       machine.kill();
       machine.disk.wipe();
     }
     this.problem = 'the nodes come to the restored journal';
-    await this.#until(() => machines.every((one) => one.isReady));
-    this.keptSince = world.now;
+    const isReady = (): boolean => machines.every((one) => one.isReady);
+    const isStuck = (): boolean => mempools.every(({ problems }) => problems.some((one) => WAITS.test(one)));
+    await this.#until(() => isReady() || isStuck());
+    if (isReady()) {
+      this.keptSince = world.now;
+      return;
+    }
+    world.note('the operator puts the databases back');
+    for (const run of putBack) run();
+    // Nothing was accepted meanwhile.
+    this.keptSince = undefined;
+    await this.#newJournal();
   }
 
   /** All mempool nodes go to a new journal, with all that waits in their states. */

@@ -5,18 +5,20 @@ import { isDiskFull } from '../../src/db/database-error.js';
 import { isForgotten } from '../../src/journal/journal.js';
 import { toHex } from '../../src/lib/bytes.js';
 import { errorMessage, isTesseraError } from '../../src/lib/errors.js';
-import type { NodeRole } from '../../src/lib/roles.js';
+import { hasWallet, type NodeRole } from '../../src/lib/roles.js';
 import { History } from '../cluster/history.js';
 import { keyOf } from '../support/peers.js';
-import { Clients, type Person, personOf } from './clients.js';
+import { Clients } from './clients.js';
 import { Customers, PASSPHRASE } from './customers.js';
-import { Faults } from './faults.js';
+import { Faults } from './faults/faults.js';
 import { judge } from './judge.js';
 import { Operator } from './operator.js';
+import { type Person, personOf } from './people.js';
 import type { Story } from './story.js';
 import { Watch } from './watch.js';
-import { connectTo, Etcd } from './world/etcd.js';
+import { Etcd } from './world/etcd.js';
 import { mount } from './world/files.js';
+import { connectTo } from './world/grpc.js';
 import { Http } from './world/http.js';
 import { Luck } from './world/luck.js';
 import { enter } from './world/no-reality.js';
@@ -32,6 +34,8 @@ const REST_MS = 240_000;
 const LOOK_MS = 500;
 /** Blocks that are made while nothing waits, before a world counts as at rest. */
 const BLOCKS_AT_REST = 2;
+/** States of trades that come to an end. */
+const UNDER_WAY: ReadonlySet<string> = new Set(['open', 'accepted', 'agreed', 'cancelling']);
 
 export interface Violation {
   readonly rule: string;
@@ -58,7 +62,8 @@ export interface Stage {
   readonly machines: readonly Machine[];
   readonly mempools: readonly Machine[];
   readonly storages: readonly Machine[];
-  readonly users: readonly Machine[];
+  /** User nodes, and miners whose rewards are their own. */
+  readonly wallets: readonly Machine[];
   readonly http: Http;
   readonly people: readonly Person[];
   readonly history: History;
@@ -131,7 +136,7 @@ function startClients({ world, mempools, clients, customers, story }: Stage): vo
   const look = (): void => {
     if (mempools.some(({ services }) => (services?.mempool?.figures().height ?? -1) >= 0)) {
       clients.start(story.pauseMs, story.trades);
-      customers?.start(story.pauseMs);
+      customers?.start(story.pauseMs, story.barter);
     } else world.later(clients.process, LOOK_MS, look);
   };
   look();
@@ -151,7 +156,7 @@ async function guarded(world: World, until: number, found: (rule: string, detail
 }
 
 /** Why the world is not at rest; empty when it is. */
-export function restOf({ machines, mempools, storages, users, operator }: Stage): string[] {
+export function restOf({ machines, mempools, storages, wallets, operator }: Stage): string[] {
   const problems = machines.flatMap((machine) => machine.problems.map((problem) => `${machine.name}: ${problem}`));
   const figures = mempools.flatMap(({ name, services }) => {
     try {
@@ -174,9 +179,13 @@ export function restOf({ machines, mempools, storages, users, operator }: Stage)
       const { state, problem } = services?.chainIndex?.status() ?? { state: 'ready' };
       return state === 'ready' ? [] : [`the index of ${name} is ${state}: ${problem}`];
     }),
-    ...users.flatMap(({ name, services }) => {
+    ...wallets.flatMap(({ name, services }) => {
       const open = services?.wallet?.outgoing.size ?? 0;
-      return open > 0 ? [`${open} payments of ${name} are in no block`] : [];
+      const trades = services?.user?.trades().filter(({ state }) => UNDER_WAY.has(state)) ?? [];
+      return [
+        ...(open > 0 ? [`${open} payments of ${name} are in no block`] : []),
+        ...trades.map(({ id, state }) => `the trade ${id} of ${name} is ${state}`),
+      ];
     }),
     ...waiting.map(({ name, waitingCount }) => `${waitingCount} transactions wait at ${name}`),
     ...(new Set(heights).size > 1 ? [`the heights are ${heights.join(', ')}`] : []),
@@ -214,10 +223,10 @@ async function build(world: World, story: Story, violations: Violation[]): Promi
   const machines = machinesOf(story, people, etcd).map((options) => new Machine(options, { world, wires, ...heard }));
   const mempools = machines.filter(({ role }) => role === 'mempool');
   const storages = machines.filter(({ role }) => role === 'storage');
-  const users = machines.filter(({ role }) => role === 'user');
+  const wallets = machines.filter(({ role, config }) => hasWallet(role) && config.wallet.enabled);
   const http = await Http.create(world, wires, machines);
   const history = new History();
-  const customers = users.length > 0 ? new Customers(users, { world, http }) : undefined;
+  const customers = wallets.length > 0 ? new Customers(wallets, { world, http }) : undefined;
   const payees = (): readonly string[] => customers?.addresses ?? [];
   const modules = { world, http, history, mempools, storages, payees };
   const clients = new Clients(people, COINS_EACH, COIN, modules);
@@ -225,7 +234,7 @@ async function build(world: World, story: Story, violations: Violation[]): Promi
     machines,
     mempools,
     storages,
-    users,
+    wallets,
     people,
     history,
     clients,
@@ -258,6 +267,8 @@ function machinesOf(story: Story, people: readonly Person[], etcd: Etcd | undefi
     'network.genesis_file': `${process.cwd()}/config/genesis.json`,
     'network.producer_keys': mempools.map((_, i) => toHex(keyOf(`mempool-${i + 1}`).publicKey)),
   };
+  const paid = { 'wallet.passphrase': PASSPHRASE, 'wallet.aggregate_above': 4 };
+  const unpaid = { 'wallet.enabled': false, 'mining.static_address': personOf('miner').address };
   const checked = { 'mining.asert_activation_height': 1_000_000 };
   const made = (role: NodeRole, of: readonly string[], settings: (host: string) => object) =>
     of.map((host, i) => ({
@@ -288,8 +299,7 @@ function machinesOf(story: Story, people: readonly Person[], etcd: Etcd | undefi
       'peers.storage': at(storages.filter((other) => other !== host)),
     })),
     ...made('miner', miners, () => ({
-      'wallet.enabled': false,
-      'mining.static_address': personOf('miner').address,
+      ...(story.areMinersPaid ? { ...checked, ...paid } : unpaid),
       'peers.mempool': at(mempools),
       'peers.storage': at(storages),
     })),

@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { bundle } from './bundle.js';
-import { GUARDS, type Guard } from './guards.js';
+import type { Guard } from './guards/guard.js';
+import { GUARDS } from './guards/guards.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 

@@ -5,11 +5,15 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import { bundle } from './bundle.js';
-import { GUARDS } from './guards.js';
-import { storyOf, THEMES } from './story.js';
+import { GUARDS } from './guards/guards.js';
+import { storyOf } from './story.js';
+import { THEMES } from './themes.js';
 
-/** Of these stories in a row each theme has at least one. */
-const FIRST = 35_336;
+/**
+ * Of these stories in a row each theme has at least one. In one of them (129389) no mempool node is left that has a state for the journal of a restored etcd, and none can
+ * be made of blocks: the document did not say so.
+ */
+const FIRST = 129_364;
 const ALWAYS = 50;
 const FIRST_NEW = 1_000_000;
 const NEW = 1_000_000_000;

@@ -2,7 +2,8 @@
 
 import { isForgotten } from '../../src/journal/journal.js';
 import type { Stage, Violation } from './play.js';
-import type { FaultKind, Story } from './story.js';
+import type { Story } from './story.js';
+import type { FaultKind } from './themes.js';
 import type { Machine } from './world/node.js';
 
 /** Milliseconds between two looks. */
@@ -16,6 +17,7 @@ const LOSSES: ReadonlySet<FaultKind> = new Set([
   'older copy',
   'damage state',
   'restore etcd',
+  'restore and keep etcd',
 ]);
 /** Faults of disks, of which what a node has on its own is damaged or missing. */
 const OF_DISKS: ReadonlySet<FaultKind> = new Set([

@@ -131,6 +131,8 @@ export class Disk implements DiskOfFiles {
   isFull = false;
   /** So many of the writes fail. */
   failing = 0;
+  /** So many of the reads of databases fail. */
+  unreadable = 0;
   /** Everything takes so many times as long. */
   slowness = 1;
 
@@ -346,6 +348,10 @@ class WorldKv implements Kv {
     if (this.#isClosed) return Promise.reject(closedError(this.#name));
     return new Promise((resolve, reject) => {
       const run = (): void => {
+        if (disk.unreadable > 0 && disk.luck.chance(disk.unreadable)) {
+          reject(new TesseraError('database_failed', `the database ${this.#name} cannot be read: Input/output error`));
+          return;
+        }
         try {
           resolve(work());
         } catch (error) {

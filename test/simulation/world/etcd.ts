@@ -11,18 +11,18 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { Client, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import {
-  type Compare,
   KV,
   Lease,
-  type RangeRequest,
   type RequestOp,
   type TxnRequest,
   Watch,
   WatchResponseSchema,
 } from '../../../src/journal/etcd/generated/etcd-pb.js';
 import type { Timer } from '../../../src/lib/clock.js';
+import { Agreed, type EtcdCopy, type Kept, nameOf, type WatchEvent } from './etcd-agreed.js';
+import { Stream, type UnaryCall } from './grpc.js';
 import type { Wires } from './wires.js';
 import type { Process, World } from './world.js';
 
@@ -34,43 +34,6 @@ const LOOKS = 3;
 const PUT = 0;
 const DELETION = 1;
 const NO_DELETIONS = 1;
-
-interface Kept {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
-  readonly createRevision: bigint;
-  readonly modRevision: bigint;
-  readonly version: bigint;
-  readonly lease: bigint;
-}
-
-interface WatchEvent {
-  readonly type: number;
-  readonly kv: Partial<Kept> & Pick<Kept, 'key' | 'modRevision'>;
-}
-
-interface Granted {
-  readonly seconds: number;
-  timer: Timer;
-}
-
-/** What all members agree on. */
-class Agreed {
-  kept: ReadonlyMap<string, Kept> = new Map();
-  revision = 1n;
-  compacted = 0n;
-  /** Changes by their revisions, those that are compacted left out. */
-  events: { readonly revision: bigint; readonly events: readonly WatchEvent[] }[] = [];
-  leases = new Map<bigint, Granted>();
-  nextLease = 7_001n;
-  cluster = 11n;
-}
-
-/** All that a cluster had at one time. */
-export interface EtcdCopy extends Pick<Agreed, 'kept' | 'revision' | 'compacted' | 'events'> {
-  /** Ids of the leases, and the seconds of each. */
-  readonly leases: readonly (readonly [bigint, number])[];
-}
 
 interface Member {
   process: Process;
@@ -284,7 +247,7 @@ export class Etcd {
     if (requestUnion.case !== 'createRequest') throw new Error('only watches are begun');
     const { key, rangeEnd, startRevision, filters } = requestUnion.value;
     const agreed = this.#agreed;
-    const header = this.#header();
+    const header = this.#agreed.header();
     if (startRevision > 0n && startRevision <= agreed.compacted) {
       const gone = { header, created: true, canceled: true, compactRevision: agreed.compacted };
       stream.push(answerOf(WatchResponseSchema, gone));
@@ -308,54 +271,34 @@ export class Etcd {
   #answer(path: string, request: Uint8Array): Answer {
     switch (path.split('/').at(-1)) {
       case 'Range':
-        return { bytes: answerOf(KV.method.range.output, this.#range(fromBinary(KV.method.range.input, request))) };
+        return {
+          bytes: answerOf(KV.method.range.output, this.#agreed.range(fromBinary(KV.method.range.input, request))),
+        };
       case 'Txn':
         return { bytes: answerOf(KV.method.txn.output, this.#transact(fromBinary(KV.method.txn.input, request))) };
       case 'LeaseGrant': {
         const { TTL: seconds } = fromBinary(Lease.method.leaseGrant.input, request);
         const id = this.#agreed.nextLease++;
         this.#agreed.leases.set(id, { seconds: Number(seconds), timer: this.#expiry(id, Number(seconds)) });
-        return { bytes: answerOf(Lease.method.leaseGrant.output, { header: this.#header(), ID: id, TTL: seconds }) };
+        return {
+          bytes: answerOf(Lease.method.leaseGrant.output, { header: this.#agreed.header(), ID: id, TTL: seconds }),
+        };
       }
       case 'LeaseRevoke': {
         const { ID: id } = fromBinary(Lease.method.leaseRevoke.input, request);
         if (!this.#agreed.leases.has(id)) return { code: status.NOT_FOUND, message: 'requested lease not found' };
         this.#drop(id);
-        return { bytes: answerOf(Lease.method.leaseRevoke.output, { header: this.#header() }) };
+        return { bytes: answerOf(Lease.method.leaseRevoke.output, { header: this.#agreed.header() }) };
       }
       default:
         throw new Error(`a world's etcd does not know ${path}`);
     }
   }
 
-  #header() {
-    return { clusterId: this.#agreed.cluster, memberId: 1n, revision: this.#agreed.revision, raftTerm: 2n };
-  }
-
-  #range({ key, rangeEnd, limit, keysOnly }: RangeRequest) {
-    const all = this.#between(nameOf(key), rangeEnd.length === 0 ? undefined : nameOf(rangeEnd));
-    const kvs = limit === 0n ? all : all.slice(0, Number(limit));
-    const shown = keysOnly ? kvs.map((kv) => ({ ...kv, value: new Uint8Array() })) : kvs;
-    return { header: this.#header(), kvs: shown, more: kvs.length < all.length, count: BigInt(all.length) };
-  }
-
-  #between(from: string, to: string | undefined): Kept[] {
-    const { kept } = this.#agreed;
-    if (to === undefined) return [kept.get(from)].filter((one) => one !== undefined);
-    const names = [...kept.keys()].filter((name) => name >= from && name < to).sort();
-    return names.flatMap((name) => kept.get(name) ?? []);
-  }
-
   #transact({ compare, success, failure }: TxnRequest) {
-    const succeeded = compare.every((one) => this.#holds(one));
+    const succeeded = compare.every((one) => this.#agreed.holds(one));
     const responses = this.#write(succeeded ? success : failure);
-    return { header: this.#header(), succeeded, responses };
-  }
-
-  #holds({ key, targetUnion }: Compare): boolean {
-    const found = this.#agreed.kept.get(nameOf(key));
-    if (targetUnion.case !== 'createRevision' && targetUnion.case !== 'modRevision') throw new Error('unknown compare');
-    return (found?.[targetUnion.case] ?? 0n) === targetUnion.value;
+    return { header: this.#agreed.header(), succeeded, responses };
   }
 
   #write(ops: readonly RequestOp[]) {
@@ -365,11 +308,11 @@ export class Etcd {
     const events: WatchEvent[] = [];
     const responses = ops.map(({ request }) => {
       if (request.case === 'requestRange') {
-        return { response: { case: 'responseRange' as const, value: this.#range(request.value) } };
+        return { response: { case: 'responseRange' as const, value: this.#agreed.range(request.value) } };
       }
       if (request.case === 'requestDeleteRange') {
         const { key, rangeEnd } = request.value;
-        const gone = this.#between(nameOf(key), rangeEnd.length === 0 ? undefined : nameOf(rangeEnd));
+        const gone = this.#agreed.between(nameOf(key), rangeEnd.length === 0 ? undefined : nameOf(rangeEnd));
         for (const one of gone) {
           if (kept.delete(nameOf(one.key)))
             events.push({ type: DELETION, kv: { key: one.key, modRevision: revision } });
@@ -411,7 +354,7 @@ export class Etcd {
     });
     if (seen.length === 0) return;
     const shown = seen.map(({ type, kv }) => ({ type, kv: kv as MessageInitShape<DescMessage> & Kept }));
-    stream.push(answerOf(WatchResponseSchema, { header: this.#header(), events: shown as never }));
+    stream.push(answerOf(WatchResponseSchema, { header: this.#agreed.header(), events: shown as never }));
   }
 
   #expiry(id: bigint, seconds: number): Timer {
@@ -460,158 +403,6 @@ interface Watcher {
   readonly withDeletions: boolean;
 }
 
-interface UnaryCall {
-  readonly target: string;
-  readonly path: string;
-  readonly request: Uint8Array;
-  /** By the calendar of the caller. */
-  readonly deadline: number;
-  readonly answered: (error: object | null, bytes?: Uint8Array) => void;
-}
-
-interface StreamModules {
-  readonly deserialize: (bytes: Buffer) => unknown;
-  readonly send: (bytes: Uint8Array) => void;
-  /** Runs something at the caller when what was sent arrives there; false while nothing does. */
-  readonly deliver: (run: () => void) => boolean;
-  readonly later: (ms: number, run: () => void) => void;
-  readonly forget: () => void;
-}
-
-/** The end of the caller of a stream, as much of gRPC's as the program uses. */
-class Stream {
-  readonly host: string;
-  readonly #modules: StreamModules;
-  #queue: Uint8Array[] = [];
-  #arrived: unknown[] = [];
-  #failure: object | undefined;
-  #isDelivering = false;
-  #wake: () => void = () => undefined;
-  serialize: (message: never) => Buffer = () => Buffer.alloc(0);
-
-  /** `host`: machine of the caller. */
-  constructor(host: string, modules: StreamModules) {
-    this.host = host;
-    this.#modules = modules;
-  }
-
-  get isOver(): boolean {
-    return this.#failure !== undefined;
-  }
-
-  on(): this {
-    return this;
-  }
-
-  write(message: never): void {
-    this.#modules.send(this.serialize(message));
-  }
-
-  cancel(): void {
-    this.end(status.CANCELLED, 'Cancelled on client');
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#queue.push(bytes);
-    this.#pump();
-  }
-
-  end(code: number, message: string): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = Object.assign(new Error(message), { code, details: message });
-    this.#modules.forget();
-    this.#modules.later(0, () => this.#wake());
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
-    for (;;) {
-      const next = this.#arrived.shift();
-      if (next !== undefined) yield next;
-      else if (this.#failure !== undefined) throw this.#failure;
-      else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
-    }
-  }
-
-  #pump(): void {
-    if (this.#isDelivering || this.isOver || this.#queue.length === 0) return;
-    const burst = this.#queue.length;
-    this.#isDelivering = true;
-    const arrive = (): void => {
-      this.#isDelivering = false;
-      for (const bytes of this.#queue.splice(0, burst))
-        this.#arrived.push(this.#modules.deserialize(Buffer.from(bytes)));
-      this.#wake();
-      this.#pump();
-    };
-    if (this.#modules.deliver(arrive)) return;
-    this.#modules.later(200, () => {
-      this.#isDelivering = false;
-      this.#pump();
-    });
-  }
-}
-
-function nameOf(key: Uint8Array): string {
-  return Buffer.from(key).toString('latin1');
-}
-
 function answerOf<T extends DescMessage>(schema: T, message: MessageInitShape<T>): Uint8Array {
   return toBinary(schema, create(schema, message) as MessageShape<T>);
 }
-
-let cluster: Etcd | undefined;
-
-/** From now on the calls of gRPC of this process go to this cluster. */
-export function connectTo(entered: Etcd | undefined): void {
-  cluster = entered;
-}
-
-interface Prototype {
-  makeUnaryRequest: (
-    path: string,
-    serialize: (message: unknown) => Buffer,
-    deserialize: (bytes: Buffer) => unknown,
-    message: unknown,
-    metadata: unknown,
-    options: { readonly deadline: number },
-    callback: (error: object | null, answer?: unknown) => void,
-  ) => void;
-  makeBidiStreamRequest: (
-    path: string,
-    serialize: (message: never) => Buffer,
-    deserialize: (bytes: Buffer) => unknown,
-  ) => Stream;
-  getChannel(): { getTarget(): string };
-}
-
-const prototype = Client.prototype as unknown as Prototype;
-
-prototype.makeUnaryRequest = function (
-  this: Prototype,
-  path,
-  serialize,
-  deserialize,
-  message,
-  _metadata,
-  options,
-  callback,
-) {
-  cluster?.unary({
-    target: this.getChannel().getTarget(),
-    path,
-    request: serialize(message),
-    deadline: Number(options.deadline),
-    answered: (error, bytes) => callback(error, bytes && deserialize(Buffer.from(bytes))),
-  });
-};
-
-prototype.makeBidiStreamRequest = function (this: Prototype, path, serialize, deserialize) {
-  if (cluster === undefined) throw new Error('no cluster of etcd in this world');
-  const stream = cluster.stream(this.getChannel().getTarget(), path, deserialize);
-  stream.serialize = serialize;
-  return stream;
-};

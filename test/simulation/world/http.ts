@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { createApi } from '../../../src/api/app.js';
 import { parseExactJson, stringifyExact } from '../../../src/lib/json.js';
 import { silentLogger } from '../../../src/lib/logger.js';
-import { isOperator } from '../../../src/lib/roles.js';
+import { isOperator, type NodeRole } from '../../../src/lib/roles.js';
 import type { RoleServices } from '../../../src/node/roles/role.js';
 import { noMetrics } from '../../../src/observability/metrics.js';
 import type { Machine } from './node.js';
@@ -36,10 +36,8 @@ export type HttpAnswer =
   /** Nobody knows. */
   | { readonly kind: 'lost' };
 
-type ServedRole = 'mempool' | 'storage' | 'user';
-
 /** The app of each role, of all worlds. */
-const apps = new Map<ServedRole, FastifyInstance>();
+const apps = new Map<NodeRole, FastifyInstance>();
 let entered: Http | undefined;
 
 export class Http {
@@ -59,7 +57,7 @@ export class Http {
     const http = new Http(world, wires);
     entered = http;
     for (const { role, config } of machines) {
-      if (role === 'miner' || apps.has(role)) continue;
+      if ((role === 'miner' && !config.wallet.enabled) || apps.has(role)) continue;
       const options = { ...config, roles: [role], api: { ...config.api, keys: [{ name: 'clients', key: API_KEY }] } };
       // While an app is made, and what it does for itself, is in no step.
       const process = (): Process | undefined => (entered === undefined ? undefined : entered.#world.current);
@@ -96,7 +94,7 @@ export class Http {
       };
       const limit = world.later(client, PATIENCE_MS, () => finish({ kind: 'lost' }));
       const { process } = machine;
-      const app = machine.role === 'miner' ? undefined : apps.get(machine.role);
+      const app = machine.config.wallet.enabled || machine.role !== 'miner' ? apps.get(machine.role) : undefined;
       if (process === undefined || app === undefined) {
         world.later(client, 1, () => finish({ kind: 'not sent' }));
         return;
