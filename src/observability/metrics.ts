@@ -1,6 +1,6 @@
 /** The metrics of one node: a registry over the catalogue, with cached handles, as making one for each event is slow. */
 
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../lib/clock.js';
 import type { NodeRole } from '../lib/roles.js';
@@ -140,16 +140,22 @@ export function followTotal(counter: CounterHandle): (total: number) => void {
   };
 }
 
-const RESOLUTION_MS = 10;
+/** Milliseconds between two looks at the event loop while it works, and while it rests: each look wakes the process. */
+const LOOK_MS = 10;
+const REST_LOOK_MS = 200;
+/** Part of the time in which the event loop of a node at rest works at most. */
+const AT_REST = 0.02;
+const QUANTILES = { '0.5': 50, '0.99': 99, '1': 100 };
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
 
 /** Feeds the process metrics at each scrape until the returned function is called. */
 export function watchProcess(metrics: Metrics): () => void {
-  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  delay.enable();
-  let lastCpu = { user: 0, system: 0 };
+  let lookMs = REST_LOOK_MS;
+  let delay = watchedDelay(lookMs);
   let lastUtilization = performance.eventLoopUtilization();
+  const userSeconds = followTotal(metrics.counter('tessera_process_cpu_seconds_total', 'user'));
+  const systemSeconds = followTotal(metrics.counter('tessera_process_cpu_seconds_total', 'system'));
   metrics.gauge('tessera_process_start_time_seconds').set(performance.timeOrigin / 1_000);
 
   const remove = metrics.beforeScrape(() => {
@@ -157,30 +163,30 @@ export function watchProcess(metrics: Metrics): () => void {
     for (const kind of ['rss', 'heapUsed', 'heapTotal', 'external'] as const) {
       metrics.gauge('tessera_process_memory_bytes', kind).set(memory[kind]);
     }
-    const cpu = process.cpuUsage();
-    for (const mode of ['user', 'system'] as const) {
-      metrics.counter('tessera_process_cpu_seconds_total', mode).inc((cpu[mode] - lastCpu[mode]) / MICROSECONDS);
-    }
-    lastCpu = cpu;
-    for (const [quantile, percent] of [
-      ['0.5', 50],
-      ['0.99', 99],
-      ['1', 100],
-    ] as const) {
-      // The histogram's delays include the timer's own period, which is taken off.
-      const late = Math.max(0, delay.percentile(percent) / NANOSECONDS - RESOLUTION_MS / 1_000);
+    const { user, system } = process.cpuUsage();
+    userSeconds(user / MICROSECONDS);
+    systemSeconds(system / MICROSECONDS);
+    for (const [quantile, percent] of Object.entries(QUANTILES)) {
+      // The histogram's delays include the time between two looks, which is taken off.
+      const late = Math.max(0, delay.percentile(percent) / NANOSECONDS - lookMs / MS_PER_SECOND);
       metrics.gauge('tessera_event_loop_delay_seconds', quantile).set(late);
     }
-    delay.reset();
-    const utilization = performance.eventLoopUtilization();
-    metrics
-      .gauge('tessera_event_loop_utilization')
-      .set(performance.eventLoopUtilization(utilization, lastUtilization).utilization);
-    lastUtilization = utilization;
+    const { utilization } = performance.eventLoopUtilization(lastUtilization);
+    lastUtilization = performance.eventLoopUtilization();
+    metrics.gauge('tessera_event_loop_utilization').set(utilization);
+    delay.disable();
+    lookMs = utilization > AT_REST ? LOOK_MS : REST_LOOK_MS;
+    delay = watchedDelay(lookMs);
   });
 
   return () => {
     remove();
     delay.disable();
   };
+}
+
+function watchedDelay(resolution: number): IntervalHistogram {
+  const delay = monitorEventLoopDelay({ resolution });
+  delay.enable();
+  return delay;
 }

@@ -275,21 +275,34 @@ describe('the rate limit', () => {
 });
 
 describe('overload (rule P6)', () => {
-  /** A loop in which each turn of the timer is late by that much. */
-  function lateBy(turns: readonly number[]) {
+  /** A loop in which each turn of the timer is late by that much; a request comes in each, unless nobody asks. */
+  function lateBy(turns: readonly number[], { isAsked = true } = {}) {
     const clock = new ManualClock();
     let lag = 0;
+    let wakes = 0;
     const guard = new OverloadGuard({
       ...clock,
       monotonic: () => clock.monotonic() + lag,
-      after: (ms, run) => clock.after(ms, run),
+      after: (ms, run) => {
+        wakes++;
+        return clock.after(ms, run);
+      },
     });
     onTestFinished(() => guard.stop());
+    const isRefused = (): boolean => {
+      try {
+        guard.check();
+        return false;
+      } catch {
+        return true;
+      }
+    };
     for (const turn of turns) {
+      if (isAsked) isRefused();
       lag = lag + turn;
       clock.advance(100);
     }
-    return guard;
+    return { check: () => guard.check(), wakes };
   }
 
   it('refuses when the loop stays behind', () => {
@@ -302,6 +315,13 @@ describe('overload (rule P6)', () => {
 
   it('takes requests again when the loop has caught up', () => {
     expect(() => lateBy([1000, 1000, 1000, 0]).check()).not.toThrow();
+  });
+
+  it('wakes the process seldom while nobody asks, and measures all the same', () => {
+    const second = Array.from({ length: 10 }, () => 0);
+    expect(lateBy([...second, ...second, ...second], { isAsked: false }).wakes).toBeLessThan(5);
+    const late = [1000, ...second.slice(1)];
+    expect(() => lateBy([...late, ...late, ...late], { isAsked: false }).check()).toThrow(/behind/);
   });
 });
 

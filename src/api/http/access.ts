@@ -118,8 +118,9 @@ class KeyGuesses {
   }
 }
 
-/** Interval of the measurements, in ms. */
+/** Milliseconds between two measurements while requests come, and while none does: each wakes the process. */
 const INTERVAL_MS = 100;
+const REST_MS = 1_000;
 /** A measurement that comes this many ms after its time counts as late. */
 const LATE_MS = 500;
 /** Requests are refused after this many late measurements in a row: a single one may be a garbage collection. */
@@ -128,6 +129,7 @@ const LATE_TURNS = 3;
 export class OverloadGuard {
   readonly #clock: Clock;
   #lateTurns = 0;
+  #isAsked = true;
   #timer: Timer;
 
   constructor(clock: Clock) {
@@ -137,6 +139,7 @@ export class OverloadGuard {
 
   /** Throws `overloaded` while the event loop is behind. */
   check(): void {
+    this.#isAsked = true;
     if (this.#lateTurns < LATE_TURNS) return;
     throw new TesseraError('overloaded', 'The node is behind with its work; try again.');
   }
@@ -146,8 +149,10 @@ export class OverloadGuard {
   }
 
   #measure(): Timer {
-    const due = this.#clock.monotonic() + INTERVAL_MS;
-    return this.#clock.after(INTERVAL_MS, () => {
+    const interval = this.#isAsked ? INTERVAL_MS : REST_MS;
+    this.#isAsked = false;
+    const due = this.#clock.monotonic() + interval;
+    return this.#clock.after(interval, () => {
       this.#lateTurns = this.#clock.monotonic() - due > LATE_MS ? this.#lateTurns + 1 : 0;
       this.#timer = this.#measure();
     });
@@ -163,19 +168,15 @@ function checkHostHeader({ headers, rawHeaders, httpVersionMinor }: IncomingMess
   const { host } = headers;
   if (host === undefined) {
     if (httpVersionMinor === 0) return;
-    throw invalid('Send a Host header, as every request of HTTP/1.1 has.');
+    throw new TesseraError('invalid_request', 'Send a Host header, as every request of HTTP/1.1 has.');
   }
-  if (!HOST.test(host)) throw invalid('The Host header holds no host.');
+  if (!HOST.test(host)) throw new TesseraError('invalid_request', 'The Host header holds no host.');
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i];
     if (name?.length === HOST_NAME.length && name.toLowerCase() === HOST_NAME) count++;
   }
-  if (count > 1) throw invalid('Send one Host header only.');
-}
-
-function invalid(message: string): TesseraError {
-  return new TesseraError('invalid_request', message);
+  if (count > 1) throw new TesseraError('invalid_request', 'Send one Host header only.');
 }
 
 /** Checks the Host header at a node that asks for no key: names that a stranger may point at the node are refused (DNS rebinding). */

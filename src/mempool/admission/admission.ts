@@ -215,11 +215,7 @@ export class Admission {
   /** Output that is unspent, waits, or is created by the same list. Whether the order is right shows when the command is applied. */
   #visibleOutput(outPoint: OutPoint, list: SubmittedList): TxOut | undefined {
     const out = this.#modules.state.coins.find(outPoint) ?? outputOf(list.get(outPoint.tHash), outPoint);
-    return out === undefined || this.#isLocked(out) ? undefined : out;
-  }
-
-  #isLocked(out: TxOut): boolean {
-    return out.locktime > this.#currentBlock();
+    return out === undefined || out.locktime > this.#currentBlock() ? undefined : out;
   }
 
   /** Number of the last stored block, which locktimes are compared with. */

@@ -52,16 +52,11 @@ export class JournalQueue {
     this.#modules = modules;
   }
 
-  /** Resolves when the group is in the journal and applied, or when it is clear that it would be refused. */
-  append(candidates: readonly CandidateTx[], sender: string): Promise<JournalVerdict> {
-    return this.#append(candidates, sender, this.#modules.catchUp);
-  }
-
-  async #append(
-    candidates: readonly CandidateTx[],
-    sender: string,
-    catchUp: JournalQueueModules['catchUp'],
-  ): Promise<JournalVerdict> {
+  /**
+   * Resolves when the group is in the journal and applied, or when it is clear that it would be refused. `isCaughtUp`: a refusal by the state
+   * as it is here counts.
+   */
+  async append(candidates: readonly CandidateTx[], sender: string, isCaughtUp = false): Promise<JournalVerdict> {
     const { state } = this.#modules;
     let names = namesOf(candidates, state);
     let rival = this.#rivalOf(names);
@@ -75,8 +70,8 @@ export class JournalQueue {
     const { refusal, others, isKnown, openDruids } = state.outlook(candidates);
     if (refusal !== null) {
       // A command of another node, in the journal but not applied here, may allow the group. Later commands need not be awaited.
-      const isNewer = await catchUp?.isNewer();
-      return isNewer ? this.#append(candidates, sender, undefined) : { ...refusal, others };
+      const isNewer = !isCaughtUp && (await this.#modules.catchUp?.isNewer());
+      return isNewer ? this.append(candidates, sender, true) : { ...refusal, others };
     }
     if (isKnown) return null;
     const settle = this.#modules.trades.take(candidates, openDruids, sender);

@@ -40,7 +40,7 @@ export const OF_MEMPOOL_NODES: readonly Guard[] = [
     'return isByState ? first : first;',
     {
       file: 'mempool/admission/journal-queue.ts',
-      find: 'const isNewer = await catchUp?.isNewer();',
+      find: 'const isNewer = !isCaughtUp && (await this.#modules.catchUp?.isNewer());',
       put: 'const isNewer = false;',
     },
   ),
