@@ -6,6 +6,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { builtScript } from '../support/built-script.js';
 import { hasEtcd } from '../support/etcd.js';
 
 const SEED = process.env.CLUSTER_SEED ?? '20261122';
@@ -18,7 +19,7 @@ const SIZE = ['--faults', '2', '--storages', '1', '--rate', '4'];
 it.runIf(hasEtcd)(
   'several mempool nodes lose nothing, spend nothing twice and stay equal, whatever is killed, held or cut off (rules P1, P4, P7)',
   async () => {
-    const words = ['--import', 'tsx', 'test/cluster/run.ts', ...SIZE, '--seed', SEED, '--only', FAULTS];
+    const words = [await builtScript(new URL('run.ts', import.meta.url)), ...SIZE, '--seed', SEED, '--only', FAULTS];
     const run = promisify(execFile)(process.execPath, words, { timeout: TIME_LIMIT_MS });
     const { stdout } = await run.catch((error: { readonly stdout: string }) => error);
     expect(stdout).toMatch(/^[1-9]\d* passed, 0 failed$/m);

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtScript } from '../support/built-script.js';
 import { createNetwork, type Network } from '../support/processes.js';
 import { type Arena, startArena } from './arena.js';
 import type { Attack } from './attack.js';
@@ -53,7 +54,7 @@ describe('an attack that does not end', () => {
   });
 
   it('costs the run its success: the table is printed and says what was not run', async () => {
-    const command = ['--import', 'tsx', 'test/hostile/run.ts', '--only', 'forged', '--minutes', '0.0001'];
+    const command = [await builtScript(new URL('run.ts', import.meta.url)), '--only', 'forged', '--minutes', '0.0001'];
     const { code, stdout }: Ended = await execute(process.execPath, command).catch((error: unknown) => error as Ended);
     expect(stdout).toContain('| attack ');
     expect(stdout).toContain('the start of the nodes did not end within');

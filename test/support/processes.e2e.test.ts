@@ -6,11 +6,11 @@ import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { builtScript } from './built-script.js';
 import { until } from './processes.js';
 
-const SCRIPT = fileURLToPath(new URL('abandoned-network.ts', import.meta.url));
+const SCRIPT = new URL('abandoned-network.ts', import.meta.url);
 
 interface Left {
   readonly pid: number;
@@ -32,7 +32,7 @@ async function isListening({ apiUrl }: Left): Promise<boolean> {
 }
 
 it('nodes end with the process that started them when it is killed, the suspended ones too', async () => {
-  const runner = spawn(process.execPath, ['--import', 'tsx', SCRIPT], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const runner = spawn(process.execPath, [await builtScript(SCRIPT)], { stdio: ['ignore', 'pipe', 'inherit'] });
   let left: readonly Left[] = [];
   try {
     const [line] = (await once(createInterface({ input: runner.stdout }), 'line')) as [string];

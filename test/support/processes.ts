@@ -16,8 +16,8 @@ import { freePort } from './free-port.js';
 
 /** The built program. */
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-/** Ends a node when this process is gone. */
-const ENDS_WITH_STARTER = new URL('ends-with-starter.mjs', import.meta.url).href;
+/** Ends a node when this process is gone. By its place below the root: a built script (`built-script.ts`) finds it too. */
+const ENDS_WITH_STARTER = new URL('../../test/support/ends-with-starter.mjs', import.meta.url).href;
 /** Lets a suspended node go on when its standard input ends: this process wants it to, or is gone. */
 const GO_ON = 'trap "" INT TERM; read -r line; kill -CONT "$1"';
 /** Polling intervals, in ms: the first, and the longest to which they grow. Each look costs the one who looks and the one who answers. */
