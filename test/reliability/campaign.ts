@@ -31,8 +31,9 @@ import { type Outcome, type Round, runRound, sleep } from './round.js';
 import { ALL_START_DRILLS, startRound } from './start-rounds.js';
 import { statesOf } from './stored-data.js';
 
-/** Milliseconds of load before each of the two ages. */
+/** Milliseconds of load before and after each look at the two ages; those of the short form, whose few cases need no more blocks. */
 const BETWEEN_AGES_MS = 2_500;
+const BETWEEN_SHORT_AGES_MS = 300;
 /** From this scale on every file call of a start fails once; below it, every second one, and so on. */
 const FINE_SCALE = 4;
 /** Damaged files for each step of the scale. */
@@ -154,12 +155,13 @@ export class Campaign {
     try {
       this.#four ??= await FourNodes.start();
       const copies: Readonly<Record<NodeRole, string>>[] = [];
+      const betweenAges = this.#options.isShort === true ? BETWEEN_SHORT_AGES_MS : BETWEEN_AGES_MS;
       for (const age of ['older', 'newer']) {
         this.#four.write();
-        await sleep(BETWEEN_AGES_MS);
+        await sleep(betweenAges);
         // Nothing is under way then: what the files hold has been acknowledged, to the last byte.
         await this.#four.judge();
-        await sleep(BETWEEN_AGES_MS);
+        await sleep(betweenAges);
         copies.push(await this.#four.copyKilled(join(folder, age)));
       }
       await this.#leave(add);

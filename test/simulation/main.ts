@@ -11,6 +11,7 @@ const HELP = `npm run simulate -- [options]
   --seeds N       stories that are played (100)
   --minutes M     ends it earlier
   --first S       the first seed, a number (1); the others follow it
+  --also LIST     seeds that are played before these, separated by commas
   --theme NAME    plays only the seeds of a theme, and counts all: ${Object.keys(THEMES).join(', ')}
   --seed S        plays one seed, and shows its trace
   --keep LIST     only these faults of the seed, by their numbers, separated by commas
@@ -25,6 +26,7 @@ const { values: options } = parseArgs({
     seeds: { type: 'string', default: '100' },
     minutes: { type: 'string', default: '60' },
     first: { type: 'string', default: '1' },
+    also: { type: 'string' },
     theme: { type: 'string' },
     seed: { type: 'string' },
     keep: { type: 'string' },
@@ -94,6 +96,12 @@ async function showFailed(seed: string, { violations }: Outcome): Promise<void> 
   say(`  npm run simulate -- --seed ${seed}${keep}${broken}`);
 }
 
+/** What `--also`, `--first` and `--seeds` name, one after the other. */
+function* seedsOf({ also, first, seeds }: typeof options): Iterable<string> {
+  if (also !== undefined) yield* also.split(',');
+  for (let i = 0; i < Number(seeds); i++) yield String(Number(first) + i);
+}
+
 async function hunt(): Promise<boolean> {
   const began = now();
   const end = began + Number(options.minutes) * MS_PER_MINUTE;
@@ -109,8 +117,8 @@ async function hunt(): Promise<boolean> {
     processor: 0,
   };
   let shown = began;
-  for (let i = 0; i < Number(options.seeds) && now() < end; i++) {
-    const seed = String(Number(options.first) + i);
+  for (const seed of seedsOf(options)) {
+    if (now() >= end) break;
     if (options.theme !== undefined && storyOf(seed).theme !== options.theme) continue;
     const before = process.cpuUsage();
     const outcome = await playTwice(seed);
