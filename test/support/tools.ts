@@ -53,6 +53,11 @@ const TOOLS = {
     paths: [process.env.VERSITYGW_PATH, join(homedir(), 'go/bin/versitygw'), '/usr/local/bin/versitygw'],
     install: 'go install github.com/versity/versitygw/cmd/versitygw@v1.8.0, or set VERSITYGW_PATH',
   },
+  // With all that it needs: half of what npm would install for this package.
+  jest: {
+    paths: [process.env.JEST_PATH, join(homedir(), '.cache/tessera-jest/node_modules/jest')],
+    install: 'npm install --prefix ~/.cache/tessera-jest jest@29.7.0, or set JEST_PATH',
+  },
   'openapi-python-client': pythonTool('openapi-python-client'),
   schemathesis: pythonTool('schemathesis'),
 } as const satisfies Record<string, Tool>;
