@@ -83,6 +83,9 @@ class Log {
   }
 }
 
+const word = (replica: string, seq: number, digest: string): DigestCommand => {
+  return { kind: 'digest', replica, seq, height: seq / 10, digest: `${digest}${seq}`, trail: [] };
+};
 const stopped = (replicas: readonly Replica[]): boolean[] => replicas.map(({ stoppedBy }) => stoppedBy !== undefined);
 
 describe('digests of the nodes at one journal', () => {
@@ -114,9 +117,6 @@ describe('digests of the nodes at one journal', () => {
   it('are not forgotten for those of a node that comes late, differs, and speaks of older states too', () => {
     const node = new Replica('b');
     const log = new Log([node]);
-    const word = (replica: string, seq: number, digest: string): DigestCommand => {
-      return { kind: 'digest', replica, seq, height: seq / 10, digest: `${digest}${seq}`, trail: [] };
-    };
     for (let n = 1; n <= 20; n++) {
       log.say(word('a', 10 * n, 'good'));
       log.block();
@@ -125,6 +125,20 @@ describe('digests of the nodes at one journal', () => {
     for (let n = 1; n <= 20; n++) log.say(word('c', 10 * n, 'bad'));
     for (let n = 0; n < 3; n++) log.block();
     expect(stopped([node])).toEqual([false]);
+  });
+
+  it('do not count from a node that was outvoted on a state before, until it says a right one', () => {
+    const node = new Replica('b');
+    const log = new Log([node]);
+    // Two are right on the first state. Then one of them is away, and the wrong node leads, and is the first to speak.
+    log.say(word('a', 10, 'good'));
+    for (const seq of [10, 20, 30]) log.say(word('c', seq, 'bad'));
+    for (let n = 0; n < 5; n++) log.block();
+    expect(stopped([node])).toEqual([false]);
+    log.say(word('c', 50, 'good'));
+    log.say(word('c', 60, 'bad'));
+    for (let n = 0; n < 3; n++) log.block();
+    expect(stopped([node])).toEqual([true]);
   });
 
   it('name the first command behind an equal block', () => {

@@ -2,7 +2,7 @@
  * Finds a node whose state differs from that of the others at its journal (docs/adr/0043-digests-in-the-log.md). Each node keeps the
  * digests of its own last states after a block, and what the journal says of those of others. Where they differ, every node
  * says what it has; the one with fewer others on its side stops. Where that decides nothing until the journal, behind its own
- * word, has a digest of a later block, the one that spoke first is believed.
+ * word, has a digest of a later block, the one that spoke first is believed, but no node that was outvoted before.
  */
 
 import { type Static, Type } from '@sinclair/typebox';
@@ -126,7 +126,9 @@ export class SharedDigests {
     if (!this.#answered.has(told.seq)) this.contested.emit(told.seq);
     const withUs = 1 + others.filter(({ digest }) => digest === own.digest).length;
     const isOutvoted = against.replicas.length > withUs;
-    const isTied = against.replicas.length === withUs && told.votes[0]?.digest === against.digest;
+    const outvoted = outvotedBefore(told.seq, this.#told);
+    const first = told.votes.find(({ replica }) => !outvoted.has(replica));
+    const isTied = against.replicas.length === withUs && first?.digest === against.digest;
     if (isOutvoted || (isTied && isOver)) throw this.#divergence(own, against);
   }
 
@@ -188,6 +190,20 @@ export class SharedDigests {
   #write(batch: KvBatch): void {
     batch.put(keys.digests, utf8(JSON.stringify({ own: this.#own, told: this.#told })));
   }
+}
+
+/** Nodes that were outvoted on a state before this one, and have said nothing since that nobody denies. `all` is in the order of states. */
+function outvotedBefore(seq: number, all: readonly Told[]): ReadonlySet<string> {
+  const outvoted = new Set<string>();
+  for (const { votes } of all.filter((told) => told.seq < seq)) {
+    for (const { replica, digest } of votes) {
+      const denied = votes.filter((vote) => vote.digest !== digest);
+      const against = largestOf(denied)?.replicas.length ?? 0;
+      if (against > votes.length - denied.length) outvoted.add(replica);
+      if (against === 0) outvoted.delete(replica);
+    }
+  }
+  return outvoted;
 }
 
 function largestOf(votes: Told['votes']): Opponents | undefined {
