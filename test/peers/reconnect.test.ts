@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PeerNetwork } from '../../src/peers/network.js';
 import { settle } from '../support/manual-clock.js';
-import { type Bed, createBed, linkTwo, nextOf, type TransportKind } from '../support/peers.js';
+import { type Bed, createBed, keyOf, linkTwo, nextOf, type TransportKind } from '../support/peers.js';
 
+const nodeKeyOf = (name: string): string => Buffer.from(keyOf(name).publicKey).toString('hex');
 /** As many retries as make the longest delay. */
 const MANY = 12;
 
@@ -111,6 +112,21 @@ describe('keeping a link to a configured peer', () => {
     expect((await down).reason).toMatch(/nothing was heard in the time of 3 heartbeats/);
     await bed.clock.advance(30_000);
     expect([a.links.size, b.links.size]).toEqual([1, 1]);
+  });
+
+  it('takes a peer that lost its power and comes again, as soon as the connection from before is silent', async () => {
+    // The node with the smaller key refuses a second connection.
+    const [smaller = '', larger = ''] = ['a', 'b'].sort((x, y) => (nodeKeyOf(x) < nodeKeyOf(y) ? -1 : 1));
+    const node = await bed.start(smaller);
+    await bed.start(larger, { peers: [node.address] });
+    await settle();
+    bed.hub.wires[0]?.filter(() => undefined);
+    const again = await bed.start(larger);
+    await expect(again.dial(node.address, { timeoutMs: 5_000 })).rejects.toThrow('the two nodes have a link already');
+    await bed.clock.advance(4_000);
+    const link = await again.dial(node.address, { timeoutMs: 5_000 });
+    expect([...node.links].map(({ isSilent }) => isSilent)).toEqual([false]);
+    expect(again.links).toContain(link);
   });
 
   it('sends few pings on a link where nothing else is said, and none where much is', async () => {

@@ -1,6 +1,6 @@
 /**
  * Register of the links of a node, of which there is one at most between two nodes: the node with the smaller key
- * refuses a second connection; the other takes it as the sign that the first connection is dead.
+ * refuses a second connection, unless the first is silent; the other takes it as the sign that the first one is dead.
  */
 
 import type { Clock } from '../../lib/clock.js';
@@ -108,7 +108,8 @@ export class LinkRegister {
         `a ${ownRole} node takes no links from a ${peer.role} node: let it dial (peers.${peer.role}), or set the same network.secret on both`,
       );
     }
-    return nodeKey < peer.nodeKey && this.#admitted.has(peer.nodeKey) ? DUPLICATE : null;
+    const hasOther = this.#admitted.has(peer.nodeKey) && this.byKey(peer.nodeKey)?.isSilent !== true;
+    return nodeKey < peer.nodeKey && hasOther ? DUPLICATE : null;
   }
 
   #count(nodeKey: string, change: 1 | -1): void {
