@@ -147,7 +147,7 @@ export class Admission {
       if (fresh.length === 0) return fresh;
       const arrived = this.#pool.reserve(fresh, sender);
       try {
-        await this.#passOn(fresh.map(({ tx }) => tx));
+        if (this.#modules.isFollowed?.()) await this.#passOn(fresh.map(({ tx }) => tx));
         await this.#write(fresh, sender);
       } finally {
         arrived();
@@ -168,7 +168,9 @@ export class Admission {
       if (this.#slices.isUsedUp) await this.#slices.turn(sender);
       const { adoptions } = this.#modules.state;
       coins.approach(chunk.map(({ tx }) => tx));
-      const verdicts = await inOrder(chunk.map((candidate) => this.#verdictOfAll(candidate, submission)));
+      const verdict = (candidate: CandidateTx) => this.#verdictOfAll(candidate, submission);
+      const [only] = chunk.length === 1 ? chunk : [];
+      const verdicts = only === undefined ? await Promise.all(chunk.map(verdict)) : [await verdict(only)];
       for (const [i, candidate] of chunk.entries()) {
         const wrong = verdicts[i] ?? null;
         if (wrong === null) fresh.push(candidate);
@@ -229,8 +231,7 @@ export class Admission {
   }
 
   async #passOn(transactions: readonly Transaction[]): Promise<void> {
-    const { isFollowed, passOn } = this.#modules;
-    if (!isFollowed?.()) return;
+    const { passOn } = this.#modules;
     const message =
       'original nodes make the blocks of this chain, and mempool.pass_on names none of their mempool nodes';
     if (passOn === undefined) throw new TesseraError('mempool_unreachable', message);
@@ -303,11 +304,6 @@ function rivalsIn(list: SubmittedList): ReadonlySet<string> {
     }
   }
   return rivals;
-}
-
-async function inOrder<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
-  const [only] = promises;
-  return promises.length === 1 && only !== undefined ? [await only] : Promise.all(promises);
 }
 
 function weightOf({ inputs }: Transaction): number {

@@ -45,8 +45,8 @@ export class JournalQueue {
   #queue: Group[] = [];
   #isScheduled = false;
   #sent = 0;
-  /** Groups under way, by the names that two groups may share. A promise settles when its group is decided. */
-  readonly #underWay = new Map<string, Promise<void>>();
+  /** Groups under way, by the names that two groups may share. Who waits for one goes on after its own `append`, which has waited longer. */
+  readonly #underWay = new Map<string, Promise<GroupOutcome>>();
 
   constructor(modules: JournalQueueModules) {
     this.#modules = modules;
@@ -63,7 +63,7 @@ export class JournalQueue {
     const giveBack = rival === undefined ? undefined : this.#modules.places.take(sender, [1]);
     // The first of the waiting groups goes ahead, and the others wait for it.
     for (; rival !== undefined; rival = this.#rivalOf(names)) {
-      await rival;
+      await rival.catch(() => undefined);
       names = namesOf(candidates, state);
     }
     giveBack?.();
@@ -75,10 +75,10 @@ export class JournalQueue {
     }
     if (isKnown) return null;
     const settle = this.#modules.trades.take(candidates, openDruids, sender);
-    const decided = createDeferred<void>();
-    for (const name of names) this.#underWay.set(name, decided.promise);
+    const decided = this.#enqueue(candidates);
+    for (const name of names) this.#underWay.set(name, decided);
     try {
-      const outcome = await this.#enqueue(candidates);
+      const outcome = await decided;
       settle(outcome === null ? 'admitted' : 'refused');
       return outcome && { ...outcome, others: [] };
     } catch (error) {
@@ -86,11 +86,10 @@ export class JournalQueue {
       throw error;
     } finally {
       for (const name of names) this.#underWay.delete(name);
-      decided.resolve();
     }
   }
 
-  #rivalOf(names: readonly string[]): Promise<void> | undefined {
+  #rivalOf(names: readonly string[]): Promise<GroupOutcome> | undefined {
     for (const name of names) {
       const rival = this.#underWay.get(name);
       if (rival !== undefined) return rival;

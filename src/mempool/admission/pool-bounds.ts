@@ -71,22 +71,22 @@ export class PoolBounds {
   reserve(candidates: readonly CandidateTx[], from = ''): () => void {
     const sender = from === LOOPBACK_GROUP || isLoopback(from) ? '' : from;
     const all = amountOf(candidates);
-    const druids = amountOf(this.#incomplete(candidates));
+    const incomplete = this.#incomplete(candidates);
+    const druids = amountOf(incomplete);
     const tokenless = [...candidates.filter(({ tx }) => !movesTokens(tx)), ...this.#broughtAlong(candidates)];
     const { waiting, waitingDruids } = this.#state;
     const taken = sum(this.#all.taken, [waiting.count, waiting.bytes]);
     this.#all.check(undefined, all, taken);
-    if (druids.some((one) => one > 0))
+    if (incomplete.length > 0)
       this.#druids.check(undefined, druids, sum(this.#druids.taken, [waitingDruids.count, waitingDruids.bytes]));
     this.#checkTokenless(tokenless, from);
     if (sender !== '') this.#senders.check(candidates, sender, taken);
-    const releases = [
-      this.#all.add(undefined, all),
-      this.#druids.add(undefined, druids),
-      this.#tokenless.add(undefined, amountOf(tokenless)),
-      this.#tokenlessSenders.add(tokenless, from),
-      ...(sender === '' ? [] : [this.#senders.add(candidates, sender)]),
-    ];
+    const releases = [this.#all.add(undefined, all)];
+    if (incomplete.length > 0) releases.push(this.#druids.add(undefined, druids));
+    if (tokenless.length > 0) {
+      releases.push(this.#tokenless.add(undefined, amountOf(tokenless)), this.#tokenlessSenders.add(tokenless, from));
+    }
+    if (sender !== '') releases.push(this.#senders.add(candidates, sender));
     return () => {
       for (const release of releases) release();
     };
