@@ -125,7 +125,7 @@ function expectSame({ nodes: [one, two] }: Pair): void {
 const step = fc.record({ leads: fc.tuple(fc.boolean(), fc.boolean()), at: fc.nat(1), twice: fc.boolean() });
 
 describe('two mempool nodes at one journal', () => {
-  test.prop([fc.array(step, { minLength: 3, maxLength: 8 })], { numRuns: 3, endOnFailure: true })(
+  test.prop([fc.array(step, { minLength: 3, maxLength: 8 })], { numRuns: 6, endOnFailure: true })(
     'make one chain with everything that they have taken, whoever leads when, and spend nothing twice',
     async (steps) => {
       const all = await pair();

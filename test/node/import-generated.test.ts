@@ -304,7 +304,7 @@ class Maker {
 }
 
 describe('chains of original nodes that nobody has thought of', () => {
-  test.prop([fc.integer()], { numRuns: 2 })('move in', async (seed) => {
+  test.prop([fc.integer()], { numRuns: 4 })('move in', async (seed) => {
     const more = {
       initial_issuances: [3, 3, 5].map((block_height, i) => ({
         address: ADDRESSES[i],
