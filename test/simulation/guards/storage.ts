@@ -16,6 +16,12 @@ export const OF_STORAGE_NODES: readonly Guard[] = [
     'storage/blocks/block-receiver.ts',
     'if (height === archive.nextHeight) await archive.store(full, certificate, round);',
     "if (height === archive.nextHeight) {\n        archive.store(full, certificate, round).catch(() => undefined);\n        return { type: 'block.stored', body: { block_num: height, hash } };\n      }",
+    // A mempool node has the last blocks too, and sends them once more.
+    {
+      file: 'mempool/state/rounds.ts',
+      find: 'while (names.length > MAX_KEPT_BLOCKS ||',
+      put: 'while (names.length > 0 ||',
+    },
   ),
   guard(
     'alone',

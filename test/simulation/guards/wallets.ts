@@ -69,13 +69,6 @@ export const OF_WALLETS: readonly Guard[] = [
     "if (hasEnded(trade) || trade.state === 'cancelling' || trade.state === 'agreed') return false;",
   ),
   guard(
-    'barter',
-    'a wallet does not ask at its start what became of its trades',
-    'wallet/trades/trades.ts',
-    'for (const { id } of trades.list()) if (trades.#book.find(id) !== undefined) await trades.#reconcile(id);',
-    '',
-  ),
-  guard(
     'rewards',
     'what a wallet could not write is left out of its next write',
     'wallet/write-buffer.ts',

@@ -1,16 +1,16 @@
 /** The judge of a world at rest: what clients were told, against what is there. The rules of histories are those of the cluster runs. */
 
-import { fromUtf8 } from '../../src/lib/bytes.js';
-import { isTesseraError } from '../../src/lib/errors.js';
-import { keys } from '../../src/mempool/state/layout.js';
-import { violationsOf } from '../cluster/check-history.js';
-import type { End, EndBlock, EndState, Operation } from '../cluster/history.js';
+import { fromUtf8 } from '../../../src/lib/bytes.js';
+import { isTesseraError } from '../../../src/lib/errors.js';
+import { keys } from '../../../src/mempool/state/layout.js';
+import { violationsOf } from '../../cluster/check-history.js';
+import type { End, EndBlock, EndState, Operation } from '../../cluster/history.js';
+import { personOf } from '../people/people.js';
+import { restOf, type Stage, type Violation, within } from '../play.js';
+import type { FaultKind } from '../themes.js';
+import type { Machine } from '../world/node.js';
+import { EPOCH, type Process, type World } from '../world/world.js';
 import { indexViolations } from './index-check.js';
-import { personOf } from './people.js';
-import { restOf, type Stage, type Violation, within } from './play.js';
-import type { FaultKind } from './themes.js';
-import type { Machine } from './world/node.js';
-import { EPOCH, type Process, type World } from './world/world.js';
 
 /** Milliseconds in which a damaged archive is whole again. */
 const HEAL_MS = 120_000;

@@ -3,21 +3,21 @@
  * strangers who follow no rule. What they do and what they are told is in the history.
  */
 
-import { itemAsset, tokenAsset } from '../../src/chain/assets.js';
-import { assemble, txOut } from '../../src/chain/builders.js';
-import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
-import { transactionHash } from '../../src/chain/hash.js';
-import { assetSignable, txInsAddress } from '../../src/chain/signable.js';
-import { outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
-import type { Transaction } from '../../src/chain/types.js';
-import { sign } from '../../src/crypto/ed25519.js';
-import { toHex } from '../../src/lib/bytes.js';
-import type { History, PostAnswer, ReadStatus } from '../cluster/history.js';
+import { itemAsset, tokenAsset } from '../../../src/chain/assets.js';
+import { assemble, txOut } from '../../../src/chain/builders.js';
+import { transactionToCreateJson } from '../../../src/chain/create-transaction.js';
+import { transactionHash } from '../../../src/chain/hash.js';
+import { assetSignable, txInsAddress } from '../../../src/chain/signable.js';
+import { outPointKey, spentOutPoints } from '../../../src/chain/transaction.js';
+import type { Transaction } from '../../../src/chain/types.js';
+import { sign } from '../../../src/crypto/ed25519.js';
+import { toHex } from '../../../src/lib/bytes.js';
+import type { History, PostAnswer, ReadStatus } from '../../cluster/history.js';
+import type { Http, HttpAnswer } from '../world/http.js';
+import type { Machine } from '../world/node.js';
+import type { Process, World } from '../world/world.js';
 import { type Coin, type Person, signedBy } from './people.js';
 import { moveOfStranger } from './strangers.js';
-import type { Http, HttpAnswer } from './world/http.js';
-import type { Machine } from './world/node.js';
-import type { Process, World } from './world/world.js';
 
 /** Codes with which a request has taken nothing, and another one may. */
 const TURNED_AWAY: ReadonlySet<string> = new Set([

@@ -3,13 +3,13 @@
  * after a lost answer. In some stories they make items, and trade (barter.ts). `wallet-books.ts` holds all of that against the chain.
  */
 
+import { booksOf, type Gap, type Intent, type Request, walletViolations } from '../judge/wallet-books.js';
+import type { Stage, Violation } from '../play.js';
+import type { Call, Http, HttpAnswer } from '../world/http.js';
+import type { Machine } from '../world/node.js';
+import type { Process, World } from '../world/world.js';
 import { Barter } from './barter.js';
 import { type Person, personOf } from './people.js';
-import type { Stage, Violation } from './play.js';
-import { booksOf, type Gap, type Intent, type Request, walletViolations } from './wallet-books.js';
-import type { Call, Http, HttpAnswer } from './world/http.js';
-import type { Machine } from './world/node.js';
-import type { Process, World } from './world/world.js';
 
 /** Of the nodes with wallets. */
 export const PASSPHRASE = 'a passphrase';

@@ -1,12 +1,12 @@
 /** Strangers who follow no rule. */
 
-import { tokenAsset } from '../../src/chain/assets.js';
-import { txOut } from '../../src/chain/builders.js';
-import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
-import type { StackEntry, Transaction } from '../../src/chain/types.js';
+import { tokenAsset } from '../../../src/chain/assets.js';
+import { txOut } from '../../../src/chain/builders.js';
+import { transactionToCreateJson } from '../../../src/chain/create-transaction.js';
+import type { StackEntry, Transaction } from '../../../src/chain/types.js';
+import type { Call } from '../world/http.js';
+import type { Luck } from '../world/luck.js';
 import { type Coin, type Person, personOf, signedBy } from './people.js';
-import type { Call } from './world/http.js';
-import type { Luck } from './world/luck.js';
 
 interface Move {
   readonly call: Call;

@@ -1,10 +1,10 @@
 /** What the judge looks at all along: who leads, when blocks come, what nodes say and why they end. */
 
-import { isForgotten } from '../../src/journal/journal.js';
-import type { Stage, Violation } from './play.js';
-import type { Story } from './story.js';
-import type { FaultKind } from './themes.js';
-import type { Machine } from './world/node.js';
+import { isForgotten } from '../../../src/journal/journal.js';
+import type { Stage, Violation } from '../play.js';
+import type { Story } from '../story.js';
+import type { FaultKind } from '../themes.js';
+import type { Machine } from '../world/node.js';
 
 /** Milliseconds between two looks. */
 const LOOK_MS = 100;

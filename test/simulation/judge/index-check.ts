@@ -1,12 +1,12 @@
 /** Holds the index of each storage node against the blocks: what every address has, and its history. */
 
-import { createdOutPoints, outPointKey, spentOutPoints } from '../../src/chain/transaction.js';
-import type { Transaction } from '../../src/chain/types.js';
-import { isTesseraError } from '../../src/lib/errors.js';
-import type { ChainView } from '../../src/storage/chain-index/service.js';
-import { personOf } from './people.js';
-import { type Stage, type Violation, within } from './play.js';
-import type { Machine } from './world/node.js';
+import { createdOutPoints, outPointKey, spentOutPoints } from '../../../src/chain/transaction.js';
+import type { Transaction } from '../../../src/chain/types.js';
+import { isTesseraError } from '../../../src/lib/errors.js';
+import type { ChainView } from '../../../src/storage/chain-index/service.js';
+import { personOf } from '../people/people.js';
+import { type Stage, type Violation, within } from '../play.js';
+import type { Machine } from '../world/node.js';
 
 /** Milliseconds in which a damaged index is made again. */
 const REPAIR_MS = 60_000;

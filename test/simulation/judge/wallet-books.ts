@@ -3,10 +3,10 @@
  * that an older copy of its disk does not know, a wallet may have forgotten payments and keys, but what is at its addresses is its own.
  */
 
-import type { Customers } from './customers.js';
-import { type Stage, type Violation, within } from './play.js';
-import type { Machine } from './world/node.js';
-import type { World } from './world/world.js';
+import type { Customers } from '../people/customers.js';
+import { type Stage, type Violation, within } from '../play.js';
+import type { Machine } from '../world/node.js';
+import type { World } from '../world/world.js';
 
 const PAGE = 1_000;
 

@@ -1,10 +1,10 @@
 /** What customers do with items: they have wallets create them, pay them, and trade them for tokens and for each other, by documents and over links. */
 
+import type { Call } from '../world/http.js';
+import { Machine } from '../world/node.js';
+import type { Process } from '../world/world.js';
 import type { Customers, CustomersModules } from './customers.js';
 import { PASSPHRASE } from './customers.js';
-import type { Call } from './world/http.js';
-import { Machine } from './world/node.js';
-import type { Process } from './world/world.js';
 
 /** Requests for one step without a definite answer, until the trade is left alone. */
 const MOST_REQUESTS = 6;

@@ -1,11 +1,11 @@
 /** Who has coins in a world, and how they sign. */
 
-import { addressOf } from '../../src/chain/address.js';
-import { assembleSigned, unsignedInput } from '../../src/chain/builders.js';
-import { outPointKey } from '../../src/chain/transaction.js';
-import type { OutPoint, Transaction, TxOut } from '../../src/chain/types.js';
-import type { KeyPair } from '../../src/crypto/ed25519.js';
-import { keyOf } from '../support/peers.js';
+import { addressOf } from '../../../src/chain/address.js';
+import { assembleSigned, unsignedInput } from '../../../src/chain/builders.js';
+import { outPointKey } from '../../../src/chain/transaction.js';
+import type { OutPoint, Transaction, TxOut } from '../../../src/chain/types.js';
+import type { KeyPair } from '../../../src/crypto/ed25519.js';
+import { keyOf } from '../../support/peers.js';
 
 export interface Person {
   readonly name: string;
