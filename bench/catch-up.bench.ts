@@ -19,6 +19,7 @@ import { openArchiveFiles } from '../src/node/archive-files.js';
 import { rebuildMempool } from '../src/node/rebuild/rebuild-mempool.js';
 import { Archive } from '../src/storage/archive/archive.js';
 import { createTestChain } from '../test/support/storage/test-chain.js';
+import type { Parts } from './catch-up-parts.js';
 import { benchGenesis, benchOutputs, benchPayments } from './payments.js';
 import { printRow, printSection } from './report.js';
 import { inFolders, type SizeOptions } from './sizes.js';
@@ -38,6 +39,7 @@ const BLOCKS = 12;
 const UNCOUNTED = 4;
 export const THREADS = 1;
 const SERVER = fileURLToPath(new URL('storage-server.ts', import.meta.url));
+const PARTS = fileURLToPath(new URL('catch-up-parts.ts', import.meta.url));
 
 /** Fills an archive with blocks of so many payments; nothing is verified twice, so it takes what signing takes. */
 async function fill(folder: string, genesisText: string, payments: number): Promise<void> {
@@ -95,10 +97,29 @@ async function measure(folder: string, payments: number): Promise<void> {
   const took = await heard(taker, 'used');
   const gave = heard(giver, 'used');
   giver.send('used');
-  print(payments, took, await gave, await verifyAlone(benchPayments(0, payments * 2)));
+  const [giving, alone] = [await gave, await verifyAlone(benchPayments(0, payments * 2))];
+  print(payments, took, giving, alone);
   for (const child of [taker, giver]) child.send('stop');
   await Promise.all([taker, giver].map((child) => child.exitCode ?? once(child, 'exit')));
+  await bareParts(folder, genesisFile, (1_000 * alone.all) / (payments * 2));
   await rebuild(folder, genesisText, payments);
+}
+
+/** What catching up takes at least, besides signatures, and the part of bare verification that two processors allow then. */
+async function bareParts(folder: string, genesisFile: string, verifying: number): Promise<void> {
+  const child = fork(PARTS, [join(folder, 'giver'), genesisFile, join(folder, 'parts')], {
+    execArgv: ['--import', 'tsx'],
+  });
+  const [parts] = (await once(child, 'message')) as [Parts];
+  await once(child, 'exit');
+  const all = Object.values(parts).reduce((sum, part) => sum + part, 0);
+  printRow({ name: '  bare parts besides signatures, all threads', value: all, unit: 'µs/tx' });
+  for (const [part, value] of Object.entries(parts)) printRow({ name: `    ${part}`, value, unit: 'µs/tx' });
+  printRow({
+    name: '  bare parts and verification: of verification alone',
+    value: (100 * verifying) / (verifying + all),
+    unit: '%',
+  });
 }
 
 /** `tessera rebuild --role mempool --archive`: the state of a mempool node from the blocks of an archive. */

@@ -72,20 +72,20 @@ export function startRound(step: number): (drill: StartDrill) => Round {
  */
 async function startOnce(four: FourNodes, node: NodeProcess, rule: string): Promise<string | undefined> {
   const { disk } = four.faulty.of(node.role);
-  const before = { hits: (await disk.hits()).length, names: namesIn(node).length };
+  const before = (await disk.hits()).length;
   await disk.set(`${rule} times=1`);
   const error = await node.start().then(
     () => undefined,
     (thrown: unknown) => thrown as Error,
   );
-  const hits = (await disk.hits()).slice(before.hits);
+  const hits = (await disk.hits()).slice(before);
   if (error === undefined) {
     if (hits.length === 0) return undefined;
     const faults = await four.readKnown(node.role);
     if (faults.length > 0) throw new Error(`${rule}: ${faults.join('; ')}`);
     return 'started';
   }
-  const name = namesIn(node).slice(before.names).at(-1);
+  const [, name] = /^tessera: ([a-z_]+): /.exec(lastLineOf(error)) ?? [];
   if (hits.length === 0) throw new Error(`${rule}: it did not start on a sound disk: ${lastLineOf(error)}`);
   if (name === undefined || name === 'internal_error') {
     throw new Error(`${rule}: met ${hits.join(', ')} and ended without a name: ${lastLineOf(error)}`);
@@ -97,9 +97,4 @@ async function startOnce(four: FourNodes, node: NodeProcess, rule: string): Prom
 function lastLineOf({ message }: Error): string {
   const lines = message.split('\n');
   return (lines.findLast((line) => line.startsWith('tessera: ')) ?? lines.at(-1) ?? '').slice(0, 300);
-}
-
-/** The codes by which runs of the node have ended, as far as its log goes back. */
-function namesIn(node: NodeProcess): string[] {
-  return [...node.log().matchAll(/^tessera: ([a-z_]+): /gm)].map(([, code = '']) => code);
 }
