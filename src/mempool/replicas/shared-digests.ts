@@ -31,6 +31,8 @@ const Told = Type.Object({
   seq: Count,
   height: Height,
   votes: Type.Array(Type.Object({ replica: Type.String(), digest: Type.String() })),
+  /** A tie here has not stopped this node: it does not later, when what spoke for it is forgotten. */
+  isSettled: Type.Optional(Type.Literal(true)),
 });
 const Contents = Type.Object({ own: Type.Array(StateDigest), told: Type.Array(Told) });
 type StateDigest = Static<typeof StateDigest>;
@@ -129,7 +131,8 @@ export class SharedDigests {
     const outvoted = outvotedBefore(told.seq, this.#told);
     const first = told.votes.find(({ replica }) => !outvoted.has(replica));
     const isTied = against.replicas.length === withUs && first?.digest === against.digest;
-    if (isOutvoted || (isTied && isOver)) throw this.#divergence(own, against);
+    if (isOutvoted || (isTied && isOver && !told.isSettled)) throw this.#divergence(own, against);
+    if (isOver) told.isSettled = true;
   }
 
   #divergence(own: StateDigest, { digest, replicas }: Opponents): TesseraError {
