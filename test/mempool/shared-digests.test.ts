@@ -57,8 +57,9 @@ class Log {
 
   readonly #queue: DigestCommand[] = [];
 
-  say(command: DigestCommand): void {
-    this.#queue.push(command);
+  /** Commands that a node reads one after the other: its answers come behind them. */
+  say(...commands: readonly DigestCommand[]): void {
+    this.#queue.push(...commands);
     this.#deliver();
   }
 
@@ -142,6 +143,15 @@ describe('digests of the nodes at one journal', () => {
     log.say(word('c', 310, 'bad'));
     for (let n = 0; n < 3; n++) log.block();
     expect(stopped([node])).toEqual([true]);
+  });
+
+  it('wait for what a node that was suspended has to say of all states', () => {
+    const node = new Replica('b');
+    const log = new Log([node]);
+    for (let seq = 1; seq <= 30; seq++) node.apply(seq, seq % 10 === 0);
+    // The wrong node led, and said what it thinks of an earlier state only then: this node answers in that order.
+    log.say(word('a', 10, 'good'), word('c', 20, 'bad'), word('c', 30, 'bad'), word('c', 10, 'bad'));
+    expect(stopped([node])).toEqual([false]);
   });
 
   it('name the first command behind an equal block', () => {

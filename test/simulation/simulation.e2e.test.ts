@@ -19,9 +19,9 @@ const NEW_STORIES = 20;
  * A storage node starts on a disk that refuses `mkdir`, and ends by `database_failed`, as the program names it (2921); a journal, of whose end
  * a killed process had not synced all, is started, and loses its power (887); a damaged mempool node is away for more states than the others remember,
  * comes back while one of these is away, and speaks of old states late (313); no mempool node is left that has a state for the journal of a restored etcd, and none
- * can be made of blocks (129389).
+ * can be made of blocks (129389); a damaged node leads for a moment while another is away and the third suspended (7003727, 7002428).
  */
-const ONCE_FAILED = ['2921', '887', '313', '129389'];
+const ONCE_FAILED = ['2921', '887', '313', '129389', '7003727', '7002428'];
 
 let program = '';
 

@@ -1,8 +1,8 @@
 /**
  * Finds a node whose state differs from that of the others at its journal (docs/adr/0043-digests-in-the-log.md). Each node keeps the
  * digests of its own last states after a block, and what the journal says of those of others. Where they differ, every node
- * says what it has; the one with fewer others on its side stops. Where that decides nothing until the journal, behind its own
- * word, has a digest of a later block, the one that spoke first is believed, but no node that was outvoted before.
+ * says what it has; the one with fewer others on its side stops. Where that decides nothing until the journal, behind all of its own
+ * words, has a digest of a later block, the one that spoke first is believed, but no node that was outvoted before.
  */
 
 import { type Static, Type } from '@sinclair/typebox';
@@ -92,7 +92,8 @@ export class SharedDigests {
   /** Compares what another node says of a state. Throws `state_diverged` when this node is the one that differs. */
   compare(command: DigestCommand, batch: KvBatch): void {
     this.#note(command);
-    for (const told of this.#told) this.#judge(told, command.seq > told.seq && this.#hasSpoken(told));
+    const isHeard = this.#told.every((told) => !this.#answered.has(told.seq) || this.#hasSpoken(told));
+    for (const told of this.#told) this.#judge(told, isHeard && command.seq > told.seq && this.#hasSpoken(told));
     this.#write(batch);
   }
 

@@ -11,6 +11,10 @@ import { farFromEtcd } from './network.js';
 const AWAY_OF_DAMAGED = 0.5;
 /** Milliseconds of a message between etcd and a damaged node that has come back: others make a block before its word is there. */
 const FAR_OF_DAMAGED_MS = 900;
+/** Below this it is as near as the others, and leads for a moment while the third node is suspended, which outvotes it later. */
+const NEAR_BELOW = 0.2;
+/** Longer than a lease lasts. */
+const SUSPENDED_MS = 9_000;
 const LOOK_MS = 50;
 const WAYS_TO_FAIL = ['full', 'unwritable', 'unreadable'] as const;
 
@@ -75,13 +79,19 @@ export function damageState(hand: Hand, { where, much, ms }: Fault): Undo | unde
     damaging.finally(free);
     const look = (): void => {
       if (machine.services === undefined) world.later(hand.process, LOOK_MS, look);
-      else if (!isOver) ends.push(farFromEtcd(hand, machine, FAR_OF_DAMAGED_MS));
+      else if (!isOver && much >= NEAR_BELOW) ends.push(farFromEtcd(hand, machine, FAR_OF_DAMAGED_MS));
     };
     look();
     const away = others.find((one) => one.leads === much < 0.3);
     if (isOver || away === undefined || others.length < 2) return;
     away.kill();
     ends.push(away.hold());
+    const third = others.find((one) => one !== away)?.process;
+    if (third === undefined || much >= NEAR_BELOW) return;
+    world.suspend(third);
+    const goOn = (): void => world.resume(third);
+    ends.push(goOn);
+    world.later(hand.process, SUSPENDED_MS, goOn);
   };
   const waitForOthers = (): void => {
     // Of two nodes the one that spoke first is believed, so it must not lead.

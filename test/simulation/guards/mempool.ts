@@ -100,6 +100,13 @@ export const OF_MEMPOOL_NODES: readonly Guard[] = [
     'this.#told = [...this.#told, told].slice(-KEPT_STATES);',
   ),
   guard(
+    'damaged',
+    'a node that was outvoted is believed when it leads',
+    'mempool/replicas/shared-digests.ts',
+    'const first = told.votes.find(({ replica }) => !outvoted.has(replica));',
+    'const [first] = outvoted.size < 0 ? [] : told.votes;',
+  ),
+  guard(
     'stale',
     'a state from blocks takes from the journal what its blocks have',
     'mempool/replicas/ahead-of-journal.ts',
