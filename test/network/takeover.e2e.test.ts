@@ -205,7 +205,8 @@ describe('a network of original nodes that runs', () => {
     expect(JSON.parse(rehearsed)).toMatchObject({ compared_addresses: 2, differences: [] });
     const { mempool, user, stop } = await goOn(made, at, { 'envelope.wallet_routes': true });
     const keys = { public_key: toHex(OWNER.publicKey), secret_key: toHex(encodePkcs8(OWNER)), address_version: null };
-    await call(`${user.apiUrl}/import_keypairs`, { addresses: { [addressOf(OWNER.publicKey)]: keys } });
+    const addresses = { [addressOf(OWNER.publicKey)]: keys };
+    await until('the import of a key, with a link', () => call(`${user.apiUrl}/import_keypairs`, { addresses }));
     const to = 'ab'.repeat(32);
     await until('a payment', async () => {
       const body = { address: to, amount: 7, passphrase: PASSPHRASE };
