@@ -15,7 +15,6 @@ const PUBLIC_KEY_LENGTH = 32;
 /** Placeholder for the public key `x` that a JWK must have; for a private key, Node.js derives it from `d` instead. */
 const UNUSED_X = 'A'.repeat(43);
 
-// The cache grows with what it has: `max` would reserve its memory at once.
 const publicKeys = new LRUCache<string, KeyObject>({ maxSize: KEY_CACHE_SIZE, sizeCalculation: () => 1 });
 
 /** State of libsodium, which is looked for when the first signature is verified or made. */

@@ -3,9 +3,13 @@
 import { describe, expect, it } from 'vitest';
 import { PendingBatch, writesOf } from '../../src/db/record.js';
 import { errorMessage, isTesseraError } from '../../src/lib/errors.js';
+import { silentLogger } from '../../src/lib/logger.js';
+import { SignalSource } from '../../src/lib/signal.js';
+import { DigestTeller } from '../../src/mempool/replicas/digest-teller.js';
 import { SharedDigests } from '../../src/mempool/replicas/shared-digests.js';
 import { type DigestCommand, decodeCommand, encodeCommand } from '../../src/mempool/state/commands.js';
 import { keys } from '../../src/mempool/state/layout.js';
+import { settle } from '../support/manual-clock.js';
 import { MemoryKv } from '../support/memory-kv.js';
 
 /** A node that applies blocks of a journal; from command `damagedAt` on its state is another. */
@@ -152,6 +156,34 @@ describe('digests of the nodes at one journal', () => {
     // The wrong node led, and said what it thinks of an earlier state only then: this node answers in that order.
     log.say(word('a', 10, 'good'), word('c', 20, 'bad'), word('c', 30, 'bad'), word('c', 10, 'bad'));
     expect(stopped([node])).toEqual([false]);
+  });
+
+  it('are told again when the journal has not taken an answer', async () => {
+    const { digests } = new Replica('b');
+    const heard = new SignalSource<never>();
+    const submitted: unknown[] = [];
+    const submit = async (command: unknown): Promise<never> => {
+      submitted.push(command);
+      throw new Error('the journal is away');
+    };
+    const leadership = { leads: false, changed: heard } as never;
+    const teller = new DigestTeller({
+      digests,
+      applier: { applied: heard, submit } as never,
+      leadership,
+      logger: silentLogger,
+    });
+    teller.start();
+    digests.afterBlock(10, { head: { height: 1 }, sharedDigest: () => 'good10' } as never, new PendingBatch());
+    for (const seq of [10, 20]) {
+      digests.compare(word('c', seq, 'bad'), new PendingBatch());
+      await settle();
+    }
+    teller.stop();
+    expect(submitted).toMatchObject([
+      { seq: 10, digest: 'good10' },
+      { seq: 10, digest: 'good10' },
+    ]);
   });
 
   it('name the first command behind an equal block', () => {

@@ -24,7 +24,6 @@ const NOTHING: Tally = { amount: 0, seconds: 0 };
 export class AddressTally {
   readonly #clock: Clock;
   readonly #windowMs: number;
-  // The cache grows with what it has: `max` would reserve its memory at once.
   readonly #entries = new LRUCache<string, Entry>({ maxSize: MAX_ADDRESSES, sizeCalculation: () => 1 });
 
   constructor(windowMs: number, clock: Clock) {

@@ -54,9 +54,10 @@ export class DigestTeller {
   }
 
   #append(command: DigestCommand): void {
-    const { applier, logger } = this.#modules;
+    const { applier, digests, logger } = this.#modules;
     applier.submit<'digest'>(command).catch((error: unknown) => {
       if (isTesseraError(error, 'shutting_down') || isTesseraError(error, 'state_diverged')) return;
+      digests.retract(command.seq);
       logger.warn({ err: error }, 'the digest of the state could not be written to the journal');
     });
   }

@@ -89,6 +89,11 @@ export class SharedDigests {
     return { kind: 'digest', replica: this.#replica, ...own, trail: this.#trailTo(seq).slice(-MAX_TRAIL) };
   }
 
+  /** The journal has not taken the answer about a state: it is told again with the next digest. */
+  retract(seq: number): void {
+    this.#answered.delete(seq);
+  }
+
   /** Compares what another node says of a state. Throws `state_diverged` when this node is the one that differs. */
   compare(command: DigestCommand, batch: KvBatch): void {
     this.#note(command);
@@ -128,11 +133,10 @@ export class SharedDigests {
     if (own.height < 0) throw this.#divergence(own, against);
     if (!this.#answered.has(told.seq)) this.contested.emit(told.seq);
     const withUs = 1 + others.filter(({ digest }) => digest === own.digest).length;
-    const isOutvoted = against.replicas.length > withUs;
     const outvoted = outvotedBefore(told.seq, this.#told);
     const first = told.votes.find(({ replica }) => !outvoted.has(replica));
     const isTied = against.replicas.length === withUs && first?.digest === against.digest;
-    if (isOutvoted || (isTied && isOver && !told.isSettled)) throw this.#divergence(own, against);
+    if (against.replicas.length > withUs || (isTied && isOver && !told.isSettled)) throw this.#divergence(own, against);
     if (isOver) told.isSettled = true;
   }
 

@@ -38,7 +38,6 @@ export class Entries {
   readonly #fromCache: CounterHandle;
   readonly #fromDisk: CounterHandle;
   readonly #missing: CounterHandle;
-  // The cache grows with what it has: `max` would reserve its memory at once.
   readonly #hashes = new LRUCache<number, string>({ maxSize: CACHED_HASHES, sizeCalculation: () => 1 });
   #latest: LatestBlock | undefined;
 

@@ -55,7 +55,6 @@ export class PassphraseLimiter {
   readonly #clock: Clock;
   readonly #all = new Share();
   readonly #keys = new Map<string, Share>();
-  // The cache grows with what it has: `max` would reserve its memory at once.
   readonly #callers = new LRUCache<string, Share>({ maxSize: MAX_CALLERS, sizeCalculation: () => 1 });
   readonly #wakers = new Set<() => void>();
   #closed = false;
