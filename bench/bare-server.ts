@@ -1,7 +1,8 @@
 /**
  * What any node on Node.js has to do for a post, and no more: HTTP, JSON, a signature for each transaction, one append with a sync for all that
  * came during the last one, and an answer of the same size. There are no rules and no state. `DIR` has its file. `DIR api` does this behind the
- * API of the node: its framework, its checks of a request, its transactions with their bytes and hashes, its answer.
+ * API of the node: its framework, its checks of a request, its transactions with their bytes and hashes, its answer. `DIR rules OUTPUTS` checks
+ * them by the rules, too, and takes them into the pool of a state, without anything between: no bounds, turns, threads, seals or records.
  */
 
 import { closeSync, fdatasync, openSync, writeSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { keyPairFromSeed, sign, verifySignature } from '../src/crypto/ed25519.js
 import type { MempoolService } from '../src/mempool/service.js';
 import { compiled, obey } from './contest.js';
 
-const [dir = '', form] = process.argv.slice(2);
+const [dir = '', form, outputs = '0'] = process.argv.slice(2);
 const file = openSync(join(dir, `bare-${form}`), 'w');
 const seed = new Uint8Array(32);
 const { publicKey } = keyPairFromSeed(seed);
@@ -83,7 +84,32 @@ const answersByApi = async () => {
   return mempoolApi(submit);
 };
 
-const { url, close } = await (form === 'api' ? answersByApi() : answersAlone());
+const answersByRules = async () => {
+  const { encodeTransaction } = await compiled<typeof import('../src/chain/codec.js')>('chain/codec.js');
+  const { transactionHashOfBytes } = await compiled<typeof import('../src/chain/hash.js')>('chain/hash.js');
+  const { planValidation, runCheck } =
+    await compiled<typeof import('../src/chain/validation.js')>('chain/validation.js');
+  const { mempoolApi } = await import('./mempool-api.js');
+  const { stateWithoutRecords } = await import('./bench-state.js');
+  const { coins, take } = stateWithoutRecords(Number(outputs));
+  const submit: MempoolService['submit'] = async (transactions) => {
+    const candidates = transactions.map((tx) => {
+      const bytes = encodeTransaction(tx);
+      return { hash: transactionHashOfBytes(bytes), bytes, tx };
+    });
+    for (const { tx } of candidates) {
+      const { checks, fault } = planValidation(tx, 0n, (outPoint) => coins.find(outPoint));
+      if (fault !== null || !checks.every(runCheck)) throw new Error('a payment is refused');
+    }
+    await new Promise<void>((resolve) => append(Buffer.concat(candidates.map(({ bytes }) => bytes)), resolve));
+    take(candidates);
+    return candidates.map(({ hash, tx }) => ({ hash, transaction: tx }));
+  };
+  return mempoolApi(submit);
+};
+
+const answers = form === 'api' ? answersByApi : form === 'rules' ? answersByRules : answersAlone;
+const { url, close } = await answers();
 obey(url, async () => {
   await close();
   closeSync(file);

@@ -78,6 +78,7 @@ export async function costBench(): Promise<void> {
     printSection(`Cost beside the original node, its figures times ${scale.toFixed(2)} (verification here and there)`);
     const servers = [
       await Contestant.start('a mempool node', 'mempool-server.ts', [dir, '1', String(total)]),
+      await Contestant.start('  its bare parts, with rules and pool', 'bare-server.ts', [dir, 'rules', String(total)]),
       await Contestant.start('  its bare parts behind its API', 'bare-server.ts', [dir, 'api']),
       await Contestant.start('  its bare parts', 'bare-server.ts', [dir]),
     ];

@@ -4,14 +4,10 @@
  * (`contest.ts`).
  */
 
+import { benchState, benchUnicorn, CUT } from './bench-state.js';
 import { compiled, obey } from './contest.js';
 import { mempoolApi } from './mempool-api.js';
-import { benchOutputs, GENESIS_HASH } from './payments.js';
 
-const { assemble } = await compiled<typeof import('../src/chain/builders.js')>('chain/builders.js');
-const { DEFAULT_BLOCK_RULES } = await compiled<typeof import('../src/chain/block-rules.js')>('chain/block-rules.js');
-const { encodeTransaction } = await compiled<typeof import('../src/chain/codec.js')>('chain/codec.js');
-const { createUnicorn, DEFAULT_MODULUS } = await compiled<typeof import('../src/chain/unicorn.js')>('chain/unicorn.js');
 const { endlessRoom } = await compiled<typeof import('../src/db/disk-room.js')>('db/disk-room.js');
 const { LevelKv } = await compiled<typeof import('../src/db/level-kv.js')>('db/level-kv.js');
 const { LogKv } = await compiled<typeof import('../src/db/log-kv.js')>('db/log-kv.js');
@@ -23,7 +19,6 @@ const { Admission } = await compiled<typeof import('../src/mempool/admission/adm
   'mempool/admission/admission.js',
 );
 const { Applier } = await compiled<typeof import('../src/mempool/state/applier.js')>('mempool/state/applier.js');
-const { MempoolState } = await compiled<typeof import('../src/mempool/state/state.js')>('mempool/state/state.js');
 const { StateStore } =
   await compiled<typeof import('../src/mempool/state/state-store.js')>('mempool/state/state-store.js');
 const { Statuses } = await compiled<typeof import('../src/mempool/state/statuses.js')>('mempool/state/statuses.js');
@@ -34,25 +29,15 @@ const [dir = '', threads = '1', outputs = '0'] = process.argv.slice(2);
 const metrics = new MetricsRegistry('mempool');
 
 async function openAdmission() {
-  const bytes = encodeTransaction(assemble({ inputs: [], outputs: benchOutputs(Number(outputs)) }));
-  const state = new MempoolState({
-    genesis: [{ hash: GENESIS_HASH, bytes, amount: 1n }],
-    issuances: new Map(),
-    block: DEFAULT_BLOCK_RULES,
-    partitionSize: 10,
-    asertActivationHeight: 1_000,
-    eras: [],
-    druidLifetime: 1_000,
-  });
+  const state = benchState(Number(outputs));
   const store = new StateStore(await LevelKv.open(`${dir}/state`, { createIfMissing: true }), clock);
   const modules = { state, store, clock, metrics, logger, room: endlessRoom };
   const kv = await LogKv.open(`${dir}/journal`, { createIfMissing: true });
   const journal = await LocalJournal.open({}, { ...modules, kv });
-  const unicorn = (seed: bigint) => createUnicorn(seed, { modulus: DEFAULT_MODULUS, iterations: 2 });
-  const applier = new Applier({ ...modules, journal, unicorn });
+  const applier = new Applier({ ...modules, journal, unicorn: benchUnicorn });
   await applier.start();
   // The outputs of block 0 can be spent as soon as it is cut.
-  await applier.submit<'cut-block'>({ kind: 'cut-block', time: 1, miners: ['m'] });
+  await applier.submit<'cut-block'>(CUT);
   const verifier = new Verifier({ threads: Number(threads) });
   const pool = { maxTransactions: 1_000_000, maxBytes: 2 ** 31 };
   return new Admission(pool, {
