@@ -55,15 +55,38 @@ interface Posts {
   readonly pace?: number;
   /** In the encoding of the chain, not in JSON. */
   readonly isEncoded?: boolean;
-  /** µs that the original takes for a transaction; it takes JSON alone. */
+  /** µs that the original takes for a transaction, and how many it takes a second; it takes JSON alone. */
   readonly original: number;
+  readonly originalRate?: number;
 }
 
 const POSTS: readonly Posts[] = [
-  { name: 'single posts, 32 connections', count: 2_000, size: 1, connections: 32, original: 198 },
-  { name: 'single posts, 128 connections', count: 2_000, size: 1, connections: 128, original: 212 },
-  { name: 'batches of 100, 32 connections', count: 6_400, size: 100, connections: 32, original: 114 },
-  { name: 'the same, encoded', count: 6_400, size: 100, connections: 32, isEncoded: true, original: 114 },
+  { name: 'single posts, 32 connections', count: 2_000, size: 1, connections: 32, original: 198, originalRate: 5_033 },
+  {
+    name: 'single posts, 128 connections',
+    count: 2_000,
+    size: 1,
+    connections: 128,
+    original: 212,
+    originalRate: 5_521,
+  },
+  {
+    name: 'batches of 100, 32 connections',
+    count: 6_400,
+    size: 100,
+    connections: 32,
+    original: 114,
+    originalRate: 7_518,
+  },
+  {
+    name: 'the same, encoded',
+    count: 6_400,
+    size: 100,
+    connections: 32,
+    isEncoded: true,
+    original: 114,
+    originalRate: 7_518,
+  },
   { name: 'one post at a time, 20 a second', count: 60, size: 1, connections: 1, pace: 20, original: 500 },
   { name: 'one post at a time, 100 a second', count: 200, size: 1, connections: 1, pace: 100, original: 430 },
   { name: 'one post at a time, 500 a second', count: 1_000, size: 1, connections: 1, pace: 500, original: 370 },
@@ -87,18 +110,26 @@ export async function costBench(): Promise<void> {
     for (const server of servers) await post(server, first, { size: 1, connections: 32 });
     for (const posts of POSTS) {
       const costs = servers.map((): number[] => []);
+      const rates = servers.map((): number[] => []);
       for (let round = 0; round <= ROUNDS; round++) {
         const some = left.splice(0, posts.count);
         for (const [i, server] of servers.entries()) {
           if (posts.isEncoded && server.name === '  its bare parts') continue;
-          const cost = await post(server, some, posts);
-          if (round > 0) costs[i]?.push(cost);
+          const { cost, rate } = await post(server, some, posts);
+          if (round === 0) continue;
+          costs[i]?.push(cost);
+          rates[i]?.push(rate);
         }
       }
       for (const [i, { name }] of servers.entries()) {
         const some = costs[i] ?? [];
         const against = ['the original', posts.original * scale] as const;
-        if (some.length > 0) printMeasured(i === 0 ? posts.name : name, measured(some), 'us', { against });
+        if (some.length === 0) continue;
+        const { originalRate } = posts;
+        const rate = measured(rates[i] ?? []).median;
+        const share = originalRate === undefined ? '' : `, ${((100 * rate * scale) / originalRate).toFixed(0)} %`;
+        const note = `${Math.round(rate)} a second${share}`;
+        printMeasured(i === 0 ? posts.name : name, measured(some), 'us', { against, note });
       }
     }
     for (const server of servers) await server.end();
@@ -108,22 +139,22 @@ export async function costBench(): Promise<void> {
   }
 }
 
-/** µs of processor time for a transaction. */
+/** µs of processor time for a transaction, and how many were taken a second. */
 async function post(
   node: Contestant,
   transactions: readonly Transaction[],
   { size, connections, pace, isEncoded = false }: Pick<Posts, 'size' | 'connections' | 'pace' | 'isEncoded'>,
-): Promise<number> {
+): Promise<{ readonly cost: number; readonly rate: number }> {
   const bodies = Array.from({ length: Math.ceil(transactions.length / size) }, (_, i) => {
     const some = transactions.slice(i * size, (i + 1) * size);
     return isEncoded ? encodeTransactions(some) : stringifyExact({ transactions: some.map(transactionToCreateJson) });
   });
   const next = once(bodies.map((body) => requestBytes(`${node.url}/v1/transactions`, 'POST', body)));
   node.startCounting();
-  const { statuses } = await load({ url: node.url, connections, next, ...(pace === undefined ? {} : { pace }) });
+  const { statuses, rate } = await load({ url: node.url, connections, next, ...(pace === undefined ? {} : { pace }) });
   const cpu = await node.counted();
   if (statuses.get(201) !== bodies.length) throw new Error(`answered ${JSON.stringify([...statuses])}`);
-  return cpu / transactions.length;
+  return { cost: cpu / transactions.length, rate: rate * size };
 }
 
 /** Memory, and starts of the whole program. */
