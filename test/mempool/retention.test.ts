@@ -7,9 +7,13 @@ import { DataDir } from '../../src/db/data-dir.js';
 import { folderSize, type Room } from '../../src/db/disk-room.js';
 import { TesseraError } from '../../src/lib/errors.js';
 import { SignalSource } from '../../src/lib/signal.js';
-import { Retention } from '../../src/mempool/state/retention.js';
+import { Compaction, Retention } from '../../src/mempool/state/retention.js';
+import { MempoolState } from '../../src/mempool/state/state.js';
+import { StateStore } from '../../src/mempool/state/state-store.js';
 import { appendTo, journalWith, openJournal } from '../support/journal.js';
 import { ManualClock } from '../support/manual-clock.js';
+import { MemoryKv } from '../support/memory-kv.js';
+import { rulesFor } from '../support/mempool.js';
 import { alice, bob, newFolder, send, setUp, stored } from './running.js';
 
 const MIB = 1024 * 1024;
@@ -46,6 +50,32 @@ describe('the part of the journal that is kept', () => {
     expect(retention.leastKept()).toBe(0);
     clock.advance(60_000);
     expect(retention.leastKept()).toBe(1_000);
+  });
+});
+
+describe('the journal behind the state', () => {
+  it('is cut at every 64th block that is stored, but for the last 10,000 commands (docs/adr/0048-a-state-from-storage.md)', async () => {
+    const clock = new ManualClock();
+    const cuts: number[] = [];
+    const journal = {
+      before: (seq: number, count: number) => seq - count + 1,
+      compact: async (seq: number) => void cuts.push(seq),
+    };
+    const modules = {
+      journal,
+      store: new StateStore(new MemoryKv(), clock),
+      state: new MempoolState(rulesFor([alice, bob])),
+      clock,
+    };
+    const compaction = new Compaction(modules, {
+      alone: (work) => work(),
+      fail: (error) => expect.fail(String(error)),
+    });
+    for (const height of [63, 64, 65, 127, 128]) {
+      modules.state.seal(10_000 + height, modules.store.batch());
+      await compaction.afterCommands([], { arrivals: 0 }, { stored: [{ height }], adopted: [] });
+    }
+    expect(cuts).toEqual([65, 129]);
   });
 });
 
