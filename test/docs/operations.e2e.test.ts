@@ -132,7 +132,7 @@ async function writeConfig(name: NodeName, producer: string): Promise<void> {
 }
 
 /** Blocks of a test network: quickly, and by one miner. */
-const FAST = { block_interval_ms: 400, partition_size: 1, proof_window_ms: 0, unicorn: { iterations: 2 } };
+const FAST = { block_interval_ms: 1_000, partition_size: 1, proof_window_ms: 0, unicorn: { iterations: 2 } };
 
 function linksOf(name: NodeName): Record<string, string[]> {
   const to = (...names: NodeName[]) => names.map((one) => `127.0.0.1:${port(`${one} peers`)}`);

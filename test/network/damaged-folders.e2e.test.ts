@@ -80,43 +80,48 @@ const WAYS_BACK: Readonly<Record<string, RegExp>> = {
   user: /restore the data directory from a backup, and keep what is there/,
 };
 
+const DAMAGES: readonly [what: string, damage: Damage, said: RegExp][] = [
+  ['has a log that was cut', cutLog, LOST],
+  ['lost its log', deleteLog, LOST],
+  ['has a table that was emptied', emptyTable, CORRUPT],
+];
+
 describe.each([
-  ['mempool', 'journal'],
-  // A miner has the same wallet.
-  ['user', 'wallet'],
-])('a %s node whose %s', (role, database) => {
-  it.each<[what: string, damage: Damage, said: RegExp]>([
-    ['has a log that was cut', cutLog, LOST],
-    ['lost its log', deleteLog, LOST],
-    ['has a table that was emptied', emptyTable, CORRUPT],
-  ])('%s: ends with status 1, the error by its name, and the way back, which works', async (_what, damage, said) => {
-    const node = nodes.get(role);
-    if (node === undefined) throw new Error(`no ${role} node`);
-    const backup = `${node.folder}.backup`;
-    await cp(node.folder, backup, { recursive: true });
-    // A journal has no tables.
-    await damage(join(node.folder, 'db', damage === emptyTable && database === 'journal' ? 'mempool' : database));
-    const error = await node.start().then(
-      () => new Error('it has started'),
-      (thrown: unknown) => thrown as Error,
-    );
-    expect(error.message).toContain(`${role} ended with 1`);
-    expect(error.message).toMatch(said);
-    expect(error.message).toMatch(WAYS_BACK[role] ?? /^$/);
-    const restore = async (): Promise<void> => {
-      await rm(node.folder, { recursive: true });
-      await cp(backup, node.folder, { recursive: true });
-    };
-    await restore();
-    // The same folder is put back after each damage: one start of it is enough.
-    if (damage === emptyTable) {
-      await node.start();
-      expect(await node.stop()).toBe(0);
-      // The start has moved what was in the log into tables.
+  ['mempool', 'journal', DAMAGES],
+  // A miner has the same wallet. What finds damage is the same for all databases.
+  ['user', 'wallet', process.env.LONG_TESTS === undefined ? DAMAGES.slice(-1) : DAMAGES],
+] as const)('a %s node whose %s', (role, database, damages) => {
+  it.each(damages)(
+    '%s: ends with status 1, the error by its name, and the way back, which works',
+    async (_what, damage, said) => {
+      const node = nodes.get(role);
+      if (node === undefined) throw new Error(`no ${role} node`);
+      const backup = `${node.folder}.backup`;
+      await cp(node.folder, backup, { recursive: true });
+      // A journal has no tables.
+      await damage(join(node.folder, 'db', damage === emptyTable && database === 'journal' ? 'mempool' : database));
+      const error = await node.start().then(
+        () => new Error('it has started'),
+        (thrown: unknown) => thrown as Error,
+      );
+      expect(error.message).toContain(`${role} ended with 1`);
+      expect(error.message).toMatch(said);
+      expect(error.message).toMatch(WAYS_BACK[role] ?? /^$/);
+      const restore = async (): Promise<void> => {
+        await rm(node.folder, { recursive: true });
+        await cp(backup, node.folder, { recursive: true });
+      };
       await restore();
-    }
-    await rm(backup, { recursive: true });
-  });
+      // The same folder is put back after each damage: one start of it is enough.
+      if (damage === emptyTable) {
+        await node.start();
+        expect(await node.stop()).toBe(0);
+        // The start has moved what was in the log into tables.
+        await restore();
+      }
+      await rm(backup, { recursive: true });
+    },
+  );
 });
 
 describe('a storage node whose archive is damaged', () => {

@@ -34,6 +34,8 @@ import { poolFolder } from '../support/original-pool.js';
 import { call, createNetwork, type Network, type NodeOptions, until, whenReady } from '../support/processes.js';
 
 const PASSPHRASE = 'a wallet of the new node';
+/** Blocks that nobody waits for cost four processes their time. */
+const INTERVAL_MS = 300;
 const fixture = (name: string, file: string): string => fileURLToPath(new URL(`${name}/${file}`, FIXTURES));
 
 let network: Network;
@@ -63,7 +65,7 @@ function nodes() {
   const rules = {
     'network.genesis_file': genesisFile,
     'mining.instant': false,
-    'mining.block_interval_ms': 50,
+    'mining.block_interval_ms': INTERVAL_MS,
     'wallet.passphrase_file': join(folder, 'passphrase'),
   };
   const storage = network.make('storage', 'storage', rules);
@@ -122,10 +124,14 @@ describe('a chain of original nodes', () => {
     old.instead = mempoolOf(balances);
     const made = nodes();
     await tessera('import', '--from', old.url, ...made.aboutStorage);
-    const more = ['--producer-key', producerKey(), '--interval-ms', '50'];
+    const more = ['--producer-key', producerKey(), '--interval-ms', String(INTERVAL_MS)];
     const flags = ['--balances', old.url, ...more, ...made.aboutStorage, '--json'];
     const report = JSON.parse(await tessera('takeover', '--at', String(at), ...flags));
-    const compared = { compared_addresses: Object.keys(address_list).length, differences: [], interval_ms: 50 };
+    const compared = {
+      compared_addresses: Object.keys(address_list).length,
+      differences: [],
+      interval_ms: INTERVAL_MS,
+    };
     expect(report).toMatchObject(compared);
     return { made, balances, address_list };
   }

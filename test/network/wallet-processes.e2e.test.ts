@@ -1,7 +1,7 @@
 /**
  * The wallet on real processes (issue "The wallet", what is to be shown at the end): two user nodes and a miner, with a
- * mempool and a storage node, killed and restarted. LONG_TESTS=1 does all 40 kills during passphrase changes on the
- * process; otherwise one is done here. test/wallet/keystore-kills.e2e.test.ts has kills during changes of the keystore alone.
+ * mempool and a storage node, killed and restarted. LONG_TESTS=1 kills it among payments too, as chained-payments.e2e.test.ts does, and
+ * during 40 changes of the passphrase: test/wallet/keystore-kills.e2e.test.ts has kills during changes of the keystore alone.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,8 @@ import { historyOf, settledHistory } from '../support/wallet-history.js';
 const PAYMENTS = 200;
 /** Payments at once while the node is killed. */
 const PAYERS = 20;
-const PASSPHRASE_KILLS = process.env.LONG_TESTS === undefined ? 1 : 40;
+const isLong = process.env.LONG_TESTS !== undefined;
+const PASSPHRASE_KILLS = 40;
 /** Milliseconds: a change takes about 500, two derivations. */
 const CHANGE_LASTS = 600;
 const DONATION = 7_207_200;
@@ -175,42 +176,45 @@ describe('payments of one wallet', () => {
     expect(has - had).toBe(paid);
   });
 
-  it('delivers each acknowledged one exactly once when the node is killed in the middle (rule P1)', async () => {
-    const before = await total(alice);
-    const known = (await historyOf(alice)).length;
-    let acknowledged = 0;
-    let killed: Promise<void> | undefined;
-    const answers: PaymentAnswer[] = [];
-    let next = 2_000_000n;
-    // Each pays until it gets no answer, so that the kill is in the middle however late it comes.
-    await Promise.all(
-      Array.from({ length: PAYERS }, async () => {
-        for (let isThere = true; isThere; ) {
-          const answer = await pay(alice, receiver, next++);
-          answers.push(answer);
-          if (answer.status === 202) acknowledged += 1;
-          if (acknowledged === 40) killed ??= alice.kill();
-          isThere = answer.status !== undefined;
-        }
-      }),
-    );
-    await killed;
-    await alice.start();
+  it.each(isLong ? ['the middle'] : [])(
+    'delivers each acknowledged one exactly once when the node is killed in %s (rule P1)',
+    async () => {
+      const before = await total(alice);
+      const known = (await historyOf(alice)).length;
+      let acknowledged = 0;
+      let killed: Promise<void> | undefined;
+      const answers: PaymentAnswer[] = [];
+      let next = 2_000_000n;
+      // Each pays until it gets no answer, so that the kill is in the middle however late it comes.
+      await Promise.all(
+        Array.from({ length: PAYERS }, async () => {
+          for (let isThere = true; isThere; ) {
+            const answer = await pay(alice, receiver, next++);
+            answers.push(answer);
+            if (answer.status === 202) acknowledged += 1;
+            if (acknowledged === 40) killed ??= alice.kill();
+            isThere = answer.status !== undefined;
+          }
+        }),
+      );
+      await killed;
+      await alice.start();
 
-    const accepted = answers.filter(({ status }) => status === 202);
-    expect(accepted.length).toBeLessThan(answers.length);
-    const entries = (await settledHistory(alice)).slice(known);
-    expect(entries.every(({ state }) => state === 'confirmed')).toBe(true);
-    const confirmed = new Set(entries.map(({ tx_hash }) => tx_hash));
-    expect(accepted.filter(({ hash }) => hash === undefined || !confirmed.has(hash))).toEqual([]);
-    await expectNoOutpointTwice(alice);
+      const accepted = answers.filter(({ status }) => status === 202);
+      expect(accepted.length).toBeLessThan(answers.length);
+      const entries = (await settledHistory(alice)).slice(known);
+      expect(entries.every(({ state }) => state === 'confirmed')).toBe(true);
+      const confirmed = new Set(entries.map(({ tx_hash }) => tx_hash));
+      expect(accepted.filter(({ hash }) => hash === undefined || !confirmed.has(hash))).toEqual([]);
+      await expectNoOutpointTwice(alice);
 
-    // What was acknowledged has arrived, once; nothing has arrived twice, acknowledged or not.
-    const arrived = (await amountsAt(receiver)).filter((amount) => amount >= 2_000_000n && amount < 3_000_000n);
-    expect(new Set(arrived).size).toBe(arrived.length);
-    expect(accepted.filter(({ amount }) => !arrived.includes(amount))).toEqual([]);
-    expect(await total(alice)).toBe(before - arrived.reduce((sum, amount) => sum + amount, 0n));
-  });
+      // What was acknowledged has arrived, once; nothing has arrived twice, acknowledged or not.
+      const arrived = (await amountsAt(receiver)).filter((amount) => amount >= 2_000_000n && amount < 3_000_000n);
+      expect(new Set(arrived).size).toBe(arrived.length);
+      expect(accepted.filter(({ amount }) => !arrived.includes(amount))).toEqual([]);
+      expect(await total(alice)).toBe(before - arrived.reduce((sum, amount) => sum + amount, 0n));
+    },
+  );
 });
 
 describe('payments between nodes (decision V15)', () => {
@@ -333,8 +337,9 @@ describe('secrets (rule P8)', () => {
   });
 });
 
-describe('a change of passphrase', () => {
-  it(`leaves exactly one passphrase and every key after each kill, of ${PASSPHRASE_KILLS}`, async () => {
+// In the long form only.
+describe.each(isLong ? [PASSPHRASE_KILLS] : [])('a change of passphrase', (kills) => {
+  it(`leaves exactly one passphrase and every key after each kill, of ${kills}`, async () => {
     const data = join(folder, 'carol');
     const file = await passphraseFile('carol.txt', 'passphrase 0');
     const carol = await network.add('carol', 'user', {
@@ -345,7 +350,7 @@ describe('a change of passphrase', () => {
     await newAddress(carol);
     const keys = await keysOf(carol);
     let current = 'passphrase 0';
-    for (let round = 1; round <= PASSPHRASE_KILLS; round++) {
+    for (let round = 1; round <= kills; round++) {
       const next = `passphrase ${round}`;
       const change = fetch(`${carol.apiUrl}/v1/wallet/passphrase`, {
         method: 'PUT',
@@ -356,7 +361,7 @@ describe('a change of passphrase', () => {
         () => undefined,
       );
       // The moments of the kills are spread over the whole change.
-      await new Promise((resolve) => setTimeout(resolve, (CHANGE_LASTS * (round - 0.5)) / PASSPHRASE_KILLS));
+      await new Promise((resolve) => setTimeout(resolve, (CHANGE_LASTS * (round - 0.5)) / kills));
       await carol.kill();
       const status = await change;
       const opens = [];

@@ -9,9 +9,8 @@ import { GUARDS } from './guards/guards.js';
 import { storyOf } from './story.js';
 import { THEMES } from './themes.js';
 
-/** Of these stories in a row each theme has at least one. */
+/** From here on the first story of each theme is played. */
 const FIRST = 215_684;
-const ALWAYS = 50;
 const FIRST_NEW = 1_000_000;
 const NEW = 1_000_000_000;
 const NEW_STORIES = 20;
@@ -28,6 +27,10 @@ let program = '';
 beforeAll(async () => {
   program = await bundle();
 });
+
+function firstOf(theme: string): string {
+  for (let seed = FIRST; ; seed++) if (storyOf(String(seed)).theme === theme) return String(seed);
+}
 
 /** All that a hunt says; its last line has the figures. */
 async function hunt(file: string, ...options: readonly string[]): Promise<string> {
@@ -50,9 +53,7 @@ it('the same seed gives the same steps, also after other worlds', async () => {
 
 // In one process, which has compiled what it plays after some stories.
 it('stories that are always the same break no rule (rules P1, P4, P7), those that have once failed and new ones neither', async () => {
-  const always = Array.from({ length: ALWAYS }, (_, i) => String(FIRST + i));
-  expect([...new Set(always.map((seed) => storyOf(seed).theme))].sort()).toEqual(Object.keys(THEMES).sort());
-  const also = [...ONCE_FAILED, ...always];
+  const also = [...ONCE_FAILED, ...Object.keys(THEMES).map(firstOf)];
   const first = String(FIRST_NEW + Math.floor(Math.random() * NEW));
   const all = ['--also', also.join(','), '--first', first, '--seeds', String(NEW_STORIES)];
   expect(await soundHunt(...all)).toMatchObject({ seeds: also.length + NEW_STORIES });
