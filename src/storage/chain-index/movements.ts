@@ -2,23 +2,24 @@
 
 import type { Asset } from '../../chain/types.js';
 import type { Party } from './record-bytes.js';
-import type { ItemChange, MovementRecord, TransferRecord } from './records.js';
-import { MAX_ITEM_MOVEMENTS, MAX_PARTIES } from './service.js';
+import type { AddressAccount, ItemChange, MovementRecord, TransferRecord } from './records.js';
+import { MAX_ITEM_MOVEMENTS, MAX_PARTIES, type TransactionKind } from './service.js';
 
 export class Movement {
   received = 0n;
   sent = 0n;
-  readonly #items = new Map<string, ItemChange>();
+  /** Undefined without items, as most are. */
+  #items: Map<string, ItemChange> | undefined;
 
   get items(): Iterable<ItemChange> {
-    return this.#items.values();
+    return this.#items?.values() ?? [];
   }
 
   /** Contents of the movement's record. */
-  get shown(): Omit<MovementRecord, 'kind'> {
+  record(kind: TransactionKind): MovementRecord {
     const { received, sent } = this;
-    const items = [...this.#items.values()].slice(0, MAX_ITEM_MOVEMENTS);
-    return { received, sent, itemKinds: this.#items.size, items };
+    const items = this.#items === undefined ? [] : [...this.#items.values()].slice(0, MAX_ITEM_MOVEMENTS);
+    return { kind, received, sent, itemKinds: this.#items?.size ?? 0, items };
   }
 
   add(asset: Asset, way: 'received' | 'sent'): void {
@@ -27,6 +28,7 @@ export class Movement {
       return;
     }
     const genesisHash = asset.genesisHash ?? '';
+    this.#items ??= new Map();
     const known = this.#items.get(genesisHash);
     const item = known ?? { genesisHash, received: 0n, sent: 0n };
     if (known === undefined) this.#items.set(genesisHash, item);
@@ -46,39 +48,44 @@ class Transfer {
 }
 
 export class Movements {
-  readonly byAddress = new Map<string, Movement>();
-  /** Transfers by genesis hash. */
-  readonly byItem = new Map<string, Transfer>();
+  readonly byAccount = new Map<AddressAccount, Movement>();
+  #transfers: Map<string, Transfer> | undefined;
 
-  /** Counts an input that spends an output of the address. */
-  spend(address: string, asset: Asset): void {
-    this.#movement(address).add(asset, 'sent');
-    if (asset.kind === 'item') add(this.#transfer(asset.genesisHash).from, address, asset.amount);
+  /** Transfers by genesis hash. */
+  get byItem(): Iterable<readonly [genesisHash: string, transfer: Transfer]> {
+    return this.#transfers ?? [];
   }
 
-  /** Counts an output; without an address it belongs to nobody. */
-  create(address: string | null, asset: Asset): void {
-    if (address !== null) this.#movement(address).add(asset, 'received');
+  /** Counts an input that spends an output of the account. */
+  spend(account: AddressAccount, asset: Asset): void {
+    this.#movement(account).add(asset, 'sent');
+    if (asset.kind === 'item') add(this.#transfer(asset.genesisHash).from, account.address, asset.amount);
+  }
+
+  /** Counts an output; without an account it belongs to nobody. */
+  create(account: AddressAccount | null, asset: Asset): void {
+    if (account !== null) this.#movement(account).add(asset, 'received');
     if (asset.kind !== 'item') return;
     const transfer = this.#transfer(asset.genesisHash);
     transfer.amount += asset.amount;
-    if (address !== null) add(transfer.to, address, asset.amount);
+    if (account !== null) add(transfer.to, account.address, asset.amount);
   }
 
-  #movement(address: string): Movement {
-    const known = this.byAddress.get(address);
+  #movement(account: AddressAccount): Movement {
+    const known = this.byAccount.get(account);
     if (known !== undefined) return known;
     const movement = new Movement();
-    this.byAddress.set(address, movement);
+    this.byAccount.set(account, movement);
     return movement;
   }
 
   #transfer(genesisHash: string | null): Transfer {
     const name = genesisHash ?? '';
-    const known = this.byItem.get(name);
+    this.#transfers ??= new Map();
+    const known = this.#transfers.get(name);
     if (known !== undefined) return known;
     const transfer = new Transfer();
-    this.byItem.set(name, transfer);
+    this.#transfers.set(name, transfer);
     return transfer;
   }
 }
