@@ -7,8 +7,19 @@ import { PUBLIC_KEY_LENGTH, SIGNATURE_LENGTH } from '../crypto/ed25519.js';
 import { isHex, toHex } from '../lib/bytes.js';
 import { addressOf, addressVersionOf } from './address.js';
 import { druidInfoView, outPointView, txOutView } from './json.js';
-import type { Place } from './json-fields.js';
-import * as json from './json-fields.js';
+import {
+  at,
+  fail,
+  isObject,
+  kindOf,
+  type Place,
+  readArray,
+  readBytes,
+  readObject,
+  readOptionalText,
+  readU64,
+  rootPlace,
+} from './json-fields.js';
 import { parseDruidInfo, parseOutPoint, parseStackEntry, parseTxOut } from './json-read.js';
 import { pay2pkhParts, pay2pkhScript } from './script/builders.js';
 import { opcodeName } from './script/opcodes.js';
@@ -33,14 +44,14 @@ type CreateEntryView =
 
 /** The transaction of a submitted body; `where` names it in errors. Integers beyond 2^53 must be bigints. */
 export function parseCreateTransaction(value: unknown, where = ''): Transaction {
-  const place = json.rootPlace(where);
-  const object = json.readObject(value, place);
+  const place = rootPlace(where);
+  const object = readObject(value, place);
   return {
-    inputs: json.readArray(object.inputs, json.at(place, 'inputs'), parseCreateTxIn),
-    outputs: json.readArray(object.outputs, json.at(place, 'outputs'), parseTxOut),
-    version: json.readU64(object.version, place, 'version'),
-    fees: parseFees(object.fees, json.at(place, 'fees')),
-    druidInfo: parseCreateDruidInfo(object.druid_info, json.at(place, 'druid_info')),
+    inputs: readArray(object.inputs, at(place, 'inputs'), parseCreateTxIn),
+    outputs: readArray(object.outputs, at(place, 'outputs'), parseTxOut),
+    version: readU64(object.version, place, 'version'),
+    fees: parseFees(object.fees, at(place, 'fees')),
+    druidInfo: parseCreateDruidInfo(object.druid_info, at(place, 'druid_info')),
   };
 }
 
@@ -63,27 +74,27 @@ export function isSubmittable({ inputs, druidInfo }: Transaction): boolean {
 }
 
 function parseCreateTxIn(value: unknown, place: Place): TxIn {
-  const object = json.readObject(value, place);
+  const object = readObject(value, place);
   const previousOut = object.previous_out;
   if (previousOut === undefined || previousOut === null) {
-    return json.fail(place, 'previous_out', `Invalid previous_out: it is ${json.kindOf(previousOut)}`);
+    return fail(place, 'previous_out', `Invalid previous_out: it is ${kindOf(previousOut)}`);
   }
   return {
-    previousOut: parseOutPoint(previousOut, json.at(place, 'previous_out')),
-    script: parseScriptSignature(object.script_signature, json.at(place, 'script_signature')),
+    previousOut: parseOutPoint(previousOut, at(place, 'previous_out')),
+    script: parseScriptSignature(object.script_signature, at(place, 'script_signature')),
   };
 }
 
 function parseScriptSignature(value: unknown, place: Place): Script {
-  if (!json.isObject(value)) return json.fail(place, null, `Invalid script_signature: it is ${json.kindOf(value)}`);
-  if (value.Pay2PkH !== undefined) return parsePay2PkH(value.Pay2PkH, json.at(place, 'Pay2PkH'));
-  if (value.stack !== undefined) return json.readArray(value.stack, json.at(place, 'stack'), parseCreateEntry);
-  return json.fail(place, null, 'Invalid script_signature: must hold Pay2PkH or stack');
+  if (!isObject(value)) return fail(place, null, `Invalid script_signature: it is ${kindOf(value)}`);
+  if (value.Pay2PkH !== undefined) return parsePay2PkH(value.Pay2PkH, at(place, 'Pay2PkH'));
+  if (value.stack !== undefined) return readArray(value.stack, at(place, 'stack'), parseCreateEntry);
+  return fail(place, null, 'Invalid script_signature: must hold Pay2PkH or stack');
 }
 
 function parsePay2PkH(value: unknown, place: Place): Script {
-  const object = json.readObject(value, place);
-  const data = json.readOptionalText(object.signable_data, place, 'signable_data') ?? '';
+  const object = readObject(value, place);
+  const data = readOptionalText(object.signable_data, place, 'signable_data') ?? '';
   const signature = readHex(object.signature, place, 'signature', SIGNATURE_LENGTH);
   const publicKey = readHex(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH);
   return pay2pkhScript(data, signature, publicKey, parseAddressVersion(object.address_version, place));
@@ -91,39 +102,39 @@ function parsePay2PkH(value: unknown, place: Place): Script {
 
 function readHex(value: unknown, place: Place, key: string, length: number): Uint8Array {
   const problem = `Invalid ${key}`;
-  if (typeof value !== 'string') return json.fail(place, key, `${problem}: must be hex, not ${json.kindOf(value)}`);
-  return json.readBytes(value, place, key, length, problem);
+  if (typeof value !== 'string') return fail(place, key, `${problem}: must be hex, not ${kindOf(value)}`);
+  return readBytes(value, place, key, length, problem);
 }
 
 /** Reads a version. Null, absent, `"null"` and `""` are the current one; so is every number but 0 and 99999, also as decimal text. */
 function parseAddressVersion(value: unknown, place: Place): AddressVersion {
   if (value === undefined || value === null || value === '' || value === 'null') return null;
-  if (typeof value !== 'string') return addressVersionOf(json.readU64(value, place, 'address_version'));
-  if (!DECIMAL.test(value)) return json.fail(place, 'address_version', 'must be null, a number or the digits of one');
+  if (typeof value !== 'string') return addressVersionOf(readU64(value, place, 'address_version'));
+  if (!DECIMAL.test(value)) return fail(place, 'address_version', 'must be null, a number or the digits of one');
   return addressVersionOf(Number(value));
 }
 
 /** Parses an entry as in the chain's own form; a `Bytes` text must be hex, and an array of bytes becomes hex. */
 function parseCreateEntry(value: unknown, place: Place): StackEntry {
-  if (json.isObject(value) && Array.isArray(value.Bytes)) {
-    return { kind: 'bytes', text: toHex(json.readBytes(value.Bytes, place, 'Bytes')) };
+  if (isObject(value) && Array.isArray(value.Bytes)) {
+    return { kind: 'bytes', text: toHex(readBytes(value.Bytes, place, 'Bytes')) };
   }
   const entry = parseStackEntry(value, place);
   if (entry.kind === 'bytes' && !isHex(entry.text)) {
-    return json.fail(place, 'Bytes', 'must be an even number of hexadecimal digits, or an array of bytes');
+    return fail(place, 'Bytes', 'must be an even number of hexadecimal digits, or an array of bytes');
   }
   return entry;
 }
 
 function parseFees(value: unknown, place: Place): TxOut[] {
-  return value === undefined || value === null ? [] : json.readArray(value, place, parseTxOut);
+  return value === undefined || value === null ? [] : readArray(value, place, parseTxOut);
 }
 
 /** Reads DRUID info. Some clients send empty members for none. Any other member makes it a trade, which needs a DRUID. */
 function parseCreateDruidInfo(value: unknown, place: Place): DruidInfo | null {
-  if (value === undefined || value === null || (json.isObject(value) && isEmpty(value))) return null;
+  if (value === undefined || value === null || (isObject(value) && isEmpty(value))) return null;
   const info = parseDruidInfo(value, place);
-  return info.druid === '' ? json.fail(place, 'druid', 'must not be empty while other members are set') : info;
+  return info.druid === '' ? fail(place, 'druid', 'must not be empty while other members are set') : info;
 }
 
 /** True for null, zero, the empty text, and objects that hold nothing else. */

@@ -5,7 +5,19 @@
 
 import { concatBytes } from '../lib/bytes.js';
 import { BincodeReader, BincodeWriter } from './bincode.js';
-import * as codec from './codec.js';
+import {
+  inBlock,
+  MIN_STRING,
+  MIN_TRANSACTION,
+  noteEncoded,
+  readHeader,
+  readOutPoint,
+  readTransaction,
+  readTxOut,
+  writeOutPoint,
+  writeTransaction,
+  writeTxOut,
+} from './codec.js';
 import { MAX_TRANSACTION_BYTES } from './constants.js';
 import type { Block, FullBlock, OpenBlock, Transaction, Utxo } from './types.js';
 
@@ -30,10 +42,10 @@ export async function decodeFullBlockInPieces(
   const readNoted = (): Transaction => {
     const begin = from.remaining;
     const tx = readOne();
-    if (isForRules) codec.noteEncoded(tx, bytes.subarray(bytes.length - begin, bytes.length - from.remaining));
+    if (isForRules) noteEncoded(tx, bytes.subarray(bytes.length - begin, bytes.length - from.remaining));
     return tx;
   };
-  const transactions = await readList(from, codec.MIN_TRANSACTION, readNoted, turn);
+  const transactions = await readList(from, MIN_TRANSACTION, readNoted, turn);
   const miningTransaction = readNoted();
   from.end();
   return { block, transactions, miningTransaction };
@@ -43,7 +55,7 @@ export async function decodeFullBlockInPieces(
 export async function openFullBlock(bytes: Uint8Array, turn: Turn): Promise<OpenBlock> {
   const from = new BincodeReader(bytes);
   const { block, readOne } = await readBlock(from, turn);
-  const length = from.length64(codec.MIN_TRANSACTION);
+  const length = from.length64(MIN_TRANSACTION);
   /** Bytes that remain where a transaction begins, for all up to the first that was not read yet; the coinbase is the last. */
   const begins = [from.remaining];
   const read = (place: number): Transaction => {
@@ -64,18 +76,18 @@ export async function openFullBlock(bytes: Uint8Array, turn: Turn): Promise<Open
 }
 
 async function readBlock(from: BincodeReader, turn: Turn): Promise<{ block: Block; readOne: () => Transaction }> {
-  const header = codec.readHeader(from);
-  const transactions = await readList(from, codec.MIN_STRING, () => from.string(), turn);
+  const header = readHeader(from);
+  const transactions = await readList(from, MIN_STRING, () => from.string(), turn);
   const most = header.bNum === 0n || header.isOriginal ? from.remaining : MAX_TRANSACTION_BYTES;
-  const readOne = (): Transaction => from.within(most, () => codec.inBlock(codec.readTransaction(from), header));
+  const readOne = (): Transaction => from.within(most, () => inBlock(readTransaction(from), header));
   return { block: { header, transactions }, readOne };
 }
 
 /** Decodes a list as `encodeTransactions` writes it (peers/payloads.ts). Throws `malformed_transaction`. */
 export async function decodeTransactionsInPieces(bytes: Uint8Array, turn: Turn): Promise<Transaction[]> {
   const from = new BincodeReader(bytes);
-  const readOne = (): Transaction => from.within(MAX_TRANSACTION_BYTES, () => codec.readTransaction(from));
-  const transactions = await readList(from, codec.MIN_TRANSACTION, readOne, turn);
+  const readOne = (): Transaction => from.within(MAX_TRANSACTION_BYTES, () => readTransaction(from));
+  const transactions = await readList(from, MIN_TRANSACTION, readOne, turn);
   from.end();
   return transactions;
 }
@@ -100,7 +112,7 @@ const MIN_UTXO = 33;
 export function encodeTransactions(transactions: readonly Transaction[]): Uint8Array {
   const writer = new BincodeWriter();
   writer.length64(transactions.length);
-  for (const tx of transactions) codec.writeTransaction(writer, tx);
+  for (const tx of transactions) writeTransaction(writer, tx);
   return writer.toBytes();
 }
 
@@ -114,22 +126,22 @@ export function joinTransactions(transactions: readonly Uint8Array[]): Uint8Arra
 /** Decodes a list of transactions at once. Throws `malformed_transaction`. */
 export function decodeTransactions(bytes: Uint8Array): Transaction[] {
   const reader = new BincodeReader(bytes);
-  const transactions = reader.list(codec.MIN_TRANSACTION, () => codec.readTransaction(reader));
+  const transactions = reader.list(MIN_TRANSACTION, () => readTransaction(reader));
   reader.end();
   return transactions;
 }
 
 /** Number of transactions that a list says it has. Throws `malformed_transaction`. */
 export function countTransactions(bytes: Uint8Array): number {
-  return new BincodeReader(bytes).length64(codec.MIN_TRANSACTION);
+  return new BincodeReader(bytes).length64(MIN_TRANSACTION);
 }
 
 export function encodeUtxos(utxos: readonly Utxo[]): Uint8Array {
   const writer = new BincodeWriter();
   writer.length64(utxos.length);
   for (const [outPoint, txOut] of utxos) {
-    codec.writeOutPoint(writer, outPoint);
-    codec.writeTxOut(writer, txOut);
+    writeOutPoint(writer, outPoint);
+    writeTxOut(writer, txOut);
   }
   return writer.toBytes();
 }
@@ -137,7 +149,7 @@ export function encodeUtxos(utxos: readonly Utxo[]): Uint8Array {
 /** Decodes a list of unspent outputs. Throws `malformed_transaction`. */
 export function decodeUtxos(bytes: Uint8Array): Utxo[] {
   const reader = new BincodeReader(bytes);
-  const utxos = reader.list(MIN_UTXO, (): Utxo => [codec.readOutPoint(reader), codec.readTxOut(reader)]);
+  const utxos = reader.list(MIN_UTXO, (): Utxo => [readOutPoint(reader), readTxOut(reader)]);
   reader.end();
   return utxos;
 }

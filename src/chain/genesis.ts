@@ -11,8 +11,18 @@ import { type BlockRules, readBlockRules } from './block-rules.js';
 import { assemble, coinbaseTransaction, txOut } from './builders.js';
 import { COINBASE_MATURITY, TOTAL_TOKENS } from './constants.js';
 import { type Era, hasOriginals, readEras } from './eras.js';
-import type { Place } from './json-fields.js';
-import * as json from './json-fields.js';
+import {
+  at,
+  fail,
+  type Place,
+  readArray,
+  readBytes,
+  readObject,
+  readOptionalText,
+  readText,
+  readU64,
+  rootPlace,
+} from './json-fields.js';
 import type { AddressVersion, Transaction, TxOut } from './types.js';
 
 const PUBLIC_KEY_LENGTH = 32;
@@ -43,7 +53,7 @@ export interface Genesis {
   readonly issuances: readonly Issuance[];
   /** Seeds of the wallets, one list for each wallet. */
   readonly walletSeeds: readonly (readonly WalletSeed[])[];
-  /** Raw units in the outputs of the genesis transactions: what counts as issued json.at block 0. */
+  /** Raw units in the outputs of the genesis transactions: what counts as issued at block 0. */
   readonly initialIssuance: bigint;
   /** Limits of a block of this network, and the start of a round. */
   readonly blockRules: BlockRules;
@@ -54,14 +64,14 @@ export interface Genesis {
 /** Reads a genesis file; `mempool_seed_utxo` is required. Integers beyond 2^53 must have been read as bigints. */
 export function parseGenesis(value: unknown, where = ''): Genesis {
   try {
-    return readGenesis(value, json.rootPlace(where));
+    return readGenesis(value, rootPlace(where));
   } catch (error) {
     if (!isTesseraError(error, 'malformed_transaction')) throw error;
     throw new TesseraError('invalid_config', error.message, { cause: error, details: error.details });
   }
 }
 
-/** The transactions that are appended to block `bNum`: coinbases whose output can be spent json.at once. */
+/** The transactions that are appended to block `bNum`: coinbases whose output can be spent at once. */
 export function issuanceTransactions({ issuances }: Pick<Genesis, 'issuances'>, bNum: bigint): Transaction[] {
   // Below block 100 the number wraps, and adding the maturity wraps back to the block's own, as with the reference.
   const wrapped = BigInt.asUintN(64, bNum - COINBASE_MATURITY);
@@ -71,34 +81,34 @@ export function issuanceTransactions({ issuances }: Pick<Genesis, 'issuances'>, 
 }
 
 function readGenesis(value: unknown, place: Place): Genesis {
-  const object = json.readObject(value, place);
-  const input = json.readOptionalText(object.mempool_genesis_tx_in, place, 'mempool_genesis_tx_in');
-  const transactions = readTransactions(object.mempool_seed_utxo, input, json.at(place, 'mempool_seed_utxo'));
+  const object = readObject(value, place);
+  const input = readOptionalText(object.mempool_genesis_tx_in, place, 'mempool_genesis_tx_in');
+  const transactions = readTransactions(object.mempool_seed_utxo, input, at(place, 'mempool_seed_utxo'));
   const initialIssuance = issuedBy(transactions.values());
-  if (initialIssuance > TOTAL_TOKENS) json.fail(place, 'mempool_seed_utxo', `issues more than ${TOTAL_TOKENS}`);
-  const eras = readEras(object.eras, json.at(place, 'eras'));
+  if (initialIssuance > TOTAL_TOKENS) fail(place, 'mempool_seed_utxo', `issues more than ${TOTAL_TOKENS}`);
+  const eras = readEras(object.eras, at(place, 'eras'));
   const least = hasOriginals(eras) ? 1n : COINBASE_MATURITY;
-  const issuances = json.readArray(object.initial_issuances ?? [], json.at(place, 'initial_issuances'), (one, inside) =>
+  const issuances = readArray(object.initial_issuances ?? [], at(place, 'initial_issuances'), (one, inside) =>
     readIssuance(one, inside, least),
   );
   return {
     transactions,
     issuances: issuances.sort((a, b) => Number(a.bNum - b.bNum)),
-    walletSeeds: json.readArray(object.user_wallet_seeds ?? [], json.at(place, 'user_wallet_seeds'), (seeds, inside) =>
-      json.readArray(seeds, inside, readWalletSeed),
+    walletSeeds: readArray(object.user_wallet_seeds ?? [], at(place, 'user_wallet_seeds'), (seeds, inside) =>
+      readArray(seeds, inside, readWalletSeed),
     ),
     initialIssuance,
-    blockRules: readBlockRules(object.block_rules, json.at(place, 'block_rules')),
+    blockRules: readBlockRules(object.block_rules, at(place, 'block_rules')),
     eras,
   };
 }
 
 function readTransactions(value: unknown, input: string | null, place: Place): Map<string, Transaction> {
-  const entries = Object.entries(json.readObject(value, place)).sort(([a], [b]) => compareUtf8(a, b));
+  const entries = Object.entries(readObject(value, place)).sort(([a], [b]) => compareUtf8(a, b));
   return new Map(
     entries.map(([hash, seeds]) => {
-      json.readText(hash, place, hash);
-      const outputs = json.readArray(seeds, json.at(place, hash), readSeedOutput);
+      readText(hash, place, hash);
+      const outputs = readArray(seeds, at(place, hash), readSeedOutput);
       const inputs = input === null ? [] : [{ previousOut: null, script: [{ kind: 'bytes' as const, text: input }] }];
       return [hash, assemble({ inputs, outputs })];
     }),
@@ -107,44 +117,40 @@ function readTransactions(value: unknown, input: string | null, place: Place): M
 
 /** Reads an output; `address_version` is optional, and an `address` may stand in place of the `public_key`. */
 function readSeedOutput(value: unknown, place: Place): TxOut {
-  const object = json.readObject(value, place);
-  const locktime = object.locktime === undefined ? 0n : json.readU64(object.locktime, place, 'locktime');
-  const amount = json.readU64(object.amount, place, 'amount');
+  const object = readObject(value, place);
+  const locktime = object.locktime === undefined ? 0n : readU64(object.locktime, place, 'locktime');
+  const amount = readU64(object.amount, place, 'amount');
   if (object.address !== undefined)
-    return txOut(tokenAsset(amount), json.readText(object.address, place, 'address'), locktime);
-  const publicKey = json.readBytes(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH);
+    return txOut(tokenAsset(amount), readText(object.address, place, 'address'), locktime);
+  const publicKey = readBytes(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH);
   return txOut(tokenAsset(amount), addressOf(publicKey, readAddressVersion(object.address_version, place)), locktime);
 }
 
 function readIssuance(value: unknown, place: Place, least: bigint): Issuance {
-  const object = json.readObject(value, place);
-  const bNum = json.readU64(object.block_height, place, 'block_height');
-  // The coinbase of an issuance is built for the block 100 before, so that it is spendable json.at once.
-  if (bNum < least) json.fail(place, 'block_height', `must be json.at least ${least}`);
-  return {
-    address: json.readText(object.address, place, 'address'),
-    amount: json.readU64(object.amount, place, 'amount'),
-    bNum,
-  };
+  const object = readObject(value, place);
+  const bNum = readU64(object.block_height, place, 'block_height');
+  // The coinbase of an issuance is built for the block 100 before, so that it is spendable at once.
+  if (bNum < least) fail(place, 'block_height', `must be at least ${least}`);
+  return { address: readText(object.address, place, 'address'), amount: readU64(object.amount, place, 'amount'), bNum };
 }
 
 function readWalletSeed(value: unknown, place: Place): WalletSeed {
-  const object = json.readObject(value, place);
-  const match = OUT_POINT.exec(json.readText(object.out_point, place, 'out_point'));
+  const object = readObject(value, place);
+  const match = OUT_POINT.exec(readText(object.out_point, place, 'out_point'));
   const [, n, tHash] = match ?? [];
-  if (n === undefined || tHash === undefined) return json.fail(place, 'out_point', 'must have the form <n>-<hash>');
+  if (n === undefined || tHash === undefined) return fail(place, 'out_point', 'must have the form <n>-<hash>');
   return {
     tHash,
     n: Number(n),
-    secretKey: json.readBytes(object.secret_key, place, 'secret_key'),
-    publicKey: json.readBytes(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH),
-    amount: json.readU64(object.amount, place, 'amount'),
+    secretKey: readBytes(object.secret_key, place, 'secret_key'),
+    publicKey: readBytes(object.public_key, place, 'public_key', PUBLIC_KEY_LENGTH),
+    amount: readU64(object.amount, place, 'amount'),
     addressVersion: readAddressVersion(object.address_version, place),
   };
 }
 
 function readAddressVersion(value: unknown, place: Place): AddressVersion {
-  return value === undefined || value === null ? null : addressVersionOf(json.readU64(value, place, 'address_version'));
+  return value === undefined || value === null ? null : addressVersionOf(readU64(value, place, 'address_version'));
 }
 
 function issuedBy(transactions: Iterable<Transaction>): bigint {

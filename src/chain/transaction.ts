@@ -55,7 +55,11 @@ export type Creating = Pick<Transaction, 'outputs' | 'fees' | 'feesReplace'>;
 
 /** All outputs that the transaction creates: outputs, then fees (decision B5), which in original blocks replace the first outputs. */
 export function createdOutPoints(tx: Transaction, hash: string = transactionHash(tx)): PlacedTxOut[] {
-  const { outputs, fees, feesReplace } = tx;
+  return placedOutputs(tx, hash);
+}
+
+/** The outputs as of `createdOutPoints`, of a transaction whose hash is known. */
+export function placedOutputs({ outputs, fees, feesReplace }: Creating, hash: string): PlacedTxOut[] {
   const created = [...(feesReplace ? [] : outputs), ...fees, ...(feesReplace ? outputs.slice(fees.length) : [])];
   return created.map((txOut, n) => ({ outPoint: { tHash: hash, n }, txOut }));
 }

@@ -14,16 +14,6 @@ const PIECE_BYTES = 1024 * 1024;
 export const RESERVED_KEY = 0xff;
 /** Characters of a key that an error message shows. */
 const SHOWN_KEY_LENGTH = 160;
-/** Most writes that are handed over in one turn of the event loop: a millisecond of work. */
-const TURN_WRITES = 512;
-/** Bytes up to which a loop takes less time than a native call: most keys and records are shorter. */
-const SHORT = 128;
-/** CRC-32 of each byte. */
-const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 0 ? crc >>> 1 : (crc >>> 1) ^ 0xedb88320;
-  return crc;
-});
 
 /** The record of a value: a copy, followed by its checksum. */
 export function sealRecord(key: Uint8Array, value: Uint8Array): Uint8Array {
@@ -60,7 +50,7 @@ function valueIn(key: Uint8Array, record: Uint8Array): Uint8Array | undefined {
 export function recordChecksums(writes: readonly PendingWrite[]): Uint8Array {
   const checksums = Buffer.allocUnsafe(writes.length * CHECKSUM_LENGTH);
   for (const [i, { key, record }] of writes.entries()) {
-    if (record === undefined) checksums.writeUInt32LE(crcOf(key, 0, key.length), i * CHECKSUM_LENGTH);
+    if (record === undefined) checksums.writeUInt32LE(crc32(key), i * CHECKSUM_LENGTH);
     else checksums.set(record.subarray(-CHECKSUM_LENGTH), i * CHECKSUM_LENGTH);
   }
   return checksums;
@@ -80,46 +70,7 @@ function hexByte(byte: number): string {
 }
 
 function checksum(key: Uint8Array, value: Uint8Array): number {
-  return crcOf(value, 0, value.length, crcOf(key, 0, key.length));
-}
-
-/** The CRC-32 of a part of the bytes, behind bytes with the CRC-32 `before`. */
-function crcOf(bytes: Uint8Array, from: number, to: number, before = 0): number {
-  if (to - from > SHORT) return crc32(bytes.subarray(from, to), before);
-  let crc = ~before;
-  for (let at = from; at < to; at++) crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ (bytes[at] ?? 0)) & 0xff] ?? 0);
-  return ~crc >>> 0;
-}
-
-/** Copies bytes to a place in others; returns where they end. */
-function copy(bytes: Uint8Array, to: Uint8Array, at: number): number {
-  if (bytes.length > SHORT) to.set(bytes, at);
-  else for (let i = 0; i < bytes.length; i++) to[at + i] = bytes[i] ?? 0;
-  return at + bytes.length;
-}
-
-/** Views of parts of memory for whoever copies them at once: a short part is in a buffer that serves all of its length. */
-class Lent {
-  readonly #byLength: Uint8Array[] = [];
-
-  part(bytes: Uint8Array, from: number, to: number): Uint8Array {
-    const length = to - from;
-    if (length > SHORT) return bytes.subarray(from, to);
-    this.#byLength[length] ??= new Uint8Array(length);
-    const part = this.#byLength[length];
-    for (let i = 0; i < length; i++) part[i] = bytes[from + i] ?? 0;
-    return part;
-  }
-}
-
-const lentKeys = new Lent();
-const lentRecords = new Lent();
-const deletedSum = Buffer.alloc(CHECKSUM_LENGTH);
-
-/** Methods of a batch of LevelDB that take encoded bytes and copy them: abstract-level has databases implement them behind `put` and `del`. */
-export interface EncodedBatch {
-  _put(key: Uint8Array, record: Uint8Array): void;
-  _del(key: Uint8Array): void;
+  return crc32(value, crc32(key));
 }
 
 /** A write; `record` is undefined for a deletion. */
@@ -148,9 +99,9 @@ class Chunk {
   }
 
   put(key: Uint8Array, value: Uint8Array): void {
-    const begin = this.#taken;
-    const end = copy(value, this.#bytes, this.#key(key));
-    this.#taken = this.#bytes.writeUInt32LE(crcOf(this.#bytes, begin, end), end);
+    const at = this.#key(key);
+    this.#bytes.set(value, at);
+    this.#taken = this.#bytes.writeUInt32LE(checksum(key, value), at + value.length);
     this.#ends.push(this.#taken);
   }
 
@@ -175,28 +126,6 @@ class Chunk {
     this.#ends.push(this.#key(key));
   }
 
-  /** Hands writes over, from the one with this number on, until they fill a turn; returns the number of the next, and undefined at the end. */
-  handOver(first: number, to: EncodedBatch, turn: Turn): number | undefined {
-    for (let i = 2 * first; i < this.#ends.length; i += 2) {
-      const [begin, keyEnd, end] = [this.#ends[i - 1] ?? 0, this.#ends[i] ?? 0, this.#ends[i + 1] ?? 0];
-      // A large record gets a turn of its own: making it has filled this one.
-      if (turn.writes++ === TURN_WRITES || turn.bytes > PIECE_BYTES || (turn.bytes > 0 && end - begin > PIECE_BYTES)) {
-        return i / 2;
-      }
-      turn.bytes += end - begin;
-      const key = lentKeys.part(this.#bytes, begin, keyEnd);
-      if (end > keyEnd) {
-        to._put(key, lentRecords.part(this.#bytes, keyEnd, end));
-        turn.digest = crcOf(this.#bytes, end - CHECKSUM_LENGTH, end, turn.digest);
-      } else {
-        to._del(key);
-        deletedSum.writeUInt32LE(crcOf(key, 0, key.length));
-        turn.digest = crcOf(deletedSum, 0, CHECKSUM_LENGTH, turn.digest);
-      }
-    }
-    return undefined;
-  }
-
   /** The writes, as views of the chunk's memory. */
   *writes(): Generator<PendingWrite, void, undefined> {
     let begin = 0;
@@ -210,17 +139,11 @@ class Chunk {
 
   /** Copies a key; returns where it ends. */
   #key(key: Uint8Array): number {
-    this.#taken = copy(key, this.#bytes, this.#taken);
+    this.#bytes.set(key, this.#taken);
+    this.#taken += key.length;
     this.#ends.push(this.#taken);
     return this.#taken;
   }
-}
-
-/** What was handed over in a turn, and the digest of the checksums of all writes up to it. */
-interface Turn {
-  writes: number;
-  bytes: number;
-  digest: number;
 }
 
 /** The batch of our stores, copied into a few pieces of memory: as objects it took several times as much. */
@@ -252,19 +175,6 @@ export class PendingBatch implements KvBatch {
     this.#chunkFor(key, key.length).del(key);
     this.#size++;
     return this;
-  }
-
-  /** Hands all writes over in pieces; gives the digest `before` with their checksums. */
-  *handOver(to: EncodedBatch, before: number): Pieces<number> {
-    // The first turn has made the batch.
-    const turn = { writes: 0, bytes: 1, digest: before };
-    for (const chunk of this.#chunks) {
-      for (let next = chunk.handOver(0, to, turn); next !== undefined; next = chunk.handOver(next, to, turn)) {
-        [turn.writes, turn.bytes] = [0, 0];
-        yield;
-      }
-    }
-    return turn.digest;
   }
 
   /** The writes in order, each a new object with views of the batch's memory. */

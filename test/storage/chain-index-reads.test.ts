@@ -130,33 +130,6 @@ describe('an answer that needs many transactions', () => {
   });
 });
 
-describe('a block that was stored just now', () => {
-  it('is indexed without reading the transactions that it spends from', async () => {
-    const payments = Array.from({ length: SOURCES }, (_, i) => payment(i + 1));
-    const inputs = payments.map((tx) => ({ tHash: transactionHash(tx), n: 0 }));
-    const worth = payments.reduce((sum, { outputs }) => sum + (outputs[0]?.value.amount ?? 0n), 0n);
-    const chain = createTestChain();
-    for (const transactions of [[], payments]) chain.add(transactions);
-    const indexed = await IndexedChain.open();
-    await indexed.store(chain.blocks);
-    await indexed.caughtUp();
-    // An index that has just started has no transactions in memory.
-    await indexed.stopIndex();
-    await indexed.startIndex();
-    await indexed.caughtUp();
-    const counts = countReads();
-    await indexed.store([chain.add([signed(inputs, [txOut(tokenAsset(worth), ADDRESS)])])]);
-    await indexed.caughtUp();
-    expect(counts.most).toBe(0);
-    const records = await indexed.records();
-    await indexed.stopIndex();
-    await indexed.forgetIndex();
-    await indexed.startIndex();
-    await indexed.caughtUp();
-    expect(await indexed.records()).toEqual(records);
-  });
-});
-
 describe('the reads of all answers', () => {
   it('take a turn for each transaction, in which no other is read, and go round between the answers', async () => {
     const happened: string[] = [];

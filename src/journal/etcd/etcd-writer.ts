@@ -6,8 +6,17 @@ import { createDeferred, type Deferred } from '../../lib/deferred.js';
 import { errorMessage, TesseraError } from '../../lib/errors.js';
 import { type HistogramHandle, type Metrics, startTimer } from '../../observability/metrics.js';
 import type { Appended } from '../journal.js';
-import type { Names } from './entries.js';
-import * as entryCodes from './entries.js';
+import {
+  encodeGroup,
+  encodeInParts,
+  entryId,
+  MAX_GROUP_ENTRIES,
+  MAX_VALUE_BYTES,
+  type Names,
+  partName,
+  seqOf,
+  sizeInGroup,
+} from './entries.js';
 import { type EtcdClient, EtcdError } from './etcd-client.js';
 import { KV } from './generated/etcd-pb.js';
 import type { History } from './history.js';
@@ -94,7 +103,7 @@ export class EtcdWriter {
     this.#waiting.push({ count, payload, durable, timer, stopTimer, since: clock.monotonic() });
     this.#waitingBytes += payload.length;
     this.#committing ??= this.#commitAll();
-    return { id: entryCodes.entryId(this.#options.process, count), durable: durable.promise };
+    return { id: entryId(this.#options.process, count), durable: durable.promise };
   }
 
   /** Takes no more entries; resolves when the group under way is written or not answered. Rejects the other entries. */
@@ -127,8 +136,8 @@ export class EtcdWriter {
     let bytes = 0;
     let count = 0;
     for (const { payload } of this.#waiting) {
-      size += entryCodes.sizeInGroup(payload);
-      if (count === entryCodes.MAX_GROUP_ENTRIES || (count > 0 && size > entryCodes.MAX_VALUE_BYTES)) break;
+      size += sizeInGroup(payload);
+      if (count === MAX_GROUP_ENTRIES || (count > 0 && size > MAX_VALUE_BYTES)) break;
       bytes += payload.length;
       count++;
     }
@@ -140,7 +149,7 @@ export class EtcdWriter {
     const [first] = group;
     if (first === undefined) return;
     this.#oldest = first;
-    const id = entryCodes.entryId(this.#options.process, first.count);
+    const id = entryId(this.#options.process, first.count);
     const key = utf8(`${this.#modules.names.log}${id}`);
     /** True if an answer of etcd leaves open whether the write was done. */
     let isUnknown = false;
@@ -150,16 +159,16 @@ export class EtcdWriter {
     };
     try {
       const payloads = group.map(({ payload }) => payload);
-      const isLarge = entryCodes.sizeInGroup(first.payload) > entryCodes.MAX_VALUE_BYTES;
-      const value = isLarge ? await this.#putParts(id, key, first.payload) : entryCodes.encodeGroup(key, payloads);
+      const isLarge = sizeInGroup(first.payload) > MAX_VALUE_BYTES;
+      const value = isLarge ? await this.#putParts(id, key, first.payload) : encodeGroup(key, payloads);
       const revision = await this.#patience.until(() =>
         this.#create(key, value, this.#headOf(group.length)).catch(note),
       );
       this.#groupEntries.observe(group.length);
       for (const [place, { count, durable, stopTimer }] of group.entries()) {
         stopTimer();
-        const seq = entryCodes.seqOf(revision, place);
-        this.#options.committed({ seq, id: entryCodes.entryId(this.#options.process, count) });
+        const seq = seqOf(revision, place);
+        this.#options.committed({ seq, id: entryId(this.#options.process, count) });
         durable.resolve(seq);
       }
     } catch (error) {
@@ -174,12 +183,12 @@ export class EtcdWriter {
   /** Writes the parts of an entry that is larger than one value; returns the value that makes it an entry of the journal. */
   async #putParts(id: string, key: Uint8Array, payload: Uint8Array): Promise<Uint8Array> {
     let parts = 0;
-    for (let at = 0; at < payload.length; at += entryCodes.MAX_VALUE_BYTES) {
-      const name = utf8(entryCodes.partName(this.#modules.names, id, parts++));
-      const value = entryCodes.encodeGroup(name, [payload.subarray(at, at + entryCodes.MAX_VALUE_BYTES)]);
+    for (let at = 0; at < payload.length; at += MAX_VALUE_BYTES) {
+      const name = utf8(partName(this.#modules.names, id, parts++));
+      const value = encodeGroup(name, [payload.subarray(at, at + MAX_VALUE_BYTES)]);
       await this.#patience.until(() => this.#create(name, value, []));
     }
-    return entryCodes.encodeInParts(key, parts);
+    return encodeInParts(key, parts);
   }
 
   /** The key that tells where the journal ends, whose revision is that of the last group. */

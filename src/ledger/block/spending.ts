@@ -46,8 +46,6 @@ export interface SpendingModules {
   readonly scripts: ScriptVerifier;
   readonly isVerified: IsVerified;
   readonly slices: TimeSlices;
-  /** Gets the outputs that are spent, by `outPointKey`. */
-  readonly spentOutputs: Map<string, TxOut>;
 }
 
 /** Fault of a block that spends an output twice. */
@@ -72,10 +70,9 @@ export async function spendingFault(
   transactions: readonly VerifiedTransaction[],
   height: number,
   era: Era,
-  { ledger, scripts, isVerified, slices, spentOutputs }: SpendingModules,
+  { ledger, scripts, isVerified, slices }: SpendingModules,
 ): Promise<BlockFault | null> {
-  const outputs = new SpendableOutputs(spentOutputs);
-  await outputs.read(transactions, ledger, era, slices);
+  const outputs = await SpendableOutputs.read(transactions, ledger, era, slices);
   // The mempool compares locktimes with this height when it admits transactions for this block.
   const currentBlock = BigInt(Math.max(0, height - 1));
   const verdicts: Promise<BlockFault | null>[] = [];
@@ -99,28 +96,27 @@ export async function spendingFault(
 
 /** Outputs that the next transaction of a block may spend: outputs before the block, and those of earlier transactions. */
 class SpendableOutputs {
-  readonly #found: Map<string, TxOut>;
+  readonly #found = new Map<string, TxOut>();
   /** Names of transactions in the block whose outputs are spent in it. */
   readonly #parents = new Set<string>();
   readonly lookup: UtxoLookup = (outPoint) => this.#found.get(outPointKey(outPoint));
 
-  constructor(found: Map<string, TxOut>) {
-    this.#found = found;
-  }
+  private constructor() {}
 
   /** Reads the outputs before the block, without outputs of the block itself. In a block of original nodes, nothing spends those. */
-  async read(
+  static async read(
     transactions: readonly VerifiedTransaction[],
     ledger: LedgerView,
     { isOriginal }: Era,
     slices: TimeSlices,
-  ): Promise<void> {
+  ): Promise<SpendableOutputs> {
+    const outputs = new SpendableOutputs();
     const names = new Set(isOriginal ? [] : transactions.map(({ hash }) => hash));
     const before: OutPoint[] = [];
     for (const { transaction } of transactions) {
       if (slices.isUsedUp) await slices.turn();
       for (const outPoint of spentOutPoints(transaction)) {
-        if (names.has(outPoint.tHash)) this.#parents.add(outPoint.tHash);
+        if (names.has(outPoint.tHash)) outputs.#parents.add(outPoint.tHash);
         else before.push(outPoint);
       }
     }
@@ -128,8 +124,9 @@ class SpendableOutputs {
       if (slices.isUsedUp) await slices.turn();
       const chunk = before.slice(from, from + LOOKUP_CHUNK);
       const unspent = await ledger.unspent(chunk);
-      for (const [i, outPoint] of chunk.entries()) this.#put(outPoint, unspent[i]);
+      for (const [i, outPoint] of chunk.entries()) outputs.#put(outPoint, unspent[i]);
     }
+    return outputs;
   }
 
   /** Adds the outputs of a valid transaction: later transactions may spend them. */

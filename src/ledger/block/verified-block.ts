@@ -7,7 +7,7 @@ import {
   type PlacedTxOut,
   spentOutPoints,
 } from '../../chain/transaction.js';
-import type { BlockHeader, OutPoint, Transaction, TxOut } from '../../chain/types.js';
+import type { BlockHeader, OutPoint, Transaction } from '../../chain/types.js';
 import type { Pieces } from '../../lib/pieces.js';
 
 export interface VerifiedTransaction {
@@ -32,8 +32,6 @@ export interface VerifiedBlock extends OutputChanges {
   /** Raw units issued with this block. */
   readonly issued: bigint;
   readonly isOriginal?: true | undefined;
-  /** The outputs that its transactions spend, by `outPointKey`; absent where the block was verified before. */
-  readonly spentOutputs?: ReadonlyMap<string, TxOut>;
 }
 
 /**

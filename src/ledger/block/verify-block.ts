@@ -17,7 +17,7 @@ import { issuanceTransactions } from '../../chain/genesis.js';
 import { blockHash, transactionHash, transactionHashOfBytes } from '../../chain/hash.js';
 import { transactionSignatureOperations } from '../../chain/signature-operations.js';
 import { isCoinbase, spentOutPoints } from '../../chain/transaction.js';
-import type { BlockHeader, FullBlock, Transaction, TxOut } from '../../chain/types.js';
+import type { BlockHeader, FullBlock, Transaction } from '../../chain/types.js';
 import { equalBytes } from '../../lib/bytes.js';
 import { inPieces, type Pieces } from '../../lib/pieces.js';
 import { TimeSlices } from '../../lib/time-slices.js';
@@ -81,16 +81,14 @@ export class BlockVerifier {
     assertRule(miningNameFault(header, mining) ?? supplyFault(full, tip, this.#rules));
     const transactions = [...listed, mining];
     if (!era.isOriginal) assertRule(await this.#repeatedFault(transactions));
-    const spentOutputs = new Map<string, TxOut>();
-    const wrong = tip.next > 0 ? await this.#spendingFault(listed, tip.next, era, spentOutputs) : null;
+    const wrong = tip.next > 0 ? await this.#spendingFault(listed, tip.next, era) : null;
     // A repeated payment is named as such: that its inputs are spent follows from that.
     if (wrong !== null && !era.isOriginal) assertRule(await this.#repeatedFault(transactions, true));
     assertRule(wrong);
     assertRule(unicornFault(full.block, tip, era));
     const issued = issuedAfter(full, tip, this.#rules);
     const changes = await this.#inPieces(changesBy(transactions, header));
-    const { isOriginal } = header;
-    return { hash, height: tip.next, transactions, issued, isOriginal, spentOutputs, ...changes };
+    return { hash, height: tip.next, transactions, issued, isOriginal: header.isOriginal, ...changes };
   }
 
   #inPieces<T>(work: Pieces<T>): Promise<T> {
@@ -146,12 +144,7 @@ export class BlockVerifier {
   }
 
   /** Fault of the order, the trades and the inputs; issuances are left out: the genesis file sets them, and they spend nothing. */
-  async #spendingFault(
-    listed: readonly VerifiedTransaction[],
-    height: number,
-    era: Era,
-    spentOutputs: Map<string, TxOut>,
-  ): Promise<BlockFault | null> {
+  async #spendingFault(listed: readonly VerifiedTransaction[], height: number, era: Era): Promise<BlockFault | null> {
     const spending = listed.filter(({ transaction }) => !isCoinbase(transaction));
     const { originalOrder } = this.#rules.genesis.blockRules;
     const disordered = originalOrder && !era.isOriginal ? orderFault(spending) : null;
@@ -160,7 +153,6 @@ export class BlockVerifier {
       scripts: this.#scripts,
       isVerified: this.#isVerified,
       slices: this.#slices,
-      spentOutputs,
     };
     const wrong = disordered ?? (await this.#inPieces(tradesFault(spending)));
     return (

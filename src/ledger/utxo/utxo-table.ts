@@ -13,14 +13,35 @@ import { TesseraError } from '../../lib/errors.js';
 import { mix, mixText, type SetDigest, SetSum } from '../../lib/set-digest.js';
 import { AddressLists } from './address-lists.js';
 import { HASH_KEY_BYTES, KeyedHash } from './keyed-hash.js';
-import * as outputWords from './output-words.js';
+import {
+  ADDRESS_KIND,
+  AMOUNT_HIGH,
+  AMOUNT_LOW,
+  CLAIMED_FLAG,
+  FREE,
+  GROUP,
+  HASH,
+  HASH_KIND,
+  HASH_WORDS,
+  hexOf,
+  ITEM_FLAG,
+  KINDS,
+  LARGE_LOCKTIME,
+  LOCKTIME,
+  N,
+  NEXT,
+  ODD_HASH,
+  OUT_WORDS,
+  ROW_WORDS,
+  readHexWords,
+} from './output-words.js';
 import { type ItemRest, OutputsCopy } from './outputs-copy.js';
 import { SlotIndex } from './slot-index.js';
 import { SlotMap, SlotStore } from './slots.js';
 import { TextPool } from './text-pool.js';
 
 export class UtxoTable {
-  readonly #outs = new SlotStore(outputWords.OUT_WORDS, outputWords.NEXT);
+  readonly #outs = new SlotStore(OUT_WORDS, NEXT);
   readonly #outIndex: SlotIndex;
   readonly #addresses: AddressLists;
   readonly #oddHashes: TextPool;
@@ -32,22 +53,20 @@ export class UtxoTable {
   readonly #hash: KeyedHash;
   readonly #secret: Uint8Array;
   // The key of the current look-up, which #readHash fills, so that a look-up allocates nothing.
-  readonly #hashKey = new Uint32Array(outputWords.HASH_WORDS);
+  readonly #hashKey = new Uint32Array(HASH_WORDS);
   #nKey = 0;
   // Hash words of an output in the table, copied here to compute its place in the index.
-  readonly #moved = new Uint32Array(outputWords.HASH_WORDS);
+  readonly #moved = new Uint32Array(HASH_WORDS);
   // Hashes and slots of the group that is being looked up or added.
-  readonly #hashes = new Int32Array(outputWords.GROUP);
-  readonly #slots = new Uint32Array(outputWords.GROUP);
+  readonly #hashes = new Int32Array(GROUP);
+  readonly #slots = new Uint32Array(GROUP);
   readonly #sum = new SetSum();
   readonly #sameOut = (slot: number): boolean => {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
     const k = this.#hashKey;
-    if (c[b] !== k[0] || c[b + 1] !== k[1] || c[b + 2] !== k[2] || c[b + outputWords.N] !== this.#nKey) return false;
-    return (
-      (((c[b + outputWords.KINDS] as number) ^ (k[outputWords.KINDS] as number)) & ~outputWords.ADDRESS_KIND) === 0
-    );
+    if (c[b] !== k[0] || c[b + 1] !== k[1] || c[b + 2] !== k[2] || c[b + N] !== this.#nKey) return false;
+    return (((c[b + KINDS] as number) ^ (k[KINDS] as number)) & ~ADDRESS_KIND) === 0;
   };
 
   /** `hashKey` is `HASH_KEY_BYTES` random bytes, so that nobody outside can choose keys that collide. */
@@ -93,8 +112,8 @@ export class UtxoTable {
   approach(outPoints: readonly OutPoint[]): void {
     // The processor finds a single output as fast without this.
     if (outPoints.length < 2) return;
-    for (let from = 0; from < outPoints.length; from += outputWords.GROUP) {
-      const end = Math.min(outPoints.length, from + outputWords.GROUP);
+    for (let from = 0; from < outPoints.length; from += GROUP) {
+      const end = Math.min(outPoints.length, from + GROUP);
       let count = 0;
       for (let i = from; i < end; i++) {
         const { tHash, n } = outPoints[i] as OutPoint;
@@ -118,18 +137,18 @@ export class UtxoTable {
     const slot = this.#outs.take();
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    c.set(this.#hashKey, b + outputWords.HASH);
-    c[b + outputWords.N] = this.#nKey;
-    c[b + outputWords.AMOUNT_LOW] = Number(out.value.amount & 0xffff_ffffn);
-    c[b + outputWords.AMOUNT_HIGH] = Number(out.value.amount >> 32n);
-    if (out.locktime < BigInt(outputWords.LARGE_LOCKTIME)) c[b + outputWords.LOCKTIME] = Number(out.locktime);
+    c.set(this.#hashKey, b + HASH);
+    c[b + N] = this.#nKey;
+    c[b + AMOUNT_LOW] = Number(out.value.amount & 0xffff_ffffn);
+    c[b + AMOUNT_HIGH] = Number(out.value.amount >> 32n);
+    if (out.locktime < BigInt(LARGE_LOCKTIME)) c[b + LOCKTIME] = Number(out.locktime);
     else {
-      c[b + outputWords.LOCKTIME] = outputWords.LARGE_LOCKTIME;
+      c[b + LOCKTIME] = LARGE_LOCKTIME;
       this.#locktimes.set(slot, out.locktime);
     }
-    c[b + outputWords.NEXT] = 0;
+    c[b + NEXT] = 0;
     if (out.value.kind === 'item') {
-      c[b + outputWords.NEXT] = outputWords.ITEM_FLAG;
+      c[b + NEXT] = ITEM_FLAG;
       this.#items.set(slot, this.#classes.add(JSON.stringify([out.value.genesisHash, out.value.metadata])));
     }
     this.#outIndex.add(hash, slot);
@@ -144,9 +163,9 @@ export class UtxoTable {
     this.#outIndex.remove(this.#hashOfOut(slot), slot);
     this.#addresses.remove(slot);
     if (isOdd(c, b)) this.#oddHashes.release(c[b] as number);
-    if (((c[b + outputWords.NEXT] as number) & outputWords.ITEM_FLAG) !== 0) this.#removeItem(slot);
-    if (c[b + outputWords.LOCKTIME] === outputWords.LARGE_LOCKTIME) this.#locktimes.delete(slot);
-    c[b + outputWords.KINDS] = outputWords.FREE;
+    if (((c[b + NEXT] as number) & ITEM_FLAG) !== 0) this.#removeItem(slot);
+    if (c[b + LOCKTIME] === LARGE_LOCKTIME) this.#locktimes.delete(slot);
+    c[b + KINDS] = FREE;
     this.#outs.giveBack(slot);
   }
 
@@ -163,8 +182,8 @@ export class UtxoTable {
   /** The outputs of a list, undefined for outputs that are not unspent. */
   outputs(outPoints: readonly OutPoint[]): (TxOut | undefined)[] {
     const outputs: (TxOut | undefined)[] = [];
-    for (let from = 0; from < outPoints.length; from += outputWords.GROUP) {
-      const group = outPoints.slice(from, from + outputWords.GROUP);
+    for (let from = 0; from < outPoints.length; from += GROUP) {
+      const group = outPoints.slice(from, from + GROUP);
       this.approach(group);
       for (const outPoint of group) {
         const slot = this.find(outPoint);
@@ -177,21 +196,19 @@ export class UtxoTable {
   outPoint(slot: number): OutPoint {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    const tHash = isOdd(c, b) ? this.#oddHashes.text(c[b] as number) : `g${outputWords.hexOf(c, b, 31)}`;
-    return { tHash, n: (c[b + outputWords.N] as number) | 0 };
+    const tHash = isOdd(c, b) ? this.#oddHashes.text(c[b] as number) : `g${hexOf(c, b, 31)}`;
+    return { tHash, n: (c[b + N] as number) | 0 };
   }
 
   /** True if a transaction of the pool spends the output. */
   isClaimed(slot: number): boolean {
-    return (
-      ((this.#outs.chunk(slot)[this.#outs.base(slot) + outputWords.NEXT] as number) & outputWords.CLAIMED_FLAG) !== 0
-    );
+    return ((this.#outs.chunk(slot)[this.#outs.base(slot) + NEXT] as number) & CLAIMED_FLAG) !== 0;
   }
 
   setClaimed(slot: number, claimed: boolean): void {
     const c = this.#outs.chunk(slot);
-    const at = this.#outs.base(slot) + outputWords.NEXT;
-    c[at] = claimed ? (c[at] as number) | outputWords.CLAIMED_FLAG : (c[at] as number) & ~outputWords.CLAIMED_FLAG;
+    const at = this.#outs.base(slot) + NEXT;
+    c[at] = claimed ? (c[at] as number) | CLAIMED_FLAG : (c[at] as number) & ~CLAIMED_FLAG;
   }
 
   /** Slots of the outputs that pay an address, latest first, or those before `after`. Throws `invalid_request`. */
@@ -239,54 +256,44 @@ export class UtxoTable {
 
   /** True if a slot from 1 up to `slotEnd` is in use. */
   isInUse(slot: number): boolean {
-    return (
-      ((this.#outs.chunk(slot)[this.#outs.base(slot) + outputWords.KINDS] as number) & outputWords.HASH_KIND) !==
-      outputWords.FREE
-    );
+    return ((this.#outs.chunk(slot)[this.#outs.base(slot) + KINDS] as number) & HASH_KIND) !== FREE;
   }
 
   /** Copies the output of a slot as `ROW_WORDS` words; false for an output that does not fit them. */
   copyRow(slot: number, into: Uint32Array, at: number): boolean {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    if (
-      isOdd(c, b) ||
-      ((c[b + outputWords.NEXT] as number) & outputWords.ITEM_FLAG) !== 0 ||
-      c[b + outputWords.LOCKTIME] === outputWords.LARGE_LOCKTIME
-    )
-      return false;
+    if (isOdd(c, b) || ((c[b + NEXT] as number) & ITEM_FLAG) !== 0 || c[b + LOCKTIME] === LARGE_LOCKTIME) return false;
     if (this.#addresses.isOdd(slot)) return false;
-    for (let i = 0; i < outputWords.ROW_WORDS; i++) into[at + i] = c[b + i] as number;
+    for (let i = 0; i < ROW_WORDS; i++) into[at + i] = c[b + i] as number;
     return true;
   }
 
   /** Adds the outputs of rows, except those that are in the table already. */
   insertRows(rows: Uint32Array, count: number): void {
-    for (let from = 0; from < count; from += outputWords.GROUP)
-      this.#insertGroup(rows, from, Math.min(outputWords.GROUP, count - from));
+    for (let from = 0; from < count; from += GROUP) this.#insertGroup(rows, from, Math.min(GROUP, count - from));
   }
 
   #insertGroup(rows: Uint32Array, from: number, count: number): void {
     const k = this.#hashKey;
     for (let i = 0; i < count; i++) {
-      const at = (from + i) * outputWords.ROW_WORDS;
+      const at = (from + i) * ROW_WORDS;
       this.#readWords(rows, at);
-      if (((k[outputWords.KINDS] as number) & outputWords.HASH_KIND) !== 0)
-        throw new RangeError('not a row of outputs');
+      if (((k[KINDS] as number) & HASH_KIND) !== 0) throw new RangeError('not a row of outputs');
       this.#hashes[i] = this.#hashKeyHash();
     }
     this.#outIndex.approach(this.#hashes, count, this.#slots);
     let added = 0;
     for (let i = 0; i < count; i++) {
-      const at = (from + i) * outputWords.ROW_WORDS;
+      const at = (from + i) * ROW_WORDS;
       const hash = this.#hashes[i] as number;
       this.#readWords(rows, at);
       if (this.#outIndex.find(hash, this.#sameOut) !== 0) continue;
       const slot = this.#outs.take();
       const c = this.#outs.chunk(slot);
       const b = this.#outs.base(slot);
-      for (let w = 0; w < outputWords.ROW_WORDS; w++) c[b + w] = rows[at + w] as number;
-      c[b + outputWords.NEXT] = 0;
+      for (let w = 0; w < ROW_WORDS; w++) c[b + w] = rows[at + w] as number;
+      c[b + NEXT] = 0;
       this.#outIndex.add(hash, slot);
       this.#slots[added++] = slot;
     }
@@ -303,8 +310,8 @@ export class UtxoTable {
   #copyInto(copy: OutputsCopy, index: number, slot: number): void {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    const isItem = ((c[b + outputWords.NEXT] as number) & outputWords.ITEM_FLAG) !== 0;
-    if (!isOdd(c, b) && !isItem && c[b + outputWords.LOCKTIME] === 0) {
+    const isItem = ((c[b + NEXT] as number) & ITEM_FLAG) !== 0;
+    if (!isOdd(c, b) && !isItem && c[b + LOCKTIME] === 0) {
       copy.set(index, c, b);
       return;
     }
@@ -316,9 +323,8 @@ export class UtxoTable {
   }
 
   #asset(slot: number, c: Uint32Array, b: number): Asset {
-    const amount =
-      (BigInt(c[b + outputWords.AMOUNT_HIGH] as number) << 32n) | BigInt(c[b + outputWords.AMOUNT_LOW] as number);
-    if (((c[b + outputWords.NEXT] as number) & outputWords.ITEM_FLAG) === 0) return { kind: 'token', amount };
+    const amount = (BigInt(c[b + AMOUNT_HIGH] as number) << 32n) | BigInt(c[b + AMOUNT_LOW] as number);
+    if (((c[b + NEXT] as number) & ITEM_FLAG) === 0) return { kind: 'token', amount };
     return { kind: 'item', amount, ...this.#itemRest(slot) };
   }
 
@@ -333,8 +339,8 @@ export class UtxoTable {
   }
 
   #locktime(slot: number, c: Uint32Array, b: number): bigint {
-    const word = c[b + outputWords.LOCKTIME] as number;
-    return word === outputWords.LARGE_LOCKTIME ? (this.#locktimes.get(slot) ?? 0n) : BigInt(word);
+    const word = c[b + LOCKTIME] as number;
+    return word === LARGE_LOCKTIME ? (this.#locktimes.get(slot) ?? 0n) : BigInt(word);
   }
 
   // Keys of look-ups
@@ -342,50 +348,49 @@ export class UtxoTable {
   /** Puts a hash text into the key. With `add`, an odd text gets a number; without it, false means an unknown text. */
   #readHash(tHash: string, add: boolean): boolean {
     const key = this.#hashKey;
-    if (tHash.length === 32 && tHash.charCodeAt(0) === 103 && outputWords.readHexWords(tHash, 1, 31, key)) return true;
+    if (tHash.length === 32 && tHash.charCodeAt(0) === 103 && readHexWords(tHash, 1, 31, key)) return true;
     const number = add ? this.#oddHashes.add(tHash) : this.#oddHashes.find(tHash);
     if (number === undefined) return false;
     key[0] = number;
     key[1] = 0;
     key[2] = 0;
-    key[outputWords.KINDS] = outputWords.ODD_HASH;
+    key[KINDS] = ODD_HASH;
     return true;
   }
 
   /** Puts the hash and index of an output's words into the key. */
   #readWords(words: Uint32Array, at: number): void {
-    for (let i = outputWords.HASH; i < outputWords.HASH + outputWords.HASH_WORDS; i++)
-      this.#hashKey[i] = words[at + i] as number;
-    this.#hashKey[outputWords.KINDS] = (this.#hashKey[outputWords.KINDS] as number) & ~outputWords.ADDRESS_KIND;
-    this.#nKey = words[at + outputWords.N] as number;
+    for (let i = HASH; i < HASH + HASH_WORDS; i++) this.#hashKey[i] = words[at + i] as number;
+    this.#hashKey[KINDS] = (this.#hashKey[KINDS] as number) & ~ADDRESS_KIND;
+    this.#nKey = words[at + N] as number;
   }
 
   #hashOfOut(slot: number): number {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
     const words = this.#moved;
-    for (let i = outputWords.HASH; i < outputWords.HASH + outputWords.HASH_WORDS; i++) words[i] = c[b + i] as number;
-    words[outputWords.KINDS] = (words[outputWords.KINDS] as number) & ~outputWords.ADDRESS_KIND;
-    return this.#hash.of(words, 0, outputWords.HASH_WORDS, c[b + outputWords.N] as number);
+    for (let i = HASH; i < HASH + HASH_WORDS; i++) words[i] = c[b + i] as number;
+    words[KINDS] = (words[KINDS] as number) & ~ADDRESS_KIND;
+    return this.#hash.of(words, 0, HASH_WORDS, c[b + N] as number);
   }
 
   #hashKeyHash(): number {
-    return this.#hash.of(this.#hashKey, 0, outputWords.HASH_WORDS, this.#nKey);
+    return this.#hash.of(this.#hashKey, 0, HASH_WORDS, this.#nKey);
   }
 
   /** Adds (+1) the output of a slot to the set digest, or takes it away (-1). */
   #addDigest(slot: number, sign: 1 | -1): void {
     const c = this.#outs.chunk(slot);
     const b = this.#outs.base(slot);
-    const isItem = ((c[b + outputWords.NEXT] as number) & outputWords.ITEM_FLAG) !== 0;
+    const isItem = ((c[b + NEXT] as number) & ITEM_FLAG) !== 0;
     let x = isItem ? 2 : 1;
     if (isOdd(c, b)) x = mixText(x, this.#oddHashes.text(c[b] as number));
     else {
-      for (let i = 0; i < outputWords.KINDS; i++) x = mix(x, c[b + i] as number);
-      x = mix(x, (c[b + outputWords.KINDS] as number) & ~outputWords.ADDRESS_KIND);
+      for (let i = 0; i < KINDS; i++) x = mix(x, c[b + i] as number);
+      x = mix(x, (c[b + KINDS] as number) & ~ADDRESS_KIND);
     }
-    for (let i = outputWords.N; i <= outputWords.LOCKTIME; i++) x = mix(x, c[b + i] as number);
-    if (c[b + outputWords.LOCKTIME] === outputWords.LARGE_LOCKTIME) x = mixText(x, String(this.#locktimes.get(slot)));
+    for (let i = N; i <= LOCKTIME; i++) x = mix(x, c[b + i] as number);
+    if (c[b + LOCKTIME] === LARGE_LOCKTIME) x = mixText(x, String(this.#locktimes.get(slot)));
     x = this.#addresses.mixInto(x, slot);
     if (isItem) x = mixText(x, this.#classes.text(this.#items.get(slot) ?? 0));
     this.#sum.change(x, sign);
@@ -394,5 +399,5 @@ export class UtxoTable {
 
 /** True if the hash of an output is kept as text. */
 function isOdd(c: Uint32Array, b: number): boolean {
-  return ((c[b + outputWords.KINDS] as number) & outputWords.HASH_KIND) === outputWords.ODD_HASH;
+  return ((c[b + KINDS] as number) & HASH_KIND) === ODD_HASH;
 }

@@ -25,8 +25,18 @@ import type { NodeRole } from '../../lib/roles.js';
 import type { Link } from '../network.js';
 import { needsSecret } from '../permissions.js';
 import type { Connection, Frame } from '../transport/transport.js';
-import type { Hello, NetworkRules, Proof } from './frames.js';
-import * as frames from './frames.js';
+import {
+  decodeControl,
+  encodeControl,
+  type Hello,
+  listRules,
+  type NetworkRules,
+  PROTOCOL_VERSION,
+  type Proof,
+  rulesFault,
+  VERSION,
+  violation,
+} from './frames.js';
 
 /** The end of a connection that a node is. */
 export type Side = 'dialer' | 'listener';
@@ -73,14 +83,14 @@ export function createHello(identity: Identity, random: Random): Hello {
   const { version } = identity;
   return {
     k: 'hello',
-    protocol: frames.PROTOCOL_VERSION,
+    protocol: PROTOCOL_VERSION,
     network: identity.network,
     role: identity.role,
     address: identity.address,
     node_key: toHex(identity.nodeKey.publicKey),
     nonce: toHex(random.bytes(NONCE_BYTES)),
     rules: identity.rules,
-    ...(version !== undefined && frames.VERSION.test(version) ? { version } : {}),
+    ...(version !== undefined && VERSION.test(version) ? { version } : {}),
   };
 }
 
@@ -106,10 +116,10 @@ function hashHellos({ dialer, listener }: Hellos): Uint8Array {
     address,
     node_key,
     nonce,
-    frames.listRules(rules),
+    listRules(rules),
     ...(version === undefined ? [] : [version]),
   ];
-  return sha3Bytes(JSON.stringify([DOMAIN, frames.PROTOCOL_VERSION, fields(dialer), fields(listener)]));
+  return sha3Bytes(JSON.stringify([DOMAIN, PROTOCOL_VERSION, fields(dialer), fields(listener)]));
 }
 
 function signedBytes(side: Side, transcript: Uint8Array): Uint8Array {
@@ -144,7 +154,7 @@ export class Handshake {
         new TesseraError('peer_unreachable', `${this.#connection.remote} left during the handshake: ${reason}`),
       ),
     );
-    this.#connection.send(frames.encodeControl(this.#own));
+    this.#connection.send(encodeControl(this.#own));
     this.#connection.onMessage((frame) => this.#receive(frame));
   }
 
@@ -155,15 +165,15 @@ export class Handshake {
   #receive(frame: Frame): void {
     if (this.#isOver) return;
     try {
-      if (typeof frame !== 'string') throw frames.violation('a message came before the handshake was done');
-      const control = frames.decodeControl(frame);
+      if (typeof frame !== 'string') throw violation('a message came before the handshake was done');
+      const control = decodeControl(frame);
       if (control.k === 'hello') this.#receiveHello(control);
       else if (control.k === 'proof') this.#receiveProof(control);
       else if (control.k === 'ready') this.#receiveReady();
       else if (control.k === 'bye') {
         const text = `${this.#connection.remote} refused the link: ${control.reason}`;
         this.#fail(new TesseraError('peer_unreachable', text), control.duplicate);
-      } else throw frames.violation(`${control.k} came before the handshake was done`);
+      } else throw violation(`${control.k} came before the handshake was done`);
     } catch (error) {
       if (!isTesseraError(error)) throw error;
       this.#refuse(error);
@@ -172,20 +182,20 @@ export class Handshake {
 
   #receiveHello(hello: Hello): void {
     const { identity, side } = this.#options;
-    if (this.#hellos) throw frames.violation('hello was sent twice');
+    if (this.#hellos) throw violation('hello was sent twice');
     const wrong = helloFault(identity, hello);
     if (wrong !== null) {
       this.#refuse(wrong);
       return;
     }
     this.#hellos = side === 'dialer' ? { dialer: this.#own, listener: hello } : { dialer: hello, listener: this.#own };
-    this.#connection.send(frames.encodeControl(createProof(identity, side, this.#hellos)));
+    this.#connection.send(encodeControl(createProof(identity, side, this.#hellos)));
   }
 
   #receiveProof(proof: Proof): void {
     const { identity, side } = this.#options;
     const hellos = this.#hellos;
-    if (!hellos || this.#peer) throw frames.violation('proof came out of turn');
+    if (!hellos || this.#peer) throw violation('proof came out of turn');
     const otherSide: Side = side === 'dialer' ? 'listener' : 'dialer';
     const { role, address, node_key: nodeKey, version } = hellos[otherSide];
     const trusted = verifySecret(proof, otherSide, hellos, identity.secret);
@@ -194,12 +204,12 @@ export class Handshake {
       this.#peer = { role, address, nodeKey, trusted, version };
       wrong = this.#options.admit(this.#peer);
     }
-    if (wrong === null) this.#connection.send(frames.encodeControl({ k: 'ready' }));
+    if (wrong === null) this.#connection.send(encodeControl({ k: 'ready' }));
     else this.#refuse(wrong);
   }
 
   #receiveReady(): void {
-    if (!this.#peer) throw frames.violation('ready came out of turn');
+    if (!this.#peer) throw violation('ready came out of turn');
     this.#isOver = true;
     this.#outcome.done(this.#peer);
   }
@@ -207,7 +217,7 @@ export class Handshake {
   #refuse({ code, message: reason }: Fault): void {
     if (this.#isOver) return;
     const isDuplicate = code === 'duplicate_link';
-    this.#connection.send(frames.encodeControl({ k: 'bye', reason, ...(isDuplicate ? { duplicate: true } : {}) }));
+    this.#connection.send(encodeControl({ k: 'bye', reason, ...(isDuplicate ? { duplicate: true } : {}) }));
     this.#fail(new TesseraError('peer_unreachable', `refused ${this.#connection.remote}: ${reason}`), isDuplicate);
   }
 
@@ -232,7 +242,7 @@ function helloFault(identity: Identity, hello: Hello): Verdict {
       'the two ends have the same node key: take a node out of its own list of peers, and give each node a data directory of its own',
     );
   }
-  return frames.rulesFault(identity.rules, hello.rules);
+  return rulesFault(identity.rules, hello.rules);
 }
 
 /** Fault of a signature that is not by the other side's own key. */

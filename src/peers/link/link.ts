@@ -9,8 +9,19 @@ import type { MessageBody, MessageType } from '../messages.js';
 import type { Link, MessageHandler, Reply, RequestOptions } from '../network.js';
 import type { Standing } from '../permissions.js';
 import type { Connection, Frame } from '../transport/transport.js';
-import type { Envelope, Route } from './frames.js';
-import * as frames from './frames.js';
+import {
+  decodeControl,
+  decodeMessage,
+  type Envelope,
+  encodeControl,
+  encodeMessage,
+  maxFrameBytes,
+  permissionFault,
+  type Route,
+  readingCost,
+  violation,
+  workCost,
+} from './frames.js';
 import type { PeerIdentity } from './handshake.js';
 import { Heartbeat, SendQueue } from './heartbeat.js';
 import type { PeerLimits } from './limits.js';
@@ -101,11 +112,11 @@ export class PeerLink implements Link, BudgetedLink {
       connection,
       queue: this.#queue,
       isPaused: () => this.#throttle?.isPaused ?? false,
-      ping: () => this.#transmit(frames.encodeControl({ k: 'ping' }), 'control'),
+      ping: () => this.#transmit(encodeControl({ k: 'ping' }), 'control'),
       onSilent: (reason) => this.close(reason),
       onSlow: (reason) => this.cutOff(reason),
     });
-    this.#maxFrameBytes = frames.maxFrameBytes(this.#incoming);
+    this.#maxFrameBytes = maxFrameBytes(this.#incoming);
   }
 
   get queuedBytes(): number {
@@ -155,7 +166,7 @@ export class PeerLink implements Link, BudgetedLink {
 
   close(reason: string): void {
     if (this.#down) return;
-    this.#connection.send(frames.encodeControl({ k: 'bye', reason }));
+    this.#connection.send(encodeControl({ k: 'bye', reason }));
     this.#connection.close();
     this.#goDown(reason);
   }
@@ -168,12 +179,12 @@ export class PeerLink implements Link, BudgetedLink {
 
   #encode(type: MessageType, body: unknown, attachment: Uint8Array, marks: { id?: number; re?: number } = {}) {
     this.#assertMaySend(type);
-    return frames.encodeMessage(type, body, attachment, marks);
+    return encodeMessage(type, body, attachment, marks);
   }
 
   /** Throws for a message that this node must not send: its own mistake, found before the peer closes the link over it. */
   #assertMaySend(type: MessageType): void {
-    const wrong = frames.permissionFault(type, this.#outgoing);
+    const wrong = permissionFault(type, this.#outgoing);
     if (wrong !== null) throw new TesseraError('internal_error', `this node must not send this: ${wrong.message}`);
   }
 
@@ -225,7 +236,7 @@ export class PeerLink implements Link, BudgetedLink {
     this.#heldBytes = 0;
     try {
       if (typeof frame === 'string') this.#receiveControl(frame);
-      else this.#receiveMessage(frames.decodeMessage(frame, this.#incoming), frame.length);
+      else this.#receiveMessage(decodeMessage(frame, this.#incoming), frame.length);
     } catch (error) {
       if (isTesseraError(error, 'protocol_violation')) {
         this.#closeForViolation(error.message);
@@ -239,23 +250,23 @@ export class PeerLink implements Link, BudgetedLink {
   #receiveControl(text: string): void {
     this.#modules.metrics.message('in', 'control', text.length);
     this.#charge(1);
-    const control = frames.decodeControl(text);
-    if (control.k === 'ping') this.#transmit(frames.encodeControl({ k: 'pong' }), 'control');
+    const control = decodeControl(text);
+    if (control.k === 'ping') this.#transmit(encodeControl({ k: 'pong' }), 'control');
     else if (control.k === 'bye') {
       this.#connection.close();
       this.#goDown(`the peer closed the link: ${control.reason}`);
-    } else if (control.k !== 'pong') throw frames.violation(`${control.k} came after the handshake was done`);
+    } else if (control.k !== 'pong') throw violation(`${control.k} came after the handshake was done`);
   }
 
   #receiveMessage(envelope: Envelope, frameBytes: number): void {
     const { message, id, re } = envelope;
     this.#modules.metrics.message('in', message.type, frameBytes);
-    this.#charge(frames.readingCost(message, frameBytes));
+    this.#charge(readingCost(message, frameBytes));
     if (re !== undefined) {
       this.#pending.settle(re, message);
       return;
     }
-    this.#charge(frames.workCost(message));
+    this.#charge(workCost(message));
     const handler = this.#options.handlers.get(message.type);
     if (handler === undefined) {
       this.#receiveUnhandled(envelope);
@@ -264,12 +275,12 @@ export class PeerLink implements Link, BudgetedLink {
     const busy = this.#loadFault(message.attachment.length);
     if (busy === null) void this.#run(handler, envelope);
     else if (id !== undefined) this.#answerError(id, busy.code, busy.message);
-    else throw frames.violation(`notices come faster than this node can work on them: ${busy.message}`);
+    else throw violation(`notices come faster than this node can work on them: ${busy.message}`);
   }
 
   #receiveUnhandled({ message, id }: Envelope): void {
     const { ownRole, isStarting } = this.#options;
-    if (!isStarting?.()) throw frames.violation(`a ${ownRole} node takes no ${message.type}`);
+    if (!isStarting?.()) throw violation(`a ${ownRole} node takes no ${message.type}`);
     if (id !== undefined) this.#answerError(id, 'overloaded', 'this node is starting; try again');
   }
 

@@ -59,11 +59,6 @@ export class ArchiveLookups {
     return this.#guard(() => this.#reader.transactions(hashes, turns));
   }
 
-  /** Places of transactions in the order of the hashes; undefined for those that are in no segment. */
-  placesOf(hashes: readonly string[]): Promise<(NumberedTransaction | undefined)[]> {
-    return this.#guard(() => this.#reader.placesOf(hashes));
-  }
-
   /** Record of an item's creation; undefined when there is none. */
   item(genesisHash: string): Promise<ItemRecord | undefined> {
     return this.#guard(() => this.#reader.item(genesisHash));

@@ -6,8 +6,18 @@ import type { VerifiedBlock } from '../../ledger/block/verified-block.js';
 import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { blockAtKey, blockKey, heightKey, indexKey, NAMES_EACH, namesKey, transactionKey } from './layout.js';
-import type { BlockRecord, TransactionRecord } from './records.js';
-import * as records from './records.js';
+import {
+  type BlockRecord,
+  encodeBlockRecord,
+  encodeNames,
+  encodeTransactionRecord,
+  present,
+  readBlockNumber,
+  readBlockRecord,
+  readHash,
+  readNames,
+  type TransactionRecord,
+} from './records.js';
 
 export interface NumberedTransaction {
   readonly height: number;
@@ -27,32 +37,32 @@ export class OldReader {
   async block(hash: string): Promise<BlockRecord | undefined> {
     const found = await this.#kv.get(blockKey(hash));
     if (found === undefined) return undefined;
-    const height = records.readBlockNumber(found);
+    const height = readBlockNumber(found);
     const record = height === undefined ? found : await this.#kv.get(blockAtKey(height));
-    return records.readBlockRecord(hash, records.present(record, `block ${height}, ${hash},`));
+    return readBlockRecord(hash, present(record, `block ${height}, ${hash},`));
   }
 
   /** The block at a height; undefined when neither it nor its hash is there. */
   async blockAt(height: number): Promise<BlockRecord | undefined> {
     const record = await this.#kv.get(blockAtKey(height));
-    if (record !== undefined) return records.readBlockRecord(height, record);
+    if (record !== undefined) return readBlockRecord(height, record);
     const hash = await this.hashAt(height);
-    return hash === undefined ? undefined : records.present(await this.block(hash), `block ${hash}`);
+    return hash === undefined ? undefined : present(await this.block(hash), `block ${hash}`);
   }
 
   async hashAt(height: number): Promise<string | undefined> {
     const record = await this.#kv.get(heightKey(height));
-    return record && records.readHash(`block ${height}`, record);
+    return record && readHash(`block ${height}`, record);
   }
 
   /** Hashes of transactions in the order of the places; undefined for those not found. */
   async namesAt(places: readonly NumberedTransaction[]): Promise<(string | undefined)[]> {
     const firsts = new Map(places.map((place) => [recordOf(place), place]));
-    const lists = await this.#kv.getMany([...firsts.values()].map(({ height, txNum }) => namesKey(height, txNum)));
+    const records = await this.#kv.getMany([...firsts.values()].map(({ height, txNum }) => namesKey(height, txNum)));
     const names = new Map<string, readonly string[]>();
     for (const [i, [name, { height }]] of [...firsts].entries()) {
-      const record = lists[i];
-      if (record !== undefined) names.set(name, records.readNames(height, record));
+      const record = records[i];
+      if (record !== undefined) names.set(name, readNames(height, record));
     }
     const found = places.map((place) => names.get(recordOf(place))?.[place.txNum % NAMES_EACH]);
     return names.size === firsts.size ? found : this.#withOlderNames(places, found);
@@ -63,10 +73,10 @@ export class OldReader {
     places: readonly NumberedTransaction[],
     found: readonly (string | undefined)[],
   ): Promise<(string | undefined)[]> {
-    const hashes = await this.#kv.getMany(places.map(({ height, txNum }) => indexKey(height, txNum)));
+    const records = await this.#kv.getMany(places.map(({ height, txNum }) => indexKey(height, txNum)));
     return places.map(({ height, txNum }, i) => {
-      const record = hashes[i];
-      return found[i] ?? (record && records.readHash(`transaction ${txNum} of block ${height}`, record));
+      const record = records[i];
+      return found[i] ?? (record && readHash(`transaction ${txNum} of block ${height}`, record));
     });
   }
 
@@ -88,14 +98,14 @@ export async function putBlock(
 ): Promise<void> {
   for (const [txNum, { hash: txHash, bytes, transaction }] of transactions.entries()) {
     if (slices.isUsedUp) await slices.turn();
-    batch.put(transactionKey(txHash), records.encodeTransactionRecord(height, txNum, bytes, transaction));
+    batch.put(transactionKey(txHash), encodeTransactionRecord(height, txNum, bytes, transaction));
   }
   for (let first = 0; first < transactions.length; first += NAMES_EACH) {
     if (slices.isUsedUp) await slices.turn();
     const names = transactions.slice(first, first + NAMES_EACH).map((one) => one.hash);
-    batch.put(namesKey(height, first), records.encodeNames(names));
+    batch.put(namesKey(height, first), encodeNames(names));
   }
-  batch.put(blockAtKey(height), records.encodeBlockRecord(issued, blockBytes));
+  batch.put(blockAtKey(height), encodeBlockRecord(issued, blockBytes));
   batch.put(blockKey(hash), encodeU64(height));
   batch.put(heightKey(height), utf8(hash));
 }

@@ -14,7 +14,17 @@ import type { RoundFactsBody } from '../../peers/messages.js';
 import { unpack, unpackedLength } from '../segments/pack.js';
 import { readFront, readRecord, type SegmentBlock } from '../segments/record.js';
 import type { Segments } from '../segments/segments.js';
-import * as keys from './layout.js';
+import {
+  BLOCK_PLACES,
+  blockPlaceKey,
+  HEIGHTS,
+  heightOfKey,
+  itemKey,
+  LAST_KEY,
+  numberKey,
+  ROUND_KEY,
+  transactionPlaceKey,
+} from './layout.js';
 import { type NumberedTransaction, OldReader } from './old-records.js';
 import {
   type BlockPlace,
@@ -23,8 +33,19 @@ import {
   readTransactionPlace,
   type TransactionPlace,
 } from './places.js';
-import type { BlockRecord, ItemRecord, TransactionRecord } from './records.js';
-import * as records from './records.js';
+import {
+  type BlockRecord,
+  checked,
+  damaged,
+  type ItemRecord,
+  present,
+  readBlock,
+  readItemRecord,
+  readLast,
+  readRoundFacts,
+  readTransactionRecord,
+  type TransactionRecord,
+} from './records.js';
 
 /** Transactions that one read takes. */
 const READ_CHUNK = 500;
@@ -64,11 +85,11 @@ export class ArchiveReader {
 
   /** Number and hash of the last block; undefined in an empty archive. */
   async lastName(): Promise<{ readonly height: number; readonly hash: string } | undefined> {
-    const record = await this.#kv.get(keys.LAST_KEY);
-    if (record !== undefined) return records.readLast(record);
-    for (const range of [keys.HEIGHTS, keys.BLOCK_PLACES]) {
+    const record = await this.#kv.get(LAST_KEY);
+    if (record !== undefined) return readLast(record);
+    for (const range of [HEIGHTS, BLOCK_PLACES]) {
       for await (const _ of this.#kv.entries({ ...range, limit: 1 }))
-        throw records.damaged('the name of the last block is missing');
+        throw damaged('the name of the last block is missing');
     }
     return undefined;
   }
@@ -78,16 +99,16 @@ export class ArchiveReader {
     const name = await this.lastName();
     if (name === undefined) return undefined;
     const { height, hash } = name;
-    if ((await this.hashAt(height)) !== hash) throw records.damaged(`block ${height} has two hashes`);
-    const found = records.present(await this.block(hash), `the last block, ${hash},`);
-    if (found.height !== height) throw records.damaged(`the last block, ${hash}, has another number than its name`);
+    if ((await this.hashAt(height)) !== hash) throw damaged(`block ${height} has two hashes`);
+    const found = present(await this.block(hash), `the last block, ${hash},`);
+    if (found.height !== height) throw damaged(`the last block, ${hash}, has another number than its name`);
     return found;
   }
 
   /** Height and place of the last block that is named in the segments. */
   async lastPlaced(): Promise<(BlockPlace & { readonly height: number }) | undefined> {
-    for await (const [key, record] of this.#kv.entries({ ...keys.BLOCK_PLACES, reverse: true, limit: 1 })) {
-      const height = keys.heightOfKey(key);
+    for await (const [key, record] of this.#kv.entries({ ...BLOCK_PLACES, reverse: true, limit: 1 })) {
+      const height = heightOfKey(key);
       return { height, ...readBlockPlace(height, record) };
     }
     return undefined;
@@ -95,17 +116,17 @@ export class ArchiveReader {
 
   /** Place of a block in the segments; undefined when it is in none. */
   async place(height: number): Promise<BlockPlace | undefined> {
-    const record = await this.#kv.get(keys.blockPlaceKey(height));
+    const record = await this.#kv.get(blockPlaceKey(height));
     return record && readBlockPlace(height, record);
   }
 
   block(hash: string): Promise<BlockRecord | undefined> {
     return this.#either(
       async () => {
-        const record = await this.#kv.get(keys.numberKey(hash));
+        const record = await this.#kv.get(numberKey(hash));
         if (record === undefined) return undefined;
         const found = await this.blockAt(readU64(record, 0));
-        if (found.hash !== hash) throw records.damaged(`the hash ${hash} leads to another block`);
+        if (found.hash !== hash) throw damaged(`the hash ${hash} leads to another block`);
         return found;
       },
       (old) => old.block(hash),
@@ -114,8 +135,8 @@ export class ArchiveReader {
 
   /** Facts from the mempool about the round of block `height`; undefined where the stored ones are of another block. */
   async roundFacts(height: number): Promise<RoundFactsBody | undefined> {
-    const record = await this.#kv.get(keys.ROUND_KEY);
-    return record && records.readRoundFacts(record, height);
+    const record = await this.#kv.get(ROUND_KEY);
+    return record && readRoundFacts(record, height);
   }
 
   /** The block at a height, which must be there. */
@@ -127,7 +148,7 @@ export class ArchiveReader {
       },
       (old) => old.blockAt(height),
     );
-    return records.present(found, `block ${height}`);
+    return present(found, `block ${height}`);
   }
 
   async transaction(hash: string): Promise<TransactionRecord | undefined> {
@@ -136,8 +157,8 @@ export class ArchiveReader {
   }
 
   async item(genesisHash: string): Promise<ItemRecord | undefined> {
-    const record = await this.#kv.get(keys.itemKey(genesisHash));
-    return record && records.readItemRecord(genesisHash, record);
+    const record = await this.#kv.get(itemKey(genesisHash));
+    return record && readItemRecord(genesisHash, record);
   }
 
   /** Hash of the block at a height, which must be there. */
@@ -146,7 +167,7 @@ export class ArchiveReader {
       async () => (await this.place(height))?.hash,
       (old) => old.hashAt(height),
     );
-    return records.present(found, `the hash of block ${height}`);
+    return present(found, `the hash of block ${height}`);
   }
 
   /** Hashes of transactions in the order of the places; undefined for those not found. */
@@ -182,10 +203,10 @@ export class ArchiveReader {
         if (record === undefined) return undefined;
         const names = namesOf(record.block);
         const transactions = await this.transactions(names);
-        return { record, transactions: transactions.map((tx, i) => records.present(tx, `transaction ${names[i]}`)) };
+        return { record, transactions: transactions.map((tx, i) => present(tx, `transaction ${names[i]}`)) };
       },
     );
-    return records.present(found, `block ${height}`);
+    return present(found, `block ${height}`);
   }
 
   /** The encoded header of the block at a height, which must be there. */
@@ -202,13 +223,13 @@ export class ArchiveReader {
     }
     const { record, transactions } = await this.wholeBlock(height);
     const all = transactions.map(({ bytes }) => bytes);
-    const mining = records.present(all.pop(), `the coinbase of ${record.hash}`);
+    const mining = present(all.pop(), `the coinbase of ${record.hash}`);
     return inPieces(joinFullBlockPieces(record.bytes, all, mining), () => this.#slices.turn());
   }
 
   /** The hashes among these that are names of stored transactions. */
   async storedTransactions(hashes: readonly string[]): Promise<string[]> {
-    const places = await this.#kv.getMany(hashes.map(keys.transactionPlaceKey));
+    const places = await this.#kv.getMany(hashes.map(transactionPlaceKey));
     const old = (await this.#old?.transactions(hashes)) ?? [];
     return hashes.filter((_, i) => places[i] !== undefined || old[i] !== undefined);
   }
@@ -224,12 +245,12 @@ export class ArchiveReader {
     const found: (TransactionRecord | undefined)[] = [];
     for (let from = 0; from < hashes.length; from += READ_CHUNK) {
       const chunk = hashes.slice(from, from + READ_CHUNK);
-      const read = await this.#transactionBytes(chunk);
+      const records = await this.#transactionBytes(chunk);
       for (const [i, hash] of chunk.entries()) {
-        const record = read[i];
+        const record = records[i];
         await turns?.turn(record === undefined ? 0 : this.#sizeOf(record));
         if (record === undefined) found.push(undefined);
-        else if (record.place === undefined) found.push(records.readTransactionRecord(hash, record.bytes, names));
+        else if (record.place === undefined) found.push(readTransactionRecord(hash, record.bytes, names));
         else found.push(this.#placed(hash, record.place, record.bytes, names));
       }
     }
@@ -239,7 +260,7 @@ export class ArchiveReader {
   /** The names of block 0's transactions; none while it is not stored. */
   async namesOfGenesis(): Promise<readonly string[]> {
     if (this.#genesisNames !== undefined) return this.#genesisNames;
-    const isStored = (await this.#kv.get(keys.LAST_KEY)) !== undefined;
+    const isStored = (await this.#kv.get(LAST_KEY)) !== undefined;
     this.#genesisNames = isStored ? (await this.blockAt(0)).block.transactions : undefined;
     return this.#genesisNames ?? [];
   }
@@ -263,17 +284,16 @@ export class ArchiveReader {
 
   async #placedBytes(hashes: readonly string[]): Promise<(TransactionBytes | undefined)[]> {
     const segments = this.#segments;
-    const places = await this.placesOf(hashes);
+    if (segments === undefined) return hashes.map(() => undefined);
+    const records = await this.#kv.getMany(hashes.map(transactionPlaceKey));
     return Promise.all(
-      places.map(async (place) => place && segments && { place, bytes: await segments.read(place.height, place) }),
+      hashes.map(async (hash, i) => {
+        const record = records[i];
+        if (record === undefined) return undefined;
+        const place = readTransactionPlace(hash, record);
+        return { place, bytes: await segments.read(place.height, place) };
+      }),
     );
-  }
-
-  /** Places of transactions in the segments, in the order of the hashes. */
-  async placesOf(hashes: readonly string[]): Promise<(TransactionPlace | undefined)[]> {
-    if (this.#segments === undefined) return hashes.map(() => undefined);
-    const records = await this.#kv.getMany(hashes.map(keys.transactionPlaceKey));
-    return hashes.map((hash, i) => records[i] && readTransactionPlace(hash, records[i]));
   }
 
   #placed(hash: string, place: TransactionPlace, bytes: Uint8Array, names: readonly string[]): TransactionRecord {
@@ -297,16 +317,16 @@ export class ArchiveReader {
   }
 
   async #blockIn(height: number, place: BlockPlace): Promise<BlockRecord> {
-    const segments = records.present(this.#segments, `the segment of block ${height}`);
+    const segments = present(this.#segments, `the segment of block ${height}`);
     const front = readFront(await segments.read(height, { ...place, length: place.front }));
     if (front?.height !== height) throw segments.damaged(height);
-    const record = this.#inSegment(height, () => records.readBlock(height, front.issued, unpack(front.block)));
-    if (record.hash !== place.hash) throw records.damaged(`block ${height} has two hashes`);
+    const record = this.#inSegment(height, () => readBlock(height, front.issued, unpack(front.block)));
+    if (record.hash !== place.hash) throw damaged(`block ${height} has two hashes`);
     return record;
   }
 
   async #recordIn(height: number, place: BlockPlace) {
-    const segments = records.present(this.#segments, `the segment of block ${height}`);
+    const segments = present(this.#segments, `the segment of block ${height}`);
     const record = readRecord(await segments.read(height, place));
     if (record?.height !== height) throw segments.damaged(height);
     return record;
@@ -338,14 +358,14 @@ interface TransactionBytes {
   readonly bytes: Uint8Array;
 }
 
-/** A transaction from a segment. Those of block 0 are records.checked by a checksum, since their names are no hashes. */
+/** A transaction from a segment. Those of block 0 are checked by a checksum, since their names are no hashes. */
 function readPlaced(
   hash: string,
   { height, txNum, isOriginal, sum }: TransactionPlace,
   packed: Uint8Array,
   genesisNames: readonly string[],
 ): TransactionRecord {
-  return records.checked(`transaction ${hash}`, () => {
+  return checked(`transaction ${hash}`, () => {
     const bytes = unpack(packed);
     const isListed = height === 0 && genesisNames[txNum] === hash && sum === nextCrc32c(packed, 0);
     if (!isListed && transactionHashOfBytes(bytes) !== hash) return undefined;
@@ -360,16 +380,15 @@ export async function readWholeBlock(
   { issued, block, transactions: allPacked }: SegmentBlock,
   slices: TimeSlices,
 ): Promise<WholeBlock> {
-  const record = records.readBlock(height, issued, unpack(block));
+  const record = readBlock(height, issued, unpack(block));
   const names = namesOf(record.block);
-  if (names.length !== allPacked.length)
-    throw records.damaged(`block ${height} has not the transactions that it lists`);
+  if (names.length !== allPacked.length) throw damaged(`block ${height} has not the transactions that it lists`);
   const transactions: TransactionRecord[] = [];
   for (const [txNum, packed] of allPacked.entries()) {
     if (slices.isUsedUp) await slices.turn();
     const hash = names[txNum] ?? '';
     const bytes = unpack(packed);
-    const found = records.checked(`transaction ${hash}`, () => {
+    const found = checked(`transaction ${hash}`, () => {
       const isRight = (height === 0 && txNum < names.length - 1) || transactionHashOfBytes(bytes) === hash;
       const transaction = inBlock(decodeTransaction(bytes), record.block.header);
       return isRight ? { hash, height, txNum, bytes, transaction } : undefined;

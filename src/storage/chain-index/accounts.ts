@@ -8,8 +8,18 @@ import { utf8 } from '../../lib/bytes.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import { pack } from '../segments/pack.js';
 import { addressKey, heldKey, holderKey, itemKey, movementKey, type Place, TOKENS, unspentKey } from './layout.js';
-import type { AddressAccount, IndexTip, ItemAccount, ItemChange } from './records.js';
-import * as records from './records.js';
+import {
+  type AddressAccount,
+  encodeAddress,
+  encodeHeld,
+  encodeItem,
+  type IndexTip,
+  type ItemAccount,
+  type ItemChange,
+  readAddress,
+  readHeld,
+  readItem,
+} from './records.js';
 
 /** The most entries of each list that are kept in the account of an address, and the most bytes of one. */
 const SHORT_ENTRIES = 3;
@@ -17,20 +27,11 @@ const SHORT_BYTES = 64;
 /** Accounts that are read from the database at once. */
 const READ_CHUNK = 256;
 
-/** Names of addresses and items in a block, and of who holds what by texts of both. */
-export interface Names {
-  readonly addresses: ReadonlySet<string>;
-  readonly items: ReadonlySet<string>;
-  readonly holders: ReadonlyMap<string, { readonly address: string; readonly genesisHash: string }>;
-}
-
-const NO_KEY = new Uint8Array();
-
 export class Accounts {
   readonly #kv: Kv;
   readonly #addresses = new Map<string, AddressAccount>();
   readonly #items = new Map<string, ItemAccount>();
-  /** Amounts of items that addresses hold, by the numbers of address and item: all that are asked for. */
+  /** Amounts of items that addresses hold, by the numbers of address and item. */
   readonly #held = new Map<string, bigint>();
   #nextAddress: number;
   #nextItem: number;
@@ -45,18 +46,13 @@ export class Accounts {
     return { nextAddress: this.#nextAddress, nextItem: this.#nextItem };
   }
 
-  /** Reads accounts that exist already. All names that are asked for later, and who holds what, must be loaded first. */
-  async load({ addresses, items, holders }: Names, slices: TimeSlices): Promise<void> {
-    await this.#loadInto(this.#addresses, addresses, addressKey, records.readAddress, slices);
-    await this.#loadInto(this.#items, items, itemKey, records.readItem, slices);
-    const held = new Map<string, Uint8Array>();
-    for (const { address, genesisHash } of holders.values()) {
-      if (slices.isUsedUp) await slices.turn();
-      const [account, item] = [this.#addresses.get(address), this.#items.get(genesisHash)];
-      if (account && item) held.set(heldName(account, item), heldKey(account.number, item.number));
-    }
-    const keyOf = (name: string): Uint8Array => held.get(name) ?? NO_KEY;
-    await this.#loadInto(this.#held, held.keys(), keyOf, (record) => records.readHeld(record).amount, slices);
+  /** Reads accounts that exist already. All names that are asked for later must be loaded first. */
+  async load(
+    { addresses, items }: { readonly addresses: ReadonlySet<string>; readonly items: ReadonlySet<string> },
+    slices: TimeSlices,
+  ): Promise<void> {
+    await this.#loadInto(this.#addresses, addresses, addressKey, readAddress, slices);
+    await this.#loadInto(this.#items, items, itemKey, readItem, slices);
   }
 
   /** The account of an address that occurs in a transaction at `place`. */
@@ -64,7 +60,6 @@ export class Accounts {
     const known = this.#addresses.get(address);
     if (known !== undefined) return known;
     const account: AddressAccount = {
-      address,
       number: this.#nextAddress++,
       tokens: 0n,
       listed: 0n,
@@ -84,7 +79,7 @@ export class Accounts {
   /** Adds a movement to the history of an address. */
   addMovement(account: AddressAccount, place: Place, record: Uint8Array, batch: KvBatch): void {
     if (hasRoom(account.short?.movements, record))
-      account.short?.movements.push({ place, record: new Uint8Array(record) });
+      account.short?.movements.push({ place, record: Uint8Array.from(record) });
     else {
       lengthen(account, batch);
       batch.put(movementKey(account.number, place), record);
@@ -94,7 +89,7 @@ export class Accounts {
   addUnspent(account: AddressAccount, place: Place, index: number, record: Uint8Array, batch: KvBatch): void {
     account.unspentOutputs++;
     if (hasRoom(account.short?.unspent, record))
-      account.short?.unspent.push({ place, index, record: new Uint8Array(record) });
+      account.short?.unspent.push({ place, index, record: Uint8Array.from(record) });
     else {
       lengthen(account, batch);
       batch.put(unspentKey(account.number, place, index), record);
@@ -120,18 +115,24 @@ export class Accounts {
   }
 
   /** Changes the amount of an item that an address holds. */
-  hold(account: AddressAccount, { genesisHash, received, sent }: ItemChange, place: Place, batch: KvBatch): void {
+  async hold(
+    address: string,
+    account: AddressAccount,
+    { genesisHash, received, sent }: ItemChange,
+    place: Place,
+    batch: KvBatch,
+  ): Promise<void> {
     const item = this.item(genesisHash, place);
-    const name = heldName(account, item);
+    const name = `${account.number}/${item.number}`;
     const key = heldKey(account.number, item.number);
-    const before = this.#held.get(name) ?? 0n;
+    const before = this.#held.get(name) ?? (await this.#heldNow(key));
     const after = before + received - sent;
     this.#held.set(name, after);
     if (before === after) return;
     if (before > 0n) batch.del(holderKey(item.number, before, account.number));
     if (after > 0n) {
-      batch.put(holderKey(item.number, after, account.number), pack(utf8(account.address)));
-      batch.put(key, records.encodeHeld(genesisHash, after));
+      batch.put(holderKey(item.number, after, account.number), pack(utf8(address)));
+      batch.put(key, encodeHeld(genesisHash, after));
     } else batch.del(key);
     const change = Number(after > 0n) - Number(before > 0n);
     account.itemKinds += change;
@@ -142,20 +143,25 @@ export class Accounts {
   async put(batch: KvBatch, slices: TimeSlices): Promise<void> {
     for (const [address, account] of this.#addresses) {
       if (slices.isUsedUp) await slices.turn();
-      list(account, batch);
-      batch.put(addressKey(address), records.encodeAddress(account));
+      list(address, account, batch);
+      batch.put(addressKey(address), encodeAddress(account));
     }
     for (const [genesisHash, account] of this.#items) {
       if (slices.isUsedUp) await slices.turn();
-      batch.put(itemKey(genesisHash), records.encodeItem(account));
+      batch.put(itemKey(genesisHash), encodeItem(account));
     }
+  }
+
+  async #heldNow(key: Uint8Array): Promise<bigint> {
+    const record = await this.#kv.get(key);
+    return record === undefined ? 0n : readHeld(record).amount;
   }
 
   async #loadInto<T>(
     into: Map<string, T>,
-    names: Iterable<string>,
+    names: ReadonlySet<string>,
     keyOf: (name: string) => Uint8Array,
-    read: (record: Uint8Array, name: string) => T,
+    read: (record: Uint8Array) => T,
     slices: TimeSlices,
   ): Promise<void> {
     const unknown = [...names].filter((name) => !into.has(name));
@@ -165,14 +171,10 @@ export class Accounts {
       const records = await this.#kv.getMany(chunk.map(keyOf));
       for (const [i, name] of chunk.entries()) {
         const record = records[i];
-        if (record !== undefined) into.set(name, read(record, name));
+        if (record !== undefined) into.set(name, read(record));
       }
     }
   }
-}
-
-function heldName(account: AddressAccount, item: ItemAccount): string {
-  return `${account.number}/${item.number}`;
 }
 
 function hasRoom(entries: readonly unknown[] | undefined, record: Uint8Array): boolean {
@@ -189,8 +191,8 @@ function lengthen(account: AddressAccount, batch: KvBatch): void {
 }
 
 /** Puts an address into the list of token holders at its new place. */
-function list(account: AddressAccount, batch: KvBatch): void {
-  const { address, number, tokens, listed } = account;
+function list(address: string, account: AddressAccount, batch: KvBatch): void {
+  const { number, tokens, listed } = account;
   if (tokens === listed) return;
   if (listed > 0n) batch.del(holderKey(TOKENS, listed, number));
   if (tokens > 0n) batch.put(holderKey(TOKENS, tokens, number), pack(utf8(address)));

@@ -1,7 +1,7 @@
 /** A block in the form that the index takes: as it was stored just now, or read from the archive, a few transactions at a time. */
 
 import { isCoinbase, isCreate, type Unscripted } from '../../chain/transaction.js';
-import type { BlockHeader, TxOut } from '../../chain/types.js';
+import type { BlockHeader } from '../../chain/types.js';
 import type { VerifiedTransaction } from '../../ledger/block/verified-block.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
 import type { ArchiveLookups, WrittenBlock } from '../archive/lookups.js';
@@ -33,18 +33,14 @@ export interface BlockToIndex {
   readonly size: number;
   /** Transactions in block order, the coinbase last. */
   readonly transactions: readonly TransactionToIndex[];
-  /** The outputs that they spend, by `outPointKey`, where verification has found them just now. */
-  readonly spentOutputs?: ReadonlyMap<string, TxOut> | undefined;
 }
 
 export function writtenBlock({ record, verified, earlier }: WrittenBlock): BlockToIndex {
   const { hash, height, issued } = record;
-  const { header } = record.block;
-  const { spentOutputs } = verified;
   const transactions = verified.transactions.map((one, txNum) =>
     toIndex(one, earlier.get(one.hash) ?? { height, txNum }),
   );
-  return { hash, height, issued, header, size: sizeOf(record.bytes, transactions), transactions, spentOutputs };
+  return { hash, height, issued, header: record.block.header, size: sizeOf(record.bytes, transactions), transactions };
 }
 
 /** Reads a block, which must be in the archive. */

@@ -6,11 +6,37 @@ import { fromUtf8 } from '../../lib/bytes.js';
 import type { ArchiveLookups } from '../archive/lookups.js';
 import { present } from '../archive/records.js';
 import { unpack } from '../segments/pack.js';
-import type { Place } from './layout.js';
-import * as keys from './layout.js';
+import {
+  addressKey,
+  amountOfKey,
+  blockKey,
+  heldBy,
+  holdersOf,
+  itemKey,
+  movementKey,
+  movementsOf,
+  outputOfKey,
+  type Place,
+  placeInList,
+  TOKENS,
+  transfersOf,
+  unspentKey,
+  unspentOf,
+} from './layout.js';
 import { readPage, ShortList } from './pages.js';
-import type { AddressAccount, ItemAccount, ShortLists, UnspentRecord } from './records.js';
-import * as records from './records.js';
+import {
+  type AddressAccount,
+  type ItemAccount,
+  readAddress,
+  readBlock,
+  readHeld,
+  readItem,
+  readMovement,
+  readTransfer,
+  readUnspent,
+  type ShortLists,
+  type UnspentRecord,
+} from './records.js';
 import type {
   AddressMovement,
   AddressOutput,
@@ -57,16 +83,16 @@ export class Holdings {
   async addressItems(address: string, query: PageQuery): Promise<Page<HeldItem>> {
     const account = await this.#account(address);
     if (account === undefined) return NO_PAGE;
-    const { entries, next } = await readPage(this.#kv, keys.heldBy(account.number), query);
-    return { entries: entries.map(([, record]) => records.readHeld(record)), next };
+    const { entries, next } = await readPage(this.#kv, heldBy(account.number), query);
+    return { entries: entries.map(([, record]) => readHeld(record)), next };
   }
 
   async addressOutputs(address: string, query: PageQuery): Promise<Page<AddressOutput>> {
     const account = await this.#account(address);
     if (account === undefined) return NO_PAGE;
     const list = account.short === null ? this.#kv : shortOutputs(account.number, account.short);
-    const { entries, next } = await readPage(list, keys.unspentOf(account.number), query);
-    const found = entries.map(([key, record]) => ({ ...keys.outputOfKey(key), record: records.readUnspent(record) }));
+    const { entries, next } = await readPage(list, unspentOf(account.number), query);
+    const found = entries.map(([key, record]) => ({ ...outputOfKey(key), record: readUnspent(record) }));
     const places = await this.#at(found.map(({ place }) => place));
     const outputs = found.flatMap(({ index, record }, i) => {
       const place = places[i];
@@ -80,12 +106,9 @@ export class Holdings {
     const account = await this.#account(address);
     if (account === undefined) return NO_PAGE;
     const list = account.short === null ? this.#kv : shortMovements(account.number, account.short);
-    const { entries, next } = await readPage(list, keys.movementsOf(account.number), query);
-    const places = await this.#at(entries.map(([key]) => keys.placeInList(key)));
-    return {
-      entries: places.map((place, i) => ({ ...place, ...records.readMovement(entries[i]?.[1] ?? NOTHING) })),
-      next,
-    };
+    const { entries, next } = await readPage(list, movementsOf(account.number), query);
+    const places = await this.#at(entries.map(([key]) => placeInList(key)));
+    return { entries: places.map((place, i) => ({ ...place, ...readMovement(entries[i]?.[1] ?? NOTHING) })), next };
   }
 
   async item(genesisHash: string): Promise<ItemSummary | undefined> {
@@ -112,13 +135,13 @@ export class Holdings {
   }
 
   tokenHolders(query: PageQuery): Promise<Page<ItemHolder>> {
-    return this.#holders(keys.TOKENS, query);
+    return this.#holders(TOKENS, query);
   }
 
   async #holders(item: number, query: PageQuery): Promise<Page<ItemHolder>> {
-    const { entries, next } = await readPage(this.#kv, keys.holdersOf(item), query);
+    const { entries, next } = await readPage(this.#kv, holdersOf(item), query);
     return {
-      entries: entries.map(([key, address]) => ({ address: fromUtf8(unpack(address)), amount: keys.amountOfKey(key) })),
+      entries: entries.map(([key, address]) => ({ address: fromUtf8(unpack(address)), amount: amountOfKey(key) })),
       next,
     };
   }
@@ -126,22 +149,19 @@ export class Holdings {
   async itemTransfers(genesisHash: string, query: PageQuery): Promise<Page<ItemTransfer>> {
     const account = await this.#item(genesisHash);
     if (account === undefined) return NO_PAGE;
-    const { entries, next } = await readPage(this.#kv, keys.transfersOf(account.number), query);
-    const places = await this.#at(entries.map(([key]) => keys.placeInList(key)));
-    return {
-      entries: places.map((place, i) => ({ ...place, ...records.readTransfer(entries[i]?.[1] ?? NOTHING) })),
-      next,
-    };
+    const { entries, next } = await readPage(this.#kv, transfersOf(account.number), query);
+    const places = await this.#at(entries.map(([key]) => placeInList(key)));
+    return { entries: places.map((place, i) => ({ ...place, ...readTransfer(entries[i]?.[1] ?? NOTHING) })), next };
   }
 
   async #account(address: string): Promise<AddressAccount | undefined> {
-    const record = await this.#kv.get(keys.addressKey(address));
-    return record && records.readAddress(record, address);
+    const record = await this.#kv.get(addressKey(address));
+    return record && readAddress(record);
   }
 
   async #item(genesisHash: string): Promise<ItemAccount | undefined> {
-    const record = await this.#kv.get(keys.itemKey(genesisHash));
-    return record && records.readItem(record);
+    const record = await this.#kv.get(itemKey(genesisHash));
+    return record && readItem(record);
   }
 
   #at(places: Parameters<typeof transactionsAt>[2]): Promise<TransactionPlace[]> {
@@ -150,11 +170,11 @@ export class Holdings {
 }
 
 function shortMovements(address: number, { movements }: ShortLists): ShortList {
-  return new ShortList(movements.map(({ place, record }) => [keys.movementKey(address, place), record]));
+  return new ShortList(movements.map(({ place, record }) => [movementKey(address, place), record]));
 }
 
 function shortOutputs(address: number, { unspent }: ShortLists): ShortList {
-  return new ShortList(unspent.map(({ place, index, record }) => [keys.unspentKey(address, place, index), record]));
+  return new ShortList(unspent.map(({ place, index, record }) => [unspentKey(address, place, index), record]));
 }
 
 /** Bytes in place of a missing record, which are no valid record. */
@@ -181,9 +201,9 @@ function unseen(address: string): AddressSummary {
 /** Summaries of blocks, which must be there, by height. */
 async function readBlocks(kv: Kv, heights: Iterable<number>): Promise<ReadonlyMap<number, BlockSummary>> {
   const unique = [...new Set(heights)];
-  const found = await kv.getMany(unique.map(keys.blockKey));
+  const records = await kv.getMany(unique.map(blockKey));
   return new Map(
-    unique.map((height, i) => [height, records.readBlock(height, present(found[i], `the summary of block ${height}`))]),
+    unique.map((height, i) => [height, readBlock(height, present(records[i], `the summary of block ${height}`))]),
   );
 }
 

@@ -39,9 +39,7 @@ const MAX_ITEM = 2 ** (8 * ITEM_BYTES) - 1;
 const AMOUNT_BYTES = 16;
 const HASH_BYTES = 32;
 const NAME_BYTES = 1 + HASH_BYTES;
-/** Values of lowercase hex digits. */
-const DIGITS = new Uint8Array(0x80).fill(0xff);
-for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.charCodeAt(0)] = value;
+const STANDARD_NAME = /^[0-9a-f]{64}$/;
 const IS_STANDARD = 0;
 const IS_HASHED = 1;
 
@@ -70,13 +68,10 @@ export const spentKey = ({ height, txNum }: Place, index: number): Uint8Array =>
 /** Key of a holder. The larger amount comes first: its bytes are inverted, behind the number of those that it lacks. */
 export function holderKey(item: number, amount: bigint, address: number): Uint8Array {
   const bytes = Math.ceil(amount.toString(16).length / 2);
-  const from = 1 + lengthOf(item) + 1;
-  const key = Buffer.allocUnsafe(from + bytes + lengthOf(address));
-  key[0] = 'r'.charCodeAt(0);
-  key[putNumber(key, 1, item)] = AMOUNT_BYTES - bytes;
-  for (let at = from + bytes - 1, rest = amount; at >= from; at--, rest >>= 8n) key[at] = ~Number(rest & 0xffn);
-  putNumber(key, from + bytes, address);
-  return key;
+  const inverted = (1n << BigInt(8 * bytes)) - 1n - amount;
+  const middle = Buffer.from(`00${inverted.toString(16).padStart(2 * bytes, '0')}`, 'hex');
+  middle[0] = AMOUNT_BYTES - bytes;
+  return Buffer.concat([numbersKey('r', item), middle, numbersKey('r', address).subarray(1)]);
 }
 
 /** The amount in a `holderKey`. */
@@ -141,22 +136,15 @@ const END_OF_LIST = Buffer.alloc(NAME_BYTES, 0xff);
 
 /** Key of numbers below 2^42. */
 function numbersKey(prefix: string, ...numbers: readonly number[]): Buffer {
-  let length = 1;
-  for (const number of numbers) length += lengthOf(number);
-  const key = Buffer.allocUnsafe(length);
+  const key = Buffer.allocUnsafe(numbers.reduce((sum, number) => sum + lengthOf(number), 1));
   key[0] = prefix.charCodeAt(0);
   let at = 1;
-  for (const number of numbers) at = putNumber(key, at, number);
+  for (const number of numbers) {
+    const length = lengthOf(number);
+    const ones = 0x100 - (0x100 >> (length - 1));
+    at = key.writeUIntBE(number + ones * 2 ** (8 * (length - 1)), at, length);
+  }
   return key;
-}
-
-/** Puts a number into a key; returns where it ends. */
-function putNumber(key: Uint8Array, at: number, number: number): number {
-  const length = lengthOf(number);
-  let rest = number;
-  for (let last = at + length - 1; last > at; last--, rest = Math.floor(rest / 0x100)) key[last] = rest;
-  key[at] = rest + 0x100 - (0x100 >> (length - 1));
-  return at + length;
 }
 
 /** The numbers of a key. What a cut key lacks is zero: a cursor may be any bytes. */
@@ -182,21 +170,7 @@ const lengthAt = (key: Uint8Array, at: number): number => Math.clz32(~((key[at] 
 
 /** Key of a name: 64 hex digits as bytes, so that they sort like the texts; any other text as its hash. */
 function nameKey(prefix: string, text: string): Uint8Array {
-  const key = Buffer.allocUnsafe(1 + NAME_BYTES);
-  key[0] = prefix.charCodeAt(0);
-  key[1] = putDigits(text, key, 2) ? IS_STANDARD : IS_HASHED;
-  if (key[1] === IS_HASHED) key.set(sha3Bytes(utf8(text)), 2);
-  return key;
-}
-
-/** Puts 64 lowercase hex digits into a key, as bytes; false for any other text. */
-function putDigits(text: string, key: Uint8Array, at: number): boolean {
-  if (text.length !== 2 * HASH_BYTES) return false;
-  for (let i = 0; i < HASH_BYTES; i++) {
-    const high = DIGITS[text.charCodeAt(2 * i)] ?? 0xff;
-    const low = DIGITS[text.charCodeAt(2 * i + 1)] ?? 0xff;
-    if ((high | low) > 0x0f) return false;
-    key[at + i] = (high << 4) | low;
-  }
-  return true;
+  const isStandard = STANDARD_NAME.test(text);
+  const name = isStandard ? Buffer.from(text, 'hex') : sha3Bytes(utf8(text));
+  return Buffer.concat([prefixKey(prefix), Uint8Array.of(isStandard ? IS_STANDARD : IS_HASHED), name]);
 }

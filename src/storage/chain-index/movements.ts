@@ -2,24 +2,23 @@
 
 import type { Asset } from '../../chain/types.js';
 import type { Party } from './record-bytes.js';
-import type { AddressAccount, ItemChange, MovementRecord, TransferRecord } from './records.js';
-import { MAX_ITEM_MOVEMENTS, MAX_PARTIES, type TransactionKind } from './service.js';
+import type { ItemChange, MovementRecord, TransferRecord } from './records.js';
+import { MAX_ITEM_MOVEMENTS, MAX_PARTIES } from './service.js';
 
 export class Movement {
   received = 0n;
   sent = 0n;
-  /** Undefined without items, as most are. */
-  #items: Map<string, ItemChange> | undefined;
+  readonly #items = new Map<string, ItemChange>();
 
   get items(): Iterable<ItemChange> {
-    return this.#items?.values() ?? [];
+    return this.#items.values();
   }
 
   /** Contents of the movement's record. */
-  record(kind: TransactionKind): MovementRecord {
+  get shown(): Omit<MovementRecord, 'kind'> {
     const { received, sent } = this;
-    const items = this.#items === undefined ? [] : [...this.#items.values()].slice(0, MAX_ITEM_MOVEMENTS);
-    return { kind, received, sent, itemKinds: this.#items?.size ?? 0, items };
+    const items = [...this.#items.values()].slice(0, MAX_ITEM_MOVEMENTS);
+    return { received, sent, itemKinds: this.#items.size, items };
   }
 
   add(asset: Asset, way: 'received' | 'sent'): void {
@@ -28,7 +27,6 @@ export class Movement {
       return;
     }
     const genesisHash = asset.genesisHash ?? '';
-    this.#items ??= new Map();
     const known = this.#items.get(genesisHash);
     const item = known ?? { genesisHash, received: 0n, sent: 0n };
     if (known === undefined) this.#items.set(genesisHash, item);
@@ -48,44 +46,39 @@ class Transfer {
 }
 
 export class Movements {
-  readonly byAccount = new Map<AddressAccount, Movement>();
-  #transfers: Map<string, Transfer> | undefined;
-
+  readonly byAddress = new Map<string, Movement>();
   /** Transfers by genesis hash. */
-  get byItem(): Iterable<readonly [genesisHash: string, transfer: Transfer]> {
-    return this.#transfers ?? [];
+  readonly byItem = new Map<string, Transfer>();
+
+  /** Counts an input that spends an output of the address. */
+  spend(address: string, asset: Asset): void {
+    this.#movement(address).add(asset, 'sent');
+    if (asset.kind === 'item') add(this.#transfer(asset.genesisHash).from, address, asset.amount);
   }
 
-  /** Counts an input that spends an output of the account. */
-  spend(account: AddressAccount, asset: Asset): void {
-    this.#movement(account).add(asset, 'sent');
-    if (asset.kind === 'item') add(this.#transfer(asset.genesisHash).from, account.address, asset.amount);
-  }
-
-  /** Counts an output; without an account it belongs to nobody. */
-  create(account: AddressAccount | null, asset: Asset): void {
-    if (account !== null) this.#movement(account).add(asset, 'received');
+  /** Counts an output; without an address it belongs to nobody. */
+  create(address: string | null, asset: Asset): void {
+    if (address !== null) this.#movement(address).add(asset, 'received');
     if (asset.kind !== 'item') return;
     const transfer = this.#transfer(asset.genesisHash);
     transfer.amount += asset.amount;
-    if (account !== null) add(transfer.to, account.address, asset.amount);
+    if (address !== null) add(transfer.to, address, asset.amount);
   }
 
-  #movement(account: AddressAccount): Movement {
-    const known = this.byAccount.get(account);
+  #movement(address: string): Movement {
+    const known = this.byAddress.get(address);
     if (known !== undefined) return known;
     const movement = new Movement();
-    this.byAccount.set(account, movement);
+    this.byAddress.set(address, movement);
     return movement;
   }
 
   #transfer(genesisHash: string | null): Transfer {
     const name = genesisHash ?? '';
-    this.#transfers ??= new Map();
-    const known = this.#transfers.get(name);
+    const known = this.byItem.get(name);
     if (known !== undefined) return known;
     const transfer = new Transfer();
-    this.#transfers.set(name, transfer);
+    this.byItem.set(name, transfer);
     return transfer;
   }
 }

@@ -73,7 +73,7 @@ export class RecordWriter {
   }
 
   #big(value: bigint): this {
-    if (value <= MAX_NUMBER) return this.#number(Number(value));
+    if (value <= Number.MAX_SAFE_INTEGER) return this.#number(Number(value));
     let rest = value;
     this.#reserve(32);
     for (; rest > SEVEN; rest >>= 7n) scratch[this.#at++] = Number(rest & 0x7fn) | MORE;

@@ -36,8 +36,6 @@ export interface ShortLists {
 }
 
 export interface AddressAccount {
-  /** Not in its record. */
-  readonly address: string;
   readonly number: number;
   tokens: bigint;
   received: bigint;
@@ -161,12 +159,11 @@ export function encodeAddress(account: AddressAccount): Uint8Array {
   return to.bytes();
 }
 
-export function readAddress(bytes: Uint8Array, address: string): AddressAccount {
+export function readAddress(bytes: Uint8Array): AddressAccount {
   return readRecord(bytes, (from) => {
     const number = from.number();
     const tokens = from.uint();
     return {
-      address,
       number,
       tokens,
       listed: tokens,

@@ -5,31 +5,38 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withFixedHash } from '../../chain/assets.js';
-import { createdOutput, outPointKey, type Unscripted } from '../../chain/transaction.js';
+import { outPointKey, placedOutputs, type Unscripted } from '../../chain/transaction.js';
 import type { Asset, OutPoint, TxOut } from '../../chain/types.js';
 import type { Kv, KvBatch } from '../../db/kv.js';
 import { utf8 } from '../../lib/bytes.js';
-import { inPieces, type Pieces } from '../../lib/pieces.js';
 import type { TimeSlices } from '../../lib/time-slices.js';
-import { Accounts, type Names } from './accounts.js';
+import { Accounts } from './accounts.js';
 import { type BlockToIndex, kindOf, type TransactionToIndex } from './block-to-index.js';
 import { blockKey, type Place, spentKey, TIP_KEY, tradeKey, transferKey, wordKey } from './layout.js';
 import { type Movement, Movements } from './movements.js';
-import type { AddressAccount, IndexTip } from './records.js';
-import * as records from './records.js';
+import {
+  encodeBlock,
+  encodeMovement,
+  encodeSpent,
+  encodeTip,
+  encodeTrade,
+  encodeTransfer,
+  encodeUnspent,
+  type IndexTip,
+} from './records.js';
 import type { TransactionKind } from './service.js';
-import { type Sources, type SourceTransaction, type SpentOutputs, sourceFrom, sourceOf } from './sources.js';
+import { type Source, type Sources, type SourceTransaction, sourceOf } from './sources.js';
 import { wordsOf } from './words.js';
 
 /** Inputs and outputs that are handled without asking for a turn. */
 const PIECE = 16;
-const NO_ITEM = { genesisHash: null, metadata: null };
+
+type AllSources = ReadonlyMap<string, SourceTransaction>;
 
 interface Creating {
   readonly place: Place;
   readonly kind: TransactionKind;
-  /** First place of the transaction. */
-  readonly home: Place;
+  readonly sources: AllSources;
   /** Movements by the inputs. */
   readonly movements: Movements;
 }
@@ -50,7 +57,7 @@ export class IndexStep {
   #hash: string | null;
   #payments: number;
   #pieces = 0;
-  /** Outputs of transactions that original nodes accepted again: whether they are spent. */
+  /** Outputs that blocks of original nodes have spent in this step (true), or created again (false). */
   readonly #areSpent = new Map<string, boolean>();
   #isOriginal = false;
   /** The trade whose transactions are being taken in. */
@@ -84,29 +91,24 @@ export class IndexStep {
 
   /** Takes in the next block. */
   async add(block: BlockToIndex): Promise<void> {
-    const { height, transactions } = block;
+    const { height, header, transactions } = block;
     const sources = await this.#sourcesOf(block);
-    await inPieces(this.#take(block, sources), () => this.#slices.turn());
-    this.#payments += Math.max(0, transactions.length - 1);
-    this.#batch.put(blockKey(height), records.encodeBlock({ ...summaryOf(block), payments: this.#payments }));
-    this.#next = height + 1;
-    this.#hash = block.hash;
-  }
-
-  *#take({ height, header, transactions }: BlockToIndex, sources: SpentOutputs): Pieces<void> {
     const last = transactions.length - 1;
     this.#isOriginal = header.isOriginal === true;
     // A block of original nodes spends first, then it creates.
     const spent: Movements[] = [];
     for (const [txNum, one] of this.#isOriginal ? transactions.entries() : []) {
-      spent.push(yield* this.#spend(one, { height, txNum }, sources));
+      spent.push(await this.#spend(one, { height, txNum }, sources));
     }
     for (const [txNum, one] of transactions.entries()) {
       const place = { height, txNum };
-      const movements = spent[txNum] ?? (yield* this.#spend(one, place, sources));
-      const home = sources.transactions.get(one.hash) ?? place;
-      yield* this.#create(one, { place, kind: kindOf(one.transaction, height, txNum === last), home, movements });
+      const movements = spent[txNum] ?? (await this.#spend(one, place, sources));
+      await this.#create(one, { place, kind: kindOf(one.transaction, height, txNum === last), sources, movements });
     }
+    this.#payments += Math.max(0, last);
+    this.#batch.put(blockKey(height), encodeBlock({ ...summaryOf(block), payments: this.#payments }));
+    this.#next = height + 1;
+    this.#hash = block.hash;
   }
 
   /** Writes the gathered changes. They survive kill -9; after a power loss they may be missing, and are made again. */
@@ -115,13 +117,13 @@ export class IndexStep {
     // The gathered changes are handed over in a turn of their own.
     await nextTurn();
     const tip = { next: this.#next, hash: this.#hash, payments: this.#payments, ...this.#accounts.numbers };
-    this.#batch.put(TIP_KEY, records.encodeTip(tip));
+    this.#batch.put(TIP_KEY, encodeTip(tip));
     await this.#kv.write(this.#batch, { sync: false });
     return tip;
   }
 
   /** All transactions that the block spends from, and its own; the accounts of all addresses in them are loaded. */
-  async #sourcesOf({ transactions, spentOutputs }: BlockToIndex): Promise<SpentOutputs> {
+  async #sourcesOf({ transactions }: BlockToIndex): Promise<AllSources> {
     const own = new Map<string, SourceTransaction>();
     const others = new Set<string>();
     for (const { hash, transaction, home } of transactions) {
@@ -129,127 +131,121 @@ export class IndexStep {
       for (const { previousOut } of transaction.inputs) {
         if (previousOut !== null && !own.has(previousOut.tHash)) others.add(previousOut.tHash);
       }
-      if (!own.has(hash)) own.set(hash, sourceFrom(transaction, home));
+      if (!own.has(hash)) own.set(hash, { ...home, outputs: transaction });
     }
-    const found = await this.#sources.find(others, spentOutputs !== undefined);
-    for (const [hash, source] of own) this.#sources.keep(hash, source);
+    const found = await this.#sources.find(others);
     for (const [hash, source] of found) {
       if (this.#isDue) await this.#slices.turn();
       if (!own.has(hash)) own.set(hash, source);
     }
-    const sources = { transactions: own, outputs: spentOutputs };
-    await this.#accounts.load(await this.#namesIn(transactions, sources), this.#slices);
-    for (const one of transactions) if (one.home.height < this.#next) await this.#noteSpent(one);
-    return sources;
+    await this.#accounts.load(await this.#namesIn(transactions, own), this.#slices);
+    return own;
   }
 
-  /** Addresses whose outputs are made or spent, genesis hashes of the items in them, and who holds which of these. */
-  async #namesIn(transactions: readonly TransactionToIndex[], sources: SpentOutputs): Promise<Names> {
+  /** Addresses whose outputs are made or spent, and genesis hashes of the items in them. */
+  async #namesIn(transactions: readonly TransactionToIndex[], sources: ReadonlyMap<string, SourceTransaction>) {
     const addresses = new Set<string>();
     const items = new Set<string>();
-    const holders = new Map<string, { readonly address: string; readonly genesisHash: string }>();
-    const note = (hash: string, { scriptPublicKey: address, value }: TxOut): void => {
-      if (address !== null) addresses.add(address);
-      if (value.kind !== 'item') return;
-      const genesisHash = value.genesisHash ?? hash;
-      items.add(genesisHash);
-      if (address !== null) holders.set(`${address} ${genesisHash}`, { address, genesisHash });
+    const note = (hash: string, { scriptPublicKey, value }: TxOut): void => {
+      if (scriptPublicKey !== null) addresses.add(scriptPublicKey);
+      if (value.kind === 'item') items.add(value.genesisHash ?? hash);
     };
     for (const { hash, transaction } of transactions) {
       for (const { previousOut } of transaction.inputs) {
         if (this.#isDue) await this.#slices.turn();
         if (previousOut !== null) note(previousOut.tHash, sourceOf(sources, previousOut).txOut);
       }
-      for (const list of [transaction.outputs, transaction.fees]) {
-        for (const txOut of list) {
-          if (this.#isDue) await this.#slices.turn();
-          note(hash, txOut);
-        }
+      for (const txOut of [...transaction.outputs, ...transaction.fees]) {
+        if (this.#isDue) await this.#slices.turn();
+        note(hash, txOut);
       }
     }
-    return { addresses, items, holders };
+    return { addresses, items };
   }
 
-  /** Notes which outputs of a transaction that original nodes accepted once more are spent. */
-  async #noteSpent({ hash, transaction, home }: TransactionToIndex): Promise<void> {
-    for (const n of Array(outputCount(transaction)).keys()) {
-      if (this.#isDue) await this.#slices.turn();
-      const name = outPointKey({ tHash: hash, n });
-      if (!this.#areSpent.has(name)) this.#areSpent.set(name, (await this.#kv.get(spentKey(home, n))) !== undefined);
-    }
-  }
-
-  *#spend({ transaction }: TransactionToIndex, place: Place, sources: SpentOutputs): Pieces<Movements> {
+  async #spend({ transaction }: TransactionToIndex, place: Place, sources: AllSources): Promise<Movements> {
     const movements = new Movements();
     for (const [input, { previousOut }] of transaction.inputs.entries()) {
       if (previousOut === null) continue;
-      if (this.#isDue) yield;
+      if (this.#isDue) await this.#slices.turn();
       const source = sourceOf(sources, previousOut);
-      const { scriptPublicKey: address, value } = source.txOut;
-      this.#batch.put(spentKey(source, previousOut.n), records.encodeSpent(place, input));
+      this.#batch.put(spentKey(source, previousOut.n), encodeSpent(place, input));
       if (this.#isOriginal) this.#areSpent.set(outPointKey(previousOut), true);
-      if (address === null) continue;
-      const account = this.#accounts.address(address, source);
-      movements.spend(account, withFixedHash(value, previousOut));
-      this.#accounts.takeUnspent(account, source, previousOut.n, this.#batch);
+      const asset = withFixedHash(source.txOut.value, previousOut);
+      if (source.txOut.scriptPublicKey === null) continue;
+      movements.spend(source.txOut.scriptPublicKey, asset);
+      this.#takeUnspent(source, previousOut.n, source.txOut.scriptPublicKey);
     }
     return movements;
   }
 
   /** Indexes the outputs of a transaction whose inputs are spent. */
-  *#create({ hash, transaction }: TransactionToIndex, { place, kind, home, movements }: Creating): Pieces<void> {
+  async #create(
+    { hash, transaction }: TransactionToIndex,
+    { place, kind, sources, movements }: Creating,
+  ): Promise<void> {
+    const home = sources.get(hash) ?? place;
     const isRepeated = home.height < place.height || home.txNum < place.txNum;
-    const count = outputCount(transaction);
-    for (let n = 0; n < count; n++) {
-      if (this.#isDue) yield;
-      const txOut = createdOutput(transaction, n);
-      const outPoint = { tHash: hash, n };
-      if (txOut === undefined || (isRepeated && !this.#isMadeAgain(home, outPoint))) continue;
+    for (const { outPoint, txOut } of placedOutputs(transaction, hash)) {
+      if (this.#isDue) await this.#slices.turn();
+      if (isRepeated && !(await this.#isMadeAgain(home, outPoint))) continue;
       const asset = withFixedHash(txOut.value, outPoint);
-      const { scriptPublicKey: address } = txOut;
-      const account = address === null ? null : this.#accounts.address(address, home);
-      movements.create(account, asset);
-      if (account !== null) this.#putUnspent(account, home, n, txOut, asset);
+      movements.create(txOut.scriptPublicKey, asset);
+      if (txOut.scriptPublicKey !== null) this.#putUnspent(home, outPoint.n, txOut, asset, txOut.scriptPublicKey);
     }
-    for (const [account, movement] of movements.byAccount) yield* this.#move(account, movement, place, kind);
-    const isNew = isFounding(transaction);
-    for (const [genesisHash, transfer] of movements.byItem) {
-      if (this.#isDue) yield;
-      const item = this.#accounts.item(genesisHash, place);
-      item.transfers++;
-      if (isNew) item.issued += transfer.amount;
-      this.#batch.put(transferKey(item.number, place), records.encodeTransfer({ kind, ...transfer.shown }));
-    }
-    if (isNew) this.#putWords(transaction, hash, place);
+    for (const [address, movement] of movements.byAddress) await this.#move(address, movement, place, kind);
+    await this.#transfer(movements, place, kind, isFounding(transaction));
+    if (isFounding(transaction)) this.#putWords(transaction, hash, place);
     this.#putTrade(transaction, place);
+    this.#sources.keep(hash, transaction, home);
   }
 
   /** True when a transaction that is made again has lost this output by a spend; false when it still has it. */
-  #isMadeAgain(home: Place, outPoint: OutPoint): boolean {
+  async #isMadeAgain(home: Place, outPoint: OutPoint): Promise<boolean> {
     const name = outPointKey(outPoint);
-    if (this.#areSpent.get(name) !== true) return false;
+    const key = spentKey(home, outPoint.n);
+    if (!(this.#areSpent.get(name) ?? (await this.#kv.get(key)) !== undefined)) return false;
     this.#areSpent.set(name, false);
-    this.#batch.del(spentKey(home, outPoint.n));
+    this.#batch.del(key);
     return true;
   }
 
-  #putUnspent(account: AddressAccount, place: Place, index: number, { locktime }: TxOut, asset: Asset): void {
-    const { genesisHash, metadata } = asset.kind === 'item' ? asset : NO_ITEM;
-    const record = records.encodeUnspent({ amount: asset.amount, locktime, genesisHash, metadata });
-    this.#accounts.addUnspent(account, place, index, record, this.#batch);
+  #takeUnspent(source: Source, index: number, address: string): void {
+    this.#accounts.takeUnspent(this.#accounts.address(address, source), source, index, this.#batch);
+  }
+
+  #putUnspent(place: Place, index: number, { locktime }: TxOut, asset: Asset, address: string): void {
+    const item = asset.kind === 'item' ? asset : { genesisHash: null, metadata: null };
+    const { genesisHash, metadata } = item;
+    const record = encodeUnspent({ amount: asset.amount, locktime, genesisHash, metadata });
+    this.#accounts.addUnspent(this.#accounts.address(address, place), place, index, record, this.#batch);
   }
 
   /** Adds the changes of a transaction for one address. */
-  *#move(account: AddressAccount, movement: Movement, place: Place, kind: TransactionKind): Pieces<void> {
+  async #move(address: string, movement: Movement, place: Place, kind: TransactionKind): Promise<void> {
+    if (this.#isDue) await this.#slices.turn();
+    const account = this.#accounts.address(address, place);
     account.transactions++;
     account.received += movement.received;
     account.sent += movement.sent;
     account.tokens += movement.received - movement.sent;
     account.last = place;
-    this.#accounts.addMovement(account, place, records.encodeMovement(movement.record(kind)), this.#batch);
+    const record = encodeMovement({ kind, ...movement.shown });
+    this.#accounts.addMovement(account, place, record, this.#batch);
     for (const change of movement.items) {
-      if (this.#isDue) yield;
-      this.#accounts.hold(account, change, place, this.#batch);
+      if (this.#isDue) await this.#slices.turn();
+      await this.#accounts.hold(address, account, change, place, this.#batch);
+    }
+  }
+
+  /** Adds the transfers of a transaction, for each item in it. */
+  async #transfer(movements: Movements, place: Place, kind: TransactionKind, isNew: boolean): Promise<void> {
+    for (const [genesisHash, transfer] of movements.byItem) {
+      if (this.#isDue) await this.#slices.turn();
+      const item = this.#accounts.item(genesisHash, place);
+      item.transfers++;
+      if (isNew) item.issued += transfer.amount;
+      this.#batch.put(transferKey(item.number, place), encodeTransfer({ kind, ...transfer.shown }));
     }
   }
 
@@ -271,18 +267,13 @@ export class IndexStep {
     if (at !== height || txNum >= firstTxNum + participants) {
       this.#trade = { height, firstTxNum: txNum, participants: Number(druidInfo.participants) };
     }
-    this.#batch.put(tradeKey({ height, txNum }), records.encodeTrade(this.#trade));
+    this.#batch.put(tradeKey({ height, txNum }), encodeTrade(this.#trade));
   }
 
   /** True when a turn must be waited for before the next piece. */
   get #isDue(): boolean {
     return ++this.#pieces % PIECE === 0 && this.#slices.isUsedUp;
   }
-}
-
-/** Number of outputs that a transaction creates, as of `createdOutput`. */
-function outputCount({ outputs, fees, feesReplace }: Unscripted): number {
-  return feesReplace ? Math.max(outputs.length, fees.length) : outputs.length + fees.length;
 }
 
 /** True if the transaction creates its outputs from nothing. */

@@ -9,8 +9,17 @@ import type { TransactionRecord } from '../archive/records.js';
 import { present } from '../archive/records.js';
 import { kindOf } from './block-to-index.js';
 import { Holdings } from './holdings.js';
-import type { Place } from './layout.js';
-import * as keys from './layout.js';
+import {
+  blockKey,
+  blocksBelow,
+  heightOfBlockKey,
+  type Place,
+  spentKey,
+  tradeKey,
+  transactionKey,
+  transactionsIn,
+  txNumOfKey,
+} from './layout.js';
 import { cursorOf, keyOfCursor } from './pages.js';
 import { readBlock, readSpent, readTrade } from './records.js';
 import { searchIn } from './search.js';
@@ -61,11 +70,11 @@ export class IndexView extends Holdings implements ChainView {
     if (step > 1) {
       const last = Math.floor((end - 1) / step);
       const heights = Array.from({ length: Math.min(limit, last + 1) }, (_, i) => (last - i) * step);
-      const records = await this.#kv.getMany(heights.map(keys.blockKey));
+      const records = await this.#kv.getMany(heights.map(blockKey));
       return heights.map((height, i) => readBlock(height, present(records[i], `the summary of block ${height}`)));
     }
-    for await (const [key, record] of this.#kv.entries({ ...keys.blocksBelow(end), limit })) {
-      blocks.push(readBlock(keys.heightOfBlockKey(key), record));
+    for await (const [key, record] of this.#kv.entries({ ...blocksBelow(end), limit })) {
+      blocks.push(readBlock(heightOfBlockKey(key), record));
     }
     return blocks;
   }
@@ -73,14 +82,14 @@ export class IndexView extends Holdings implements ChainView {
   async block(name: number | string): Promise<BlockSummary | undefined> {
     const height = typeof name === 'number' ? name : (await this.#archive.block(name))?.height;
     if (height === undefined || height >= this.#next) return undefined;
-    const record = await this.#kv.get(keys.blockKey(height));
+    const record = await this.#kv.get(blockKey(height));
     return record && readBlock(height, record);
   }
 
   async blockTransactions(block: BlockSummary, { limit, cursor }: PageQuery): Promise<Page<TransactionSummary>> {
     const { height, transactions } = block;
-    const list = keys.transactionsIn(height);
-    const first = cursor === undefined ? 0 : keys.txNumOfKey(keyOfCursor(cursor, list)) + 1;
+    const list = transactionsIn(height);
+    const first = cursor === undefined ? 0 : txNumOfKey(keyOfCursor(cursor, list)) + 1;
     const end = Math.min(first + limit, transactions);
     const places = Array.from({ length: Math.max(end - first, 0) }, (_, i) => ({ height, txNum: first + i }));
     const hashes = await this.#archive.namesAt(places);
@@ -91,7 +100,7 @@ export class IndexView extends Holdings implements ChainView {
       entries.push(await this.#reads.pick(hash, (record) => summaryOf(block, txNum, record)));
     }
     const shown = first + entries.length;
-    const next = shown < transactions ? cursorOf(keys.transactionKey({ height, txNum: shown - 1 })) : null;
+    const next = shown < transactions ? cursorOf(transactionKey({ height, txNum: shown - 1 })) : null;
     return { entries, next };
   }
 
@@ -163,7 +172,7 @@ export class IndexView extends Holdings implements ChainView {
   }
 
   async #outputs(place: Place, outputs: readonly Output[]): Promise<IndexedOutput[]> {
-    const records = await this.#kv.getMany(outputs.map(({ outPoint }) => keys.spentKey(place, outPoint.n)));
+    const records = await this.#kv.getMany(outputs.map(({ outPoint }) => spentKey(place, outPoint.n)));
     const spent = records.map((one) => one && readSpent(one));
     const names = await this.#archive.namesAt(spent.flatMap((one) => one?.place ?? []));
     let named = 0;
@@ -177,7 +186,7 @@ export class IndexView extends Holdings implements ChainView {
 
   /** The other transactions of a transaction's trade. */
   async #partners({ transaction, height, txNum: own }: TransactionRecord): Promise<string[]> {
-    const record = transaction.druidInfo && (await this.#kv.get(keys.tradeKey({ height, txNum: own })));
+    const record = transaction.druidInfo && (await this.#kv.get(tradeKey({ height, txNum: own })));
     if (!record) return [];
     const { firstTxNum, participants } = readTrade(record);
     const length = Math.min(participants, MAX_PARTNERS + 1);

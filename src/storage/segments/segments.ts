@@ -25,7 +25,17 @@ import { Pages } from './pages.js';
 import { recordLength, type SegmentBlock } from './record.js';
 import { type Footer, type Found, type Range, type ReadSegment, readFooter, scan } from './scan.js';
 import { isSegment } from './segment-check.js';
-import * as segmentFiles from './segment-file.js';
+import {
+  damagedIn,
+  lost,
+  OPEN_MODE,
+  openToAppend,
+  readAll,
+  refusal,
+  SegmentHandles,
+  writeFooter,
+  writeRecord,
+} from './segment-file.js';
 
 /** Bytes of a segment, unless one block alone is larger. */
 const SEGMENT_BYTES = 256 * 1024 * 1024;
@@ -65,7 +75,7 @@ export class Segments {
   #isWhole: boolean;
   #isCertified = true;
   #problem: string | null = null;
-  readonly #handles: segmentFiles.SegmentHandles;
+  readonly #handles: SegmentHandles;
   readonly #pages = new Pages();
 
   private constructor(
@@ -76,7 +86,7 @@ export class Segments {
     this.#path = path;
     this.#isWhole = isWhole;
     this.#maxBytes = maxBytes;
-    this.#handles = new segmentFiles.SegmentHandles(path);
+    this.#handles = new SegmentHandles(path);
     this.#far = far;
     this.#closed = closed;
     this.#first = (closed.at(-1)?.last ?? -1) + 1;
@@ -89,8 +99,7 @@ export class Segments {
     const names = await readdir(path);
     const closed = closedAmong(names);
     const missing = gapIn(closed);
-    if (missing !== undefined)
-      throw segmentFiles.lost(`the segment with the blocks from ${missing} on is missing in ${path}`);
+    if (missing !== undefined) throw lost(`the segment with the blocks from ${missing} on is missing in ${path}`);
     return new Segments(path, options, { closed, isWhole: names.includes(WHOLE) });
   }
 
@@ -100,7 +109,7 @@ export class Segments {
   }
 
   async noteWhole(): Promise<void> {
-    await writeFileDurable(join(this.#path, WHOLE), new Uint8Array(), segmentFiles.OPEN_MODE);
+    await writeFileDurable(join(this.#path, WHOLE), new Uint8Array(), OPEN_MODE);
     this.#isWhole = true;
   }
 
@@ -148,7 +157,7 @@ export class Segments {
     const [height, from] = isOpen ? [last.height + 1, last.offset + last.length] : [this.#first, 0];
     const file = await this.#openFile(false);
     const size = file === undefined ? 0 : (await file.stat()).size;
-    if (size < from) throw segmentFiles.lost(`block ${height - 1} is not in the segment ${this.#openName()} any more`);
+    if (size < from) throw lost(`block ${height - 1} is not in the segment ${this.#openName()} any more`);
     [this.#next, this.#end] = [height, from];
     if (keepsMore && size > from) {
       const range = { height, at: from, end: size, last: Number.POSITIVE_INFINITY };
@@ -168,7 +177,7 @@ export class Segments {
     for (let closed = this.#closed.at(-1); closed !== undefined && closed.last > height; closed = this.#closed.at(-1)) {
       await rm(join(this.#path, this.#openName()), { force: true });
       this.#first = closed.first;
-      await chmod(join(this.#path, closed.name), segmentFiles.OPEN_MODE);
+      await chmod(join(this.#path, closed.name), OPEN_MODE);
       await rename(join(this.#path, closed.name), join(this.#path, this.#openName()));
       this.#closed.pop();
     }
@@ -187,14 +196,14 @@ export class Segments {
       if (this.#end > 0 && this.#end + length > this.#maxBytes) await this.#close();
       const file = (await this.#openFile(true)) as FileHandle;
       failpoint('segment.append.before', BLOCKS);
-      await file.truncate(await segmentFiles.writeRecord(file, block, this.#end, slices));
+      await file.truncate(await writeRecord(file, block, this.#end, slices));
       failpoint('segment.append.after', BLOCKS);
       await file.datasync();
       failpoint('segment.sync.after', BLOCKS);
       this.#problem = null;
     } catch (error) {
       this.#problem = errorMessage(error);
-      throw segmentFiles.refusal(this.#path, error);
+      throw refusal(this.#path, error);
     }
     const place = { offset: this.#end, length };
     this.#end += length;
@@ -222,7 +231,7 @@ export class Segments {
 
   /** Notes that the object store has a closed segment; survives power loss. */
   async noteStored(name: string): Promise<void> {
-    await writeFileDurable(join(this.#path, markName(name)), new Uint8Array(), segmentFiles.OPEN_MODE);
+    await writeFileDurable(join(this.#path, markName(name)), new Uint8Array(), OPEN_MODE);
     this.#note(name, { isStored: true });
   }
 
@@ -284,10 +293,10 @@ export class Segments {
   ): Promise<RecordPlace> {
     const { first, last, name } = this.#fileOf(height);
     const path = join(this.#path, name);
-    await chmod(path, segmentFiles.OPEN_MODE);
+    await chmod(path, OPEN_MODE);
     const file = await open(path, 'r+');
     try {
-      const end = block === undefined ? offset : await segmentFiles.writeRecord(file, block, offset);
+      const end = block === undefined ? offset : await writeRecord(file, block, offset);
       await file.datasync();
       this.#pages.drop();
       failpoint('segment.replaced', BLOCKS);
@@ -321,7 +330,7 @@ export class Segments {
     const { name, isHere } = this.#fileOf(height);
     this.#pages.drop();
     if (!isHere) return this.#farOf(name).damaged(name, height);
-    return segmentFiles.damagedIn(name, height, cause);
+    return damagedIn(name, height, cause);
   }
 
   async close(): Promise<void> {
@@ -350,7 +359,7 @@ export class Segments {
       const { name, isHere } = this.#fileOf(first);
       if (!isHere) return this.#farOf(name).read(name, offset, length);
       try {
-        return await segmentFiles.readAll(await this.#handle(first), offset, length, this.#path);
+        return await readAll(await this.#handle(first), offset, length, this.#path);
       } catch (error) {
         // The file may have been removed since, because the object store has it.
         if (this.#fileOf(first).isHere) throw error;
@@ -372,7 +381,7 @@ export class Segments {
   }
 
   async #openFile(create: boolean): Promise<FileHandle | undefined> {
-    this.#open ??= await segmentFiles.openToAppend(this.#path, this.#openName(), create);
+    this.#open ??= await openToAppend(this.#path, this.#openName(), create);
     return this.#open;
   }
 
@@ -387,7 +396,7 @@ export class Segments {
   async #seal(file: FileHandle, { first, last, name }: Range & Pick<Closed, 'name'>): Promise<boolean> {
     const isOpen = first === this.#first;
     const end = isOpen ? this.#end : Number.POSITIVE_INFINITY;
-    const footer = await segmentFiles.writeFooter(file, { first, last }, end, this.#path);
+    const footer = await writeFooter(file, { first, last }, end, this.#path);
     if (footer === undefined) return false;
     failpoint('segment.footer.after', BLOCKS);
     await file.chmod(CLOSED_MODE);

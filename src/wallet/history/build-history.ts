@@ -10,11 +10,29 @@ import type { Kv, KvBatch } from '../../db/kv.js';
 import { TesseraError } from '../../lib/errors.js';
 import type { Logger } from '../../lib/logger.js';
 import { type Coin, decodeCoin, newCoin } from '../coins/coin.js';
-import * as keys from '../layout.js';
+import {
+  keyNumber,
+  keyText,
+  movementKey,
+  movementOfKey,
+  outpointRecordKey,
+  PREFIX,
+  paymentKey,
+  spentKey,
+} from '../layout.js';
 import { decodePayment } from '../payments/outgoing.js';
 import type { PaymentState } from '../service.js';
-import type { Movement } from './movement.js';
-import * as movements from './movement.js';
+import {
+  amountsOf,
+  decodeMovement,
+  encodeMovement,
+  factsOf,
+  joined,
+  type Movement,
+  seenOutputs,
+  sumOf,
+  UNKNOWN,
+} from './movement.js';
 
 /** Records read at once, and movements in one write. */
 const AT_ONCE = 1_000;
@@ -76,7 +94,7 @@ class HistoryBuilder {
   }
 
   async #clear(): Promise<void> {
-    for (const prefix of [keys.PREFIX.movement, keys.PREFIX.movementOf]) {
+    for (const prefix of [PREFIX.movement, PREFIX.movementOf]) {
       for await (const [key] of this.#kv.entries(prefixRange(prefix))) {
         this.#batch.del(key);
         if (this.#batch.size >= AT_ONCE) await this.#flush();
@@ -86,23 +104,23 @@ class HistoryBuilder {
   }
 
   async #readPayments(): Promise<void> {
-    for await (const [key, record] of this.#kv.entries(prefixRange(keys.PREFIX.payment))) {
-      const { hash, state } = decodePayment(keys.keyNumber(key), record);
+    for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.payment))) {
+      const { hash, state } = decodePayment(keyNumber(key), record);
       const sums = { inputs: 0, spent: new Map(), received: new Map(), own: new Set<number>() };
-      this.#payments.set(hash, { number: keys.keyNumber(key), state, firstOutput: Infinity, lastInput: -1, ...sums });
+      this.#payments.set(hash, { number: keyNumber(key), state, firstOutput: Infinity, lastInput: -1, ...sums });
     }
   }
 
   async *#coins(): AsyncGenerator<readonly [coin: Coin, at: number | string]> {
-    for await (const [key, record] of this.#kv.entries(prefixRange(keys.PREFIX.outpoint))) {
-      const coin = decodeCoin(keys.keyText(key), record);
+    for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.outpoint))) {
+      const coin = decodeCoin(keyText(key), record);
       yield [coin, coin.key];
     }
-    for await (const [key, record] of this.#kv.entries(prefixRange(keys.PREFIX.spent))) {
+    for await (const [key, record] of this.#kv.entries(prefixRange(PREFIX.spent))) {
       const coin = decodeCoin('', record);
       // A coin that a refresh has brought back is counted by its other record.
-      const isBack = (await this.#kv.get(keys.outpointRecordKey(outPointKey(coin.outPoint)))) !== undefined;
-      if (!isBack) yield [coin, keys.keyNumber(key)];
+      const isBack = (await this.#kv.get(outpointRecordKey(outPointKey(coin.outPoint)))) !== undefined;
+      if (!isBack) yield [coin, keyNumber(key)];
     }
   }
 
@@ -131,7 +149,7 @@ class HistoryBuilder {
       this.#arrived.push({ arrival, at });
       return;
     }
-    maker.received = movements.sumOf(maker.received, movements.amountsOf([coin]));
+    maker.received = sumOf(maker.received, amountsOf([coin]));
     maker.own.add(outPoint.n);
   }
 
@@ -145,7 +163,7 @@ class HistoryBuilder {
       return;
     }
     spender.inputs += 1;
-    spender.spent = movements.sumOf(spender.spent, movements.amountsOf([coin]));
+    spender.spent = sumOf(spender.spent, amountsOf([coin]));
     spender.lastInput = Math.max(spender.lastInput, coin.arrival);
   }
 
@@ -164,13 +182,13 @@ class HistoryBuilder {
 
   async #writePayment(hash: string, payment: Payment): Promise<void> {
     const { number } = payment;
-    const record = await this.#kv.get(keys.paymentKey(number));
+    const record = await this.#kv.get(paymentKey(number));
     if (record === undefined) return;
     const { transaction, kind, state, reason, peer, createdAt } = decodePayment(number, record);
     const { inputs, spent, received, own } = state === 'rejected' ? this.#neverMade(hash, transaction) : payment;
-    const facts = movements.factsOf({ hash, transaction, kind, inputs, spent, own });
+    const facts = factsOf({ hash, transaction, kind, inputs, spent, own });
     const known = { hash, isOwn: true, state, reason, peer, seenAt: createdAt };
-    await this.#write({ ...movements.UNKNOWN, ...facts, ...known, received, spent });
+    await this.#write({ ...UNKNOWN, ...facts, ...known, received, spent });
   }
 
   /** Facts of a rejected payment, from the transaction: its coins do not tell what it would have moved. */
@@ -183,8 +201,8 @@ class HistoryBuilder {
     const inputs = spentOutPoints(transaction).length;
     return {
       inputs,
-      spent: inputs > 0 ? movements.amountsOf(made) : new Map(),
-      received: movements.amountsOf(own),
+      spent: inputs > 0 ? amountsOf(made) : new Map(),
+      received: amountsOf(own),
       own: new Set(own.map(({ outPoint }) => outPoint.n)),
     };
   }
@@ -204,18 +222,12 @@ class HistoryBuilder {
         const joining = known ? coins.filter(({ address }) => this.#isCovered(address)) : [];
         const others = coins.filter((coin) => !joining.includes(coin));
         if (known && joining.length > 0) {
-          const received = movements.sumOf(known.received, movements.amountsOf(joining));
-          this.#put({ ...known, ...movements.joined(known, joining), received });
+          const received = sumOf(known.received, amountsOf(joining));
+          this.#put({ ...known, ...joined(known, joining), received });
         }
         if (others.length === 0) continue;
         const kind = known === false ? ('payment' as const) : ('import' as const);
-        await this.#write({
-          ...movements.UNKNOWN,
-          ...movements.seenOutputs(others),
-          kind,
-          hash,
-          received: movements.amountsOf(others),
-        });
+        await this.#write({ ...UNKNOWN, ...seenOutputs(others), kind, hash, received: amountsOf(others) });
       }
     }
   }
@@ -224,8 +236,8 @@ class HistoryBuilder {
     for (let at = 0; at < this.#vanished.length; at += AT_ONCE) {
       const coins: Coin[] = [];
       for (const number of this.#vanished.slice(at, at + AT_ONCE)) coins.push(await this.#coinAt(number));
-      const unexplained = { kind: 'unexplained' as const, leaves: true, hash: null, spent: movements.amountsOf(coins) };
-      await this.#write({ ...movements.UNKNOWN, ...movements.seenOutputs([]), ...unexplained });
+      const unexplained = { kind: 'unexplained' as const, leaves: true, hash: null, spent: amountsOf(coins) };
+      await this.#write({ ...UNKNOWN, ...seenOutputs([]), ...unexplained });
     }
   }
 
@@ -233,19 +245,19 @@ class HistoryBuilder {
   async #known(hash: string): Promise<Movement | undefined> {
     if (this.#payments.has(hash)) return undefined;
     await this.#flush();
-    const number = await this.#kv.get(keys.movementOfKey(hash));
-    const record = number && (await this.#kv.get(keys.movementKey(readU64(number, 0))));
-    return number && record && movements.decodeMovement(readU64(number, 0), record);
+    const number = await this.#kv.get(movementOfKey(hash));
+    const record = number && (await this.#kv.get(movementKey(readU64(number, 0))));
+    return number && record && decodeMovement(readU64(number, 0), record);
   }
 
   /** True when a movement of the transaction is there or is being made, because some of its outputs came before. */
   async #isNamed(hash: string): Promise<boolean> {
     if (this.#payments.has(hash) || this.#named.has(hash)) return true;
-    return (await this.#kv.get(keys.movementOfKey(hash))) !== undefined;
+    return (await this.#kv.get(movementOfKey(hash))) !== undefined;
   }
 
   async #coinAt(at: number | string): Promise<Coin> {
-    const record = await this.#kv.get(typeof at === 'number' ? keys.spentKey(at) : keys.outpointRecordKey(at));
+    const record = await this.#kv.get(typeof at === 'number' ? spentKey(at) : outpointRecordKey(at));
     if (record === undefined) throw new TesseraError('wallet_unreadable', 'a coin of the wallet store is gone');
     return decodeCoin(typeof at === 'number' ? '' : at, record);
   }
@@ -256,14 +268,14 @@ class HistoryBuilder {
     this.#put({ ...movement, number });
     const { hash, kind } = movement;
     if (hash !== null && kind !== 'import') {
-      this.#batch.put(keys.movementOfKey(hash), encodeU64(number));
+      this.#batch.put(movementOfKey(hash), encodeU64(number));
       this.#named.add(hash);
     }
     if (this.#batch.size >= AT_ONCE) await this.#flush();
   }
 
   #put(movement: Movement): void {
-    this.#batch.put(keys.movementKey(movement.number), movements.encodeMovement(movement));
+    this.#batch.put(movementKey(movement.number), encodeMovement(movement));
   }
 
   async #flush(): Promise<void> {

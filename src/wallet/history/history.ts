@@ -16,8 +16,23 @@ import type { MetaStore } from '../meta.js';
 import type { Outgoing, OwnTransaction } from '../payments/outgoing.js';
 import type { WriteBuffer } from '../write-buffer.js';
 import { buildHistory } from './build-history.js';
-import type { Concerned, Movement, MovementFacts } from './movement.js';
-import * as movements from './movement.js';
+import {
+  amountsOf,
+  byTransaction,
+  type Concerned,
+  changeNumber,
+  counts,
+  decodeMovement,
+  encodeMovement,
+  factsOf,
+  joined,
+  type Movement,
+  type MovementFacts,
+  ownNumbers,
+  seenOutputs,
+  sumOf,
+  UNKNOWN,
+} from './movement.js';
 
 /** Movements kept in memory until they are surely on disk: far more than one flush ever writes. */
 const MAX_RECENT = 10_000;
@@ -98,17 +113,17 @@ export class History {
   /** Takes in an own transaction, with its inputs and expected outputs. One that was rejected and is made again keeps its place. */
   takeOwn(own: Omit<OwnTransaction, 'state' | 'reason'>, spent: readonly Coin[], made: readonly Coin[]): void {
     const { hash, transaction, kind, peer, createdAt } = own;
-    const taken = movements.amountsOf(spent);
+    const taken = amountsOf(spent);
     const outputs = new Set(made.map(({ outPoint }) => outPoint.n));
     const facts = {
-      ...movements.factsOf({ hash, transaction, kind, inputs: spent.length, spent: taken, own: outputs }),
+      ...factsOf({ hash, transaction, kind, inputs: spent.length, spent: taken, own: outputs }),
       hash,
       peer,
       isOwn: true,
       state: 'queued' as const,
       reason: '',
       seenAt: createdAt,
-      received: movements.amountsOf(made),
+      received: amountsOf(made),
       spent: taken,
     };
     const known = this.#isRejectedOwn(hash) ? this.find(hash) : undefined;
@@ -193,13 +208,13 @@ export class History {
   }
 
   takeArrivals(coins: readonly Coin[]): void {
-    for (const [hash, group] of movements.byTransaction(coins)) {
+    for (const [hash, group] of byTransaction(coins)) {
       const known = this.find(hash);
       if (known === undefined) {
         const kind = group.some(({ address }) => this.#imported.has(address)) ? 'import' : 'payment';
-        this.#add({ ...movements.seenOutputs(group), kind, hash, received: movements.amountsOf(group) });
+        this.#add({ ...seenOutputs(group), kind, hash, received: amountsOf(group) });
       } else if (known.state === 'rejected') {
-        this.#revive(known, { received: movements.amountsOf(group), spent: new Map() });
+        this.#revive(known, { received: amountsOf(group), spent: new Map() });
       } else this.#takeMore(known, group);
     }
   }
@@ -207,25 +222,19 @@ export class History {
   /** True when the coins of this output are counted already: a block that is told again does not bring them again. */
   hasCounted({ tHash, n }: OutPoint): boolean {
     const movement = this.find(tHash);
-    return movement !== undefined && movements.counts(movement) && movements.ownNumbers(movement).has(n);
+    return movement !== undefined && counts(movement) && ownNumbers(movement).has(n);
   }
 
   /** Takes out coins that the chain no longer has; what has spent them is unknown. */
   takeVanished(coins: readonly Pick<Coin, 'assetId' | 'amount'>[]): void {
     if (coins.length === 0) return;
-    this.#add({
-      ...movements.seenOutputs([]),
-      kind: 'unexplained',
-      leaves: true,
-      hash: null,
-      spent: movements.amountsOf(coins),
-    });
+    this.#add({ ...seenOutputs([]), kind: 'unexplained', leaves: true, hash: null, spent: amountsOf(coins) });
   }
 
   /** Takes in the funds of a new chain. */
   takeSeeds(coins: readonly Coin[]): void {
-    for (const [hash, group] of movements.byTransaction(coins)) {
-      this.#add({ ...movements.seenOutputs(group), kind: 'genesis', hash, received: movements.amountsOf(group) });
+    for (const [hash, group] of byTransaction(coins)) {
+      this.#add({ ...seenOutputs(group), kind: 'genesis', hash, received: amountsOf(group) });
     }
   }
 
@@ -235,8 +244,7 @@ export class History {
     const bounds = isNewestFirst
       ? { ...range, lt: movementKey(first + 1), reverse: true, limit }
       : { ...range, gte: movementKey(first), limit };
-    for await (const [key, record] of this.#modules.kv.entries(bounds))
-      yield movements.decodeMovement(keyNumber(key), record);
+    for await (const [key, record] of this.#modules.kv.entries(bounds)) yield decodeMovement(keyNumber(key), record);
   }
 
   async #readAll(hashes: readonly string[]): Promise<Map<string, Movement>> {
@@ -251,7 +259,7 @@ export class History {
     const records = await kv.getMany(named.map(({ number }) => movementKey(number)));
     for (const [i, { hash, number }] of named.entries()) {
       const record = records[i];
-      if (record !== undefined) found.set(hash, movements.decodeMovement(number, record));
+      if (record !== undefined) found.set(hash, decodeMovement(number, record));
     }
     return found;
   }
@@ -268,9 +276,9 @@ export class History {
   }
 
   #takeNew(taken: TakenTransaction, { height, time }: BlockPlace): void {
-    const spent = movements.amountsOf(taken.spent.map(({ coin }) => coin));
-    const received = movements.amountsOf(taken.arrived);
-    this.#add({ ...movements.factsOf(this.#concerned(taken)), height, time, hash: taken.hash, received, spent });
+    const spent = amountsOf(taken.spent.map(({ coin }) => coin));
+    const received = amountsOf(taken.arrived);
+    this.#add({ ...factsOf(this.#concerned(taken)), height, time, hash: taken.hash, received, spent });
   }
 
   #takeKnown(known: Movement, taken: TakenTransaction, { height, time }: BlockPlace): void {
@@ -278,21 +286,17 @@ export class History {
     const place = { height, time, state: 'confirmed' as const, reason: '', ...(isCopy && { copyHash: taken.hash }) };
     const spent = taken.spent.map(({ coin }) => coin);
     if (known.state === 'rejected') {
-      this.#revive(known, {
-        ...place,
-        received: movements.amountsOf(taken.arrived),
-        spent: movements.amountsOf(spent),
-      });
+      this.#revive(known, { ...place, received: amountsOf(taken.arrived), spent: amountsOf(spent) });
       return;
     }
     const expected = new Set(isCopy ? known.outputs.filter(({ own }) => own).map(({ n }) => n) : []);
     const arrived = taken.arrived.filter(({ outPoint }) => !expected.has(outPoint.n));
     const uncounted = taken.spent.filter(({ by }) => by !== known.hash).map(({ coin }) => coin);
-    const moved = { ...known, ...place, spent: movements.sumOf(known.spent, movements.amountsOf(uncounted)) };
+    const moved = { ...known, ...place, spent: sumOf(known.spent, amountsOf(uncounted)) };
     if (!known.isOwn) {
       const kind = known.kind === 'genesis' ? { kind: known.kind } : {};
-      const received = movements.sumOf(known.received, movements.amountsOf(arrived));
-      this.#put({ ...moved, ...movements.factsOf({ ...this.#concerned(taken), ...kind }), received });
+      const received = sumOf(known.received, amountsOf(arrived));
+      this.#put({ ...moved, ...factsOf({ ...this.#concerned(taken), ...kind }), received });
       return;
     }
     if (isCopy) this.#joinCopy(known, taken.hash, new Set(taken.arrived.map(({ outPoint }) => outPoint.n)));
@@ -303,12 +307,12 @@ export class History {
   /** Joins an own transaction with its copy in the chain: outputs that a refresh brought were no movement. `brought` come now; others are spent. */
   #joinCopy(own: Movement, copyHash: string, brought: ReadonlySet<number>): void {
     const copy = this.find(copyHash);
-    const counted = copy === undefined || copy.number === own.number ? new Set<number>() : movements.ownNumbers(copy);
+    const counted = copy === undefined || copy.number === own.number ? new Set<number>() : ownNumbers(copy);
     const expected = own.outputs.filter((output) => output.own && !brought.has(output.n));
     this.takeVanished(expected.filter(({ n }) => !counted.has(n)));
     const common = expected.filter(({ n }) => counted.has(n));
     if (copy === undefined || common.length === 0) return;
-    const received = movements.sumOf(copy.received, movements.amountsOf(common), -1n);
+    const received = sumOf(copy.received, amountsOf(common), -1n);
     if (received.size > 0) {
       this.#put({ ...copy, received, outputs: copy.outputs.filter(({ n }) => !common.some((one) => one.n === n)) });
       return;
@@ -320,32 +324,26 @@ export class History {
 
   /** Takes more coins of a known transaction into its movement, unless they are back, or came with a key that was imported later. */
   #takeMore(known: Movement, group: readonly Coin[], place: Partial<BlockPlace> = {}): void {
-    const counted = movements.ownNumbers(known);
+    const counted = ownNumbers(known);
     const parts: Record<'joining' | 'import' | 'unexplained', Coin[]> = { joining: [], import: [], unexplained: [] };
     for (const coin of group) {
       if (counted.has(coin.outPoint.n)) parts.unexplained.push(coin);
       else parts[this.#isImported(known, coin) ? 'import' : 'joining'].push(coin);
     }
     if (parts.joining.length > 0) {
-      const received = movements.sumOf(known.received, movements.amountsOf(parts.joining));
-      this.#put({ ...known, ...movements.joined(known, parts.joining), received });
+      const received = sumOf(known.received, amountsOf(parts.joining));
+      this.#put({ ...known, ...joined(known, parts.joining), received });
     }
     for (const kind of ['import', 'unexplained'] as const) {
       const coins = parts[kind];
-      const movement = {
-        ...movements.seenOutputs(coins),
-        ...place,
-        kind,
-        hash: known.hash,
-        received: movements.amountsOf(coins),
-      };
+      const movement = { ...seenOutputs(coins), ...place, kind, hash: known.hash, received: amountsOf(coins) };
       if (coins.length > 0) this.#add(movement, false);
     }
   }
 
   #isImported({ isOwn, kind }: Movement, { address, outPoint }: Coin): boolean {
     if (this.#imported.has(address)) return kind !== 'import';
-    return isOwn && outPoint.n !== movements.changeNumber(kind) && !this.#modules.isCovered(address);
+    return isOwn && outPoint.n !== changeNumber(kind) && !this.#modules.isCovered(address);
   }
 
   #concerned({ hash, transaction, isReward, spent }: TakenTransaction): Concerned {
@@ -358,7 +356,7 @@ export class History {
       isReward,
       own: new Set(own),
       inputs: spent.length,
-      spent: movements.amountsOf(spent.map(({ coin }) => coin)),
+      spent: amountsOf(spent.map(({ coin }) => coin)),
     };
   }
 
@@ -366,7 +364,7 @@ export class History {
     const { meta, now } = this.#modules;
     const number = this.end;
     meta.update({ movements: number + 1 });
-    const movement: Movement = { ...movements.UNKNOWN, seenAt: now(), ...made, number };
+    const movement: Movement = { ...UNKNOWN, seenAt: now(), ...made, number };
     this.#stage(movement);
     if (movement.hash !== null && isFirst) {
       this.#modules.writes.put(movementOfKey(movement.hash), encodeU64(number));
@@ -386,7 +384,7 @@ export class History {
   }
 
   #stage(movement: Movement): void {
-    this.#modules.writes.put(movementKey(movement.number), movements.encodeMovement(movement));
+    this.#modules.writes.put(movementKey(movement.number), encodeMovement(movement));
   }
 
   #remember(hash: string, movement: Movement): void {

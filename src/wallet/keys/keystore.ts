@@ -10,8 +10,17 @@ import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { ScryptCost } from '../../crypto/scrypt.js';
-import * as scrypt from '../../crypto/scrypt.js';
+import {
+  BLANK_SCRYPT_COST,
+  DEFAULT_SCRYPT_COST,
+  deriveKey,
+  isScryptCost,
+  passphraseBytes,
+  SALT_LENGTH,
+  type ScryptCost,
+  ScryptParameters,
+  scryptParameters,
+} from '../../crypto/scrypt.js';
 import { BOX_KEY_LENGTH, open, seal } from '../../crypto/sealed-box.js';
 import { sha3Hex } from '../../crypto/sha3.js';
 import { NotSyncedError, writeFileDurable } from '../../db/write-file-durable.js';
@@ -42,7 +51,7 @@ const MAX_FILE_LENGTH = 16 * 1024;
 
 const Hex = Type.String({ pattern: '^([0-9a-f]{2})+$', maxLength: 1_024 });
 const SealedKey = {
-  kdf: scrypt.ScryptParameters,
+  kdf: ScryptParameters,
   master_key: Hex,
   /** Checksum that tells damage from a wrong passphrase. */
   checksum: Hex,
@@ -261,13 +270,12 @@ export class Keystore {
   }
 
   #verifierOf(passphrase: string): Buffer {
-    return createHmac('sha256', this.#verifierKey).update(scrypt.passphraseBytes(passphrase)).digest();
+    return createHmac('sha256', this.#verifierKey).update(passphraseBytes(passphrase)).digest();
   }
 
   async #write(passphrase: string): Promise<void> {
     const { random, syncFolder } = this.#modules;
-    const cost =
-      passphrase === '' ? scrypt.BLANK_SCRYPT_COST : (this.#options.scryptCost ?? scrypt.DEFAULT_SCRYPT_COST);
+    const cost = passphrase === '' ? BLANK_SCRYPT_COST : (this.#options.scryptCost ?? DEFAULT_SCRYPT_COST);
     const file = await sealMasterKey({ masterKey: this.#masterKey, words: this.#words }, passphrase, cost, random);
     await writeFileDurable(this.#options.file, utf8(`${JSON.stringify(file, null, 2)}\n`), FILE_MODE, syncFolder);
   }
@@ -289,7 +297,7 @@ async function readKeystore(path: string): Promise<KeystoreFile | undefined> {
   if (!Value.Check(KeystoreFile, file))
     throw unreadable(path, 'it is not a keystore of a version that this node knows');
   if (file.checksum !== checksumOf(file)) throw unreadable(path, 'its checksum does not match');
-  if (!scrypt.isScryptCost(file.kdf)) throw unreadable(path, 'its scrypt parameters are out of bounds');
+  if (!isScryptCost(file.kdf)) throw unreadable(path, 'its scrypt parameters are out of bounds');
   return file;
 }
 
@@ -303,7 +311,7 @@ function parse(text: string): unknown {
 }
 
 async function unlock(file: KeystoreFile, passphrase: string): Promise<Buffer> {
-  const key = await scrypt.deriveKey(passphrase, fromHex(file.kdf.salt), file.kdf);
+  const key = await deriveKey(passphrase, fromHex(file.kdf.salt), file.kdf);
   const masterKey = open(key, fromHex(file.master_key), contextOf(file));
   key.fill(0);
   if (masterKey?.length !== BOX_KEY_LENGTH) throw wrongPassphrase();
@@ -316,9 +324,9 @@ async function sealMasterKey(
   cost: ScryptCost,
   random: Random,
 ): Promise<KeystoreFile> {
-  const salt = random.bytes(scrypt.SALT_LENGTH);
-  const kdf = scrypt.scryptParameters(cost, salt);
-  const key = await scrypt.deriveKey(passphrase, salt, kdf);
+  const salt = random.bytes(SALT_LENGTH);
+  const kdf = scryptParameters(cost, salt);
+  const key = await deriveKey(passphrase, salt, kdf);
   const file = { format: FILE_FORMAT as typeof FILE_FORMAT, kdf, master_key: '', words: toHex(words), checksum: '' };
   const box = seal(key, masterKey, contextOf(file), random);
   key.fill(0);

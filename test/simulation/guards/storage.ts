@@ -81,8 +81,8 @@ export const OF_STORAGE_NODES: readonly Guard[] = [
     'indexed',
     'the index notes how far it is before it has the changes',
     'storage/chain-index/step.ts',
-    'this.#batch.put(TIP_KEY, records.encodeTip(tip));',
-    'await this.#kv.write(this.#kv.batch().put(TIP_KEY, records.encodeTip(tip)), { sync: false });',
+    'this.#batch.put(TIP_KEY, encodeTip(tip));',
+    'await this.#kv.write(this.#kv.batch().put(TIP_KEY, encodeTip(tip)), { sync: false });',
     // A start looks for the last block.
     {
       file: 'storage/chain-index/chain-index.ts',
