@@ -2,10 +2,9 @@
 
 import type { KvBatch } from '../src/db/kv.js';
 import { compiled } from './contest.js';
-import { benchOutputs, GENESIS_HASH } from './payments.js';
+import { BENCH_RULES, benchOutputs, GENESIS_HASH } from './payments.js';
 
 const { assemble } = await compiled<typeof import('../src/chain/builders.js')>('chain/builders.js');
-const { DEFAULT_BLOCK_RULES } = await compiled<typeof import('../src/chain/block-rules.js')>('chain/block-rules.js');
 const { encodeTransaction } = await compiled<typeof import('../src/chain/codec.js')>('chain/codec.js');
 const { createUnicorn, DEFAULT_MODULUS } = await compiled<typeof import('../src/chain/unicorn.js')>('chain/unicorn.js');
 const { atOnce } = await compiled<typeof import('../src/lib/pieces.js')>('lib/pieces.js');
@@ -20,12 +19,7 @@ export function benchState(outputs: number) {
   const bytes = encodeTransaction(assemble({ inputs: [], outputs: benchOutputs(outputs) }));
   return new MempoolState({
     genesis: [{ hash: GENESIS_HASH, bytes, amount: 1n }],
-    issuances: new Map(),
-    block: DEFAULT_BLOCK_RULES,
-    partitionSize: 10,
-    asertActivationHeight: 1_000,
-    eras: [],
-    druidLifetime: 1_000,
+    ...BENCH_RULES,
   });
 }
 

@@ -37,6 +37,7 @@ import { Segments } from '../src/storage/segments/segments.js';
 import { headFaultInPieces } from '../src/wallet/block-check.js';
 import { decodeFullBlock } from '../test/support/full-block.js';
 import { mine } from '../test/support/mempool.js';
+import { BENCH_RULES } from './payments.js';
 import { printRow, printSection } from './report.js';
 import { measureTurns } from './turns.js';
 
@@ -180,12 +181,8 @@ async function life(dir: DataDir, { name, owner, outputs, transactions }: Case, 
   const issued = { hash: GENESIS, bytes: encodeTransaction(genesis), amount: AMOUNT * BigInt(outputs) };
   const rules: StateRules = {
     genesis: [issued],
-    issuances: new Map(),
+    ...BENCH_RULES,
     block: BLOCK_RULES,
-    partitionSize: 10,
-    asertActivationHeight: 1_000,
-    eras: [],
-    druidLifetime: 1_000,
   };
   const maker = await createMempool(dir, `${id}-maker`, rules);
   const zero = await makeBlock(maker, silent);

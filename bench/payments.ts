@@ -2,6 +2,7 @@
 
 import { addressOf } from '../src/chain/address.js';
 import { tokenAsset } from '../src/chain/assets.js';
+import { DEFAULT_BLOCK_RULES } from '../src/chain/block-rules.js';
 import { assembleSigned, txOut, unsignedInput } from '../src/chain/builders.js';
 import { transactionHash } from '../src/chain/hash.js';
 import { outPointKey } from '../src/chain/transaction.js';
@@ -34,6 +35,16 @@ export const NO_BLOCKS = { block_rules: { start: 'interval' } };
 
 /** The hash of the transaction that these outputs belong to. */
 export const GENESIS_HASH = '000000';
+
+/** Rules of a state that has these outputs, but for its genesis. */
+export const BENCH_RULES = {
+  issuances: new Map(),
+  block: DEFAULT_BLOCK_RULES,
+  partitionSize: 10,
+  asertActivationHeight: 1_000,
+  eras: [],
+  druidLifetime: 1_000,
+};
 
 /** The same outputs without a file. */
 export function benchOutputs(count: number): TxOut[] {

@@ -2,7 +2,6 @@
 
 import { addressOf, p2shAddress } from '../src/chain/address.js';
 import { tokenAsset } from '../src/chain/assets.js';
-import { DEFAULT_BLOCK_RULES } from '../src/chain/block-rules.js';
 import { assemble, assembleSigned, createItemFromSignature, txOut, unsignedInput } from '../src/chain/builders.js';
 import { encodeTransaction } from '../src/chain/codec.js';
 import { OP } from '../src/chain/script/opcodes.js';
@@ -25,6 +24,7 @@ import { StateStore } from '../src/mempool/state/state-store.js';
 import { Statuses } from '../src/mempool/state/statuses.js';
 import { noMetrics } from '../src/observability/metrics.js';
 import { MemoryKv } from '../test/support/memory-kv.js';
+import { BENCH_RULES } from './payments.js';
 import { printRow, printSection } from './report.js';
 
 const OUTPUTS = 80_000;
@@ -132,12 +132,7 @@ export async function createBed() {
   const issued = { hash: GENESIS_HASH, bytes: encodeTransaction(genesis), amount: AMOUNT * BigInt(OUTPUTS + SCRIPTS) };
   const state = new MempoolState({
     genesis: [issued],
-    issuances: new Map(),
-    block: DEFAULT_BLOCK_RULES,
-    partitionSize: 10,
-    asertActivationHeight: 1_000,
-    eras: [],
-    druidLifetime: 1_000,
+    ...BENCH_RULES,
   });
   const store = new StateStore(new MemoryKv(), systemClock);
   const modules = { state, store, clock: systemClock, metrics: noMetrics, logger: silentLogger, room: endlessRoom };
