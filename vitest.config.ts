@@ -22,7 +22,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // Of two cores: what runs processes waits for them more than half of the time.
     maxWorkers: 5,
-    // Where it is set, every process of Node.js reads all certificates at its start, a third of its time. Tests reach nobody but this machine.
+    // Where it is set, every process of Node.js reads all certificates at its start, for 0.1 s. Tests reach nobody but this machine.
     env: { NODE_EXTRA_CA_CERTS: '' },
     reporters: ['default', './test/support/left-out-reporter.ts', './test/support/unsteady-reporter.ts'],
     projects: [

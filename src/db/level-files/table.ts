@@ -163,7 +163,7 @@ export function* rocksEntries(table: Buffer): Generator<TableEntry, undefined> {
   }
 }
 
-const loaded = createRequire(import.meta.url);
+const requirePackage = createRequire(import.meta.url);
 
 /** Most bytes that a block may have once it is uncompressed. */
 const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
@@ -171,7 +171,7 @@ const MAX_BLOCK_LENGTH = 64 * 1024 * 1024;
 /** Uncompresses a block, by native code that is loaded with the first one: it takes 4 MB. Throws a `RangeError` when the data is damaged. */
 function snappyDecode(input: Uint8Array): Uint8Array {
   if (new VarintReader(input).varint() > MAX_BLOCK_LENGTH) throw new RangeError('too long');
-  const { uncompressSync } = loaded('snappy') as typeof import('snappy');
+  const { uncompressSync } = requirePackage('snappy') as typeof import('snappy');
   try {
     return asBuffer(uncompressSync(asBuffer(input), { asBuffer: true }) as Buffer);
   } catch (cause) {
