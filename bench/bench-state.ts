@@ -24,7 +24,7 @@ export function benchState(outputs: number) {
 }
 
 /** A batch that keeps nothing. */
-const NOTHING: KvBatch = { size: 0, put: () => NOTHING, del: () => NOTHING, *putInPieces() {} };
+export const NOTHING: KvBatch = { size: 0, put: () => NOTHING, del: () => NOTHING, *putInPieces() {} };
 
 /** A state of which no records are made, with what it does for a list that passes every check. */
 export function stateWithoutRecords(outputs: number) {

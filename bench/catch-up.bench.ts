@@ -34,7 +34,7 @@ type Used = Extract<StorageLine, { readonly kind: 'used' }>;
 /** Payments of a block. */
 const SIZES = [2_000];
 const SHORT_SIZES = [200];
-const BLOCKS = 12;
+export const BLOCKS = 12;
 /** Blocks at the beginning that are not counted; block 0 is one of them. */
 const UNCOUNTED = 4;
 export const THREADS = 1;
@@ -42,7 +42,7 @@ const SERVER = fileURLToPath(new URL('storage-server.ts', import.meta.url));
 const PARTS = fileURLToPath(new URL('catch-up-parts.ts', import.meta.url));
 
 /** Fills an archive with blocks of so many payments; nothing is verified twice, so it takes what signing takes. */
-async function fill(folder: string, genesisText: string, payments: number): Promise<void> {
+export async function fill(folder: string, genesisText: string, payments: number): Promise<void> {
   const genesis = parseGenesis(parseExactJson(genesisText));
   const dataDir = await DataDir.open(folder, { role: 'storage', networkName: 'bench' });
   const scripts = new Verifier({ threads: THREADS });
@@ -105,13 +105,19 @@ async function measure(folder: string, payments: number): Promise<void> {
   await rebuild(folder, genesisText, payments);
 }
 
-/** What catching up takes at least, besides signatures, and the part of bare verification that two processors allow then. */
-async function bareParts(folder: string, genesisFile: string, verifying: number): Promise<void> {
+/** What a storage node cannot leave out of the blocks that `fill` has made, besides signatures. */
+export async function storageParts(folder: string, genesisFile: string): Promise<Parts> {
   const child = fork(PARTS, [join(folder, 'giver'), genesisFile, join(folder, 'parts')], {
     execArgv: ['--import', 'tsx'],
   });
   const [parts] = (await once(child, 'message')) as [Parts];
   await once(child, 'exit');
+  return parts;
+}
+
+/** What catching up takes at least, besides signatures, and the part of bare verification that two processors allow then. */
+async function bareParts(folder: string, genesisFile: string, verifying: number): Promise<void> {
+  const parts = await storageParts(folder, genesisFile);
   const all = Object.values(parts).reduce((sum, part) => sum + part, 0);
   printRow({ name: '  bare parts besides signatures, all threads', value: all, unit: 'µs/tx' });
   for (const [part, value] of Object.entries(parts)) printRow({ name: `    ${part}`, value, unit: 'µs/tx' });

@@ -34,7 +34,7 @@ import { printMeasured, printRow, printSection } from './report.js';
 import { measured } from './rounds.js';
 
 /** µs of a verification with libsodium when the original node was measured. */
-const VERIFICATION_THERE = 39;
+export const VERIFICATION_THERE = 39;
 /** Before all: single posts, so that what V8 compiles is compiled. Each row begins with a round that is not counted, too. */
 const WARM_UP = 8_000;
 const ROUNDS = 5;
@@ -140,7 +140,7 @@ export async function costBench(): Promise<void> {
 }
 
 /** µs of processor time for a transaction, and how many were taken a second. */
-async function post(
+export async function post(
   node: Contestant,
   transactions: readonly Transaction[],
   { size, connections, pace, isEncoded = false }: Pick<Posts, 'size' | 'connections' | 'pace' | 'isEncoded'>,

@@ -14,6 +14,7 @@ import { catchUpBench } from './catch-up.bench.js';
 import { chainBench } from './chain.bench.js';
 import { chainIndexBench } from './chain-index.bench.js';
 import { compareRuns, printComparison, type Run } from './compare.js';
+import { confirmedBench } from './confirmed.bench.js';
 import { costBench } from './cost.bench.js';
 import { fairnessBench } from './fairness.bench.js';
 import { forecastBench } from './forecast.bench.js';
@@ -40,6 +41,7 @@ const BENCHES: Readonly<Record<string, (options: BenchArguments) => Promise<void
   api: apiBench,
   admission: admissionBench,
   cost: costBench,
+  confirmed: confirmedBench,
   replicas: replicasBench,
   requests: requestsBench,
   messages: messagesBench,

@@ -191,7 +191,8 @@ export class DataDir {
     if (this.#isClosed) throw new TesseraError('shutting_down', `the data directory ${this.path} is closed`);
     if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
     const path = join(this.path, DATABASE_FOLDER, name);
-    const options = { ...given, writeBufferMib: WRITE_BUFFERS[name], measures: this.#measures };
+    const isPlain = name === 'mempool';
+    const options = { ...given, writeBufferMib: WRITE_BUFFERS[name], isPlain, measures: this.#measures };
     const kv = await (LOGS.includes(name) ? LogKv.open(path, options) : LevelKv.open(path, options));
     this.#opened.set(name, kv);
     return kv;

@@ -79,7 +79,7 @@ export class Accounts {
   /** Adds a movement to the history of an address. */
   addMovement(account: AddressAccount, place: Place, record: Uint8Array, batch: KvBatch): void {
     if (hasRoom(account.short?.movements, record))
-      account.short?.movements.push({ place, record: Uint8Array.from(record) });
+      account.short?.movements.push({ place, record: Buffer.from(record) });
     else {
       lengthen(account, batch);
       batch.put(movementKey(account.number, place), record);
@@ -89,7 +89,7 @@ export class Accounts {
   addUnspent(account: AddressAccount, place: Place, index: number, record: Uint8Array, batch: KvBatch): void {
     account.unspentOutputs++;
     if (hasRoom(account.short?.unspent, record))
-      account.short?.unspent.push({ place, index, record: Uint8Array.from(record) });
+      account.short?.unspent.push({ place, index, record: Buffer.from(record) });
     else {
       lengthen(account, batch);
       batch.put(unspentKey(account.number, place, index), record);

@@ -139,10 +139,11 @@ function numbersKey(prefix: string, ...numbers: readonly number[]): Buffer {
   const key = Buffer.allocUnsafe(numbers.reduce((sum, number) => sum + lengthOf(number), 1));
   key[0] = prefix.charCodeAt(0);
   let at = 1;
-  for (const number of numbers) {
-    const length = lengthOf(number);
-    const ones = 0x100 - (0x100 >> (length - 1));
-    at = key.writeUIntBE(number + ones * 2 ** (8 * (length - 1)), at, length);
+  for (let rest of numbers) {
+    const length = lengthOf(rest);
+    for (let i = at + length - 1; i >= at; i--, rest = Math.floor(rest / 0x100)) key[i] = rest;
+    key[at] = (key[at] ?? 0) | (0x100 - (0x100 >> (length - 1)));
+    at += length;
   }
   return key;
 }
@@ -161,7 +162,7 @@ function numbersIn(key: Uint8Array): number[] {
 
 function lengthOf(number: number): number {
   let length = 1;
-  for (let rest = number; rest >= 0x80; rest /= 0x80) length++;
+  for (let limit = 0x80; number >= limit; limit *= 0x80) length++;
   return length;
 }
 

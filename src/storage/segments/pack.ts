@@ -25,11 +25,9 @@ export function pack(bytes: Uint8Array): Buffer {
   let literal = 0;
   const flush = (end: number): void => {
     while (literal < end) {
-      const length = Math.min(end - literal, HEX);
-      packed[to++] = length - 1;
-      packed.set(bytes.subarray(literal, literal + length), to);
-      to += length;
-      literal += length;
+      const next = Math.min(end, literal + HEX);
+      packed[to++] = next - literal - 1;
+      while (literal < next) packed[to++] = bytes[literal++] ?? 0;
     }
   };
   for (let at = 0; at < bytes.length; ) {
@@ -40,8 +38,7 @@ export function pack(bytes: Uint8Array): Buffer {
       continue;
     }
     flush(at);
-    if (zeros > 0) packed[to++] = ZEROS + zeros - MIN_ZEROS;
-    else packed[to++] = HEX + pairs - MIN_PAIRS;
+    packed[to++] = zeros > 0 ? ZEROS + zeros - MIN_ZEROS : HEX + pairs - MIN_PAIRS;
     for (let i = 0; i < pairs; i++) packed[to++] = (valueAt(bytes, at + 2 * i) << 4) | valueAt(bytes, at + 2 * i + 1);
     at += zeros + 2 * pairs;
     literal = at;
