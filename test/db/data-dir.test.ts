@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Migration } from '../../src/db/data-dir.js';
 import { DataDir, type DataDirOptions } from '../../src/db/data-dir.js';
+import { folderSize } from '../../src/db/disk-room.js';
 import { readMarker } from '../../src/db/marker.js';
 import { builtScript } from '../support/built-script.js';
 
@@ -22,6 +23,7 @@ afterEach(async () => {
 
 const STORAGE: DataDirOptions = { role: 'storage', networkName: 'test' };
 const KEY = Buffer.from('key');
+const MIB = 1024 * 1024;
 
 async function readBack(): Promise<string | undefined> {
   const dir = await DataDir.open(path, STORAGE);
@@ -188,6 +190,21 @@ describe('a data directory', () => {
     }
     await dir.close();
   });
+});
+
+it('compresses tables, but not those of a state of the mempool, of which little is compressible and much is merged', async () => {
+  const dir = await DataDir.open(path, STORAGE);
+  const value = Buffer.alloc(MIB, 'compressible ');
+  for (const name of ['archive', 'mempool']) {
+    const kv = await dir.open(name);
+    for (let i = 0; i < 32; i++) {
+      await kv.write(kv.batch().put(Buffer.from(`${i}`), value), { sync: false });
+    }
+  }
+  // A stop writes what fills most of a buffer to a table.
+  await dir.close();
+  expect(await folderSize(join(path, 'db', 'archive'))).toBeLessThan(8 * MIB);
+  expect(await folderSize(join(path, 'db', 'mempool'))).toBeGreaterThan(32 * MIB);
 });
 
 describe('migrations of a data directory', () => {

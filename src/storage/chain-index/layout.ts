@@ -161,9 +161,7 @@ function numbersIn(key: Uint8Array): number[] {
 }
 
 function lengthOf(number: number): number {
-  let length = 1;
-  for (let limit = 0x80; number >= limit; limit *= 0x80) length++;
-  return length;
+  for (let length = 1, limit = 0x80; ; length++, limit *= 0x80) if (!(number >= limit)) return length;
 }
 
 /** Length of the number that begins there: one more than the ones at its beginning. */
