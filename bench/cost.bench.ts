@@ -1,7 +1,7 @@
 /**
  * What a mempool node costs, beside the node that Tessera replaces: processor time of all threads for a post, memory, and a restart. The
  * figures of the original are those of its Network 1.1.2 (tw_chain 1.1.3), built in release mode and measured on two calm cores in turns with
- * this program at commit 57cfdce. They are scaled by what a verification with libsodium takes here: it took 39 µs there.
+ * this program at commit 57cfdce. They are scaled by what a verification with libsodium takes here in the same rounds: it took 39 µs there.
  * `npm run bench:network` measures what a confirmed payment costs.
  */
 
@@ -39,6 +39,8 @@ export const VERIFICATION_THERE = 39;
 const WARM_UP = 8_000;
 const ROUNDS = 5;
 const OUTPUTS = 300_000;
+/** Signatures that are verified in each round, so that a machine which changes its speed changes both. */
+const VERIFIED = 500;
 /** Milliseconds between two questions whether a node has started, and how many are asked. */
 const ASK_MS = 10;
 const MAX_ASKED = 12_000;
@@ -95,10 +97,10 @@ const POSTS: readonly Posts[] = [
 export async function costBench(): Promise<void> {
   const total = WARM_UP + POSTS.reduce((sum, { count }) => sum + (1 + ROUNDS) * count, 0);
   const transactions = benchPayments(0, total);
-  const scale = (await verificationCost(transactions.slice(0, 2_000))) / VERIFICATION_THERE;
+  const verify = () => verificationCost(transactions.slice(0, 2 * VERIFIED));
   const dir = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   try {
-    printSection(`Cost beside the original node, its figures times ${scale.toFixed(2)} (verification here and there)`);
+    printSection('Cost beside the original node, its figures times what a verification takes in the same rounds');
     const servers = [
       await Contestant.start('a mempool node', 'mempool-server.ts', [dir, '1', String(total)]),
       await Contestant.start('  its bare parts, with rules and pool', 'bare-server.ts', [dir, 'rules', String(total)]),
@@ -108,11 +110,15 @@ export async function costBench(): Promise<void> {
     const left = [...transactions];
     const first = left.splice(0, WARM_UP);
     for (const server of servers) await post(server, first, { size: 1, connections: 32 });
+    const scales: number[] = [];
     for (const posts of POSTS) {
+      const verifications: number[] = [];
       const costs = servers.map((): number[] => []);
       const rates = servers.map((): number[] => []);
       for (let round = 0; round <= ROUNDS; round++) {
         const some = left.splice(0, posts.count);
+        const verification = await verify();
+        if (round > 0) verifications.push(verification);
         for (const [i, server] of servers.entries()) {
           if (posts.isEncoded && server.name === '  its bare parts') continue;
           const { cost, rate } = await post(server, some, posts);
@@ -121,6 +127,9 @@ export async function costBench(): Promise<void> {
           rates[i]?.push(rate);
         }
       }
+      const verified = measured(verifications);
+      const scale = verified.median / VERIFICATION_THERE;
+      scales.push(scale);
       for (const [i, { name }] of servers.entries()) {
         const some = costs[i] ?? [];
         const against = ['the original', posts.original * scale] as const;
@@ -131,9 +140,10 @@ export async function costBench(): Promise<void> {
         const note = `${Math.round(rate)} a second${share}`;
         printMeasured(i === 0 ? posts.name : name, measured(some), 'us', { against, note });
       }
+      printMeasured('  a verification', verified, 'us', { against: ['the original machine', VERIFICATION_THERE] });
     }
     for (const server of servers) await server.end();
-    await sizes(dir, scale);
+    await sizes(dir, measured(scales).median);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }

@@ -8,6 +8,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { devAccounts } from '../../src/config/dev-accounts.js';
+import { verificationCost } from '../admission.bench.js';
+import { benchPayments } from '../payments.js';
 import { readNetworkArguments } from './arguments.js';
 import { beginPhase, type ProcessUse } from './figures.js';
 import { BenchNetwork } from './network.js';
@@ -18,6 +20,8 @@ import { type Phase, printPhase, printSummary, type Report, summaryOf } from './
 const STEADY_INTERVALS = 6;
 /** Payments a second that are signed in advance for a phase; what is left serves the next one. */
 const PREPARED_PER_SECOND = 6_000;
+/** Payments whose signatures are verified between the rounds, half of them before what is measured. */
+const VERIFIED = 2_000;
 const READ_CONNECTIONS = 4;
 const READ_ADDRESSES = 10;
 
@@ -122,17 +126,20 @@ function confirmedOf(
   return { rate: perSecond(count, lastAt - beganAt), p50, p99, max, blocks };
 }
 
-async function run(bench: BenchNetwork): Promise<readonly Phase[]> {
+async function run(bench: BenchNetwork): Promise<Pick<Report, 'phases' | 'summary'>> {
   const phases: Phase[] = [];
+  const verifications: number[] = [];
   for (let round = 0; round < rounds; round++) {
+    verifications.push(await verificationCost(benchPayments(0, VERIFIED)));
     const admitted = await alone(bench);
     phases.push(admitted, await drain(bench, admitted.count), await both(bench, 'posted and confirmed', {}));
   }
   phases.push(await both(bench, 'the same with reads beside it', { reads: true }));
-  const { confirmed } = summaryOf(phases);
+  verifications.push(await verificationCost(benchPayments(0, VERIFIED)));
+  const { confirmed } = summaryOf(phases, verifications);
   const rate = (confirmed * share) / 100;
   phases.push(await both(bench, `steady load of ${share} %`, { rate }));
-  return phases;
+  return { phases, summary: summaryOf(phases, verifications) };
 }
 
 async function main(): Promise<void> {
@@ -151,8 +158,7 @@ async function main(): Promise<void> {
     isApart: apart,
   });
   try {
-    const phases = await run(bench);
-    const report: Report = { date: new Date().toISOString(), machine, settings, phases, summary: summaryOf(phases) };
+    const report: Report = { date: new Date().toISOString(), machine, settings, ...(await run(bench)) };
     printSummary(report);
     if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 1)}\n`);
   } finally {

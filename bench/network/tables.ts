@@ -1,5 +1,6 @@
 /** The figures of the network benchmark as text, and what follows from them. */
 
+import { VERIFICATION_THERE } from '../cost.bench.js';
 import type { ProcessUse } from './figures.js';
 import type { ReadsResult } from './orders.js';
 
@@ -33,6 +34,8 @@ export interface Summary {
   /** Seconds of processor time for each payment, of all processes. */
   readonly cpuAlone: number;
   readonly cpuConfirmed: number;
+  /** µs of a verification in this process, measured beside the rounds. */
+  readonly verification: number;
 }
 
 export interface Report {
@@ -90,7 +93,7 @@ const line = (use: ProcessUse, count: number): string =>
   COLUMNS.map(([, show]) => show(use, count).padStart(WIDTH)).join('');
 
 /** Medians over the rounds of the two phases that take turns. */
-export function summaryOf(phases: readonly Phase[]): Summary {
+export function summaryOf(phases: readonly Phase[], verifications: readonly number[]): Summary {
   const admittedAlone = phases.filter(({ admitted, confirmed }) => admitted !== undefined && confirmed === undefined);
   const together = phases.filter(({ name }) => name === 'posted and confirmed');
   const cpuOf = ({ processes, count }: Phase): number => processes.reduce((sum, { cpu }) => sum + cpu, 0) / count;
@@ -99,11 +102,12 @@ export function summaryOf(phases: readonly Phase[]): Summary {
     confirmed: median(together.map(({ confirmed }) => confirmed?.rate ?? 0)),
     cpuAlone: median(admittedAlone.map(cpuOf)),
     cpuConfirmed: median(together.map(cpuOf)),
+    verification: median(verifications),
   };
 }
 
 export function printSummary({ summary, phases, settings: { intervalMs } }: Report): void {
-  const { alone, confirmed, cpuAlone, cpuConfirmed } = summary;
+  const { alone, confirmed, cpuAlone, cpuConfirmed, verification } = summary;
   const steady = phases.at(-1)?.confirmed?.p99 ?? 0;
   say(
     `\nconfirmed ${whole(confirmed)} a second, ${(confirmed / alone).toFixed(2)} of admitted alone (${whole(alone)})`,
@@ -111,6 +115,11 @@ export function printSummary({ summary, phases, settings: { intervalMs } }: Repo
   say(
     `processor time of all: ${whole(1e6 * cpuConfirmed)} µs for each confirmed payment, ${whole(1e6 * cpuAlone)} µs for each ` +
       `admitted alone; their ratio is what processors that are used up allow: ${(cpuAlone / cpuConfirmed).toFixed(2)}`,
+  );
+  const times = verification / VERIFICATION_THERE;
+  say(
+    `a verification took ${verification.toFixed(0)} µs between the rounds, ${times.toFixed(2)} times what it took where the original node was measured: ` +
+      `scaled by it, confirmed ${whole(confirmed * times)} a second, ${whole((1e6 * cpuConfirmed) / times)} µs for each`,
   );
   say(`p99 at the steady load: ${(steady / intervalMs).toFixed(1)} intervals`);
 }
