@@ -42,8 +42,8 @@ const DATABASE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 /** Write buffers in MiB of databases to which each payment is written: the larger, the less often LevelDB merges tables. */
 const WRITE_BUFFERS: Readonly<Record<string, number>> = { archive: 96, index: 64, 'index-check': 64, mempool: 16 };
 
-/** Databases whose tables are not compressed: that makes them hardly smaller, and takes a tenth of the time in which records are written. */
-const PLAIN: readonly string[] = ['mempool'];
+/** Databases whose tables are not compressed: compression saves them no room, and takes a tenth of the time in which records are written. */
+const UNCOMPRESSED: readonly string[] = ['mempool'];
 /** Databases that are only appended to and cut off from the front. */
 const LOGS: readonly string[] = ['journal'];
 
@@ -193,8 +193,8 @@ export class DataDir {
     if (this.#isClosed) throw new TesseraError('shutting_down', `the data directory ${this.path} is closed`);
     if (!DATABASE_NAME.test(name)) throw new TesseraError('internal_error', `"${name}" cannot name a database`);
     const path = join(this.path, DATABASE_FOLDER, name);
-    const isPlain = PLAIN.includes(name);
-    const options = { ...given, writeBufferMib: WRITE_BUFFERS[name], isPlain, measures: this.#measures };
+    const compression = !UNCOMPRESSED.includes(name);
+    const options = { ...given, writeBufferMib: WRITE_BUFFERS[name], compression, measures: this.#measures };
     const kv = await (LOGS.includes(name) ? LogKv.open(path, options) : LevelKv.open(path, options));
     this.#opened.set(name, kv);
     return kv;

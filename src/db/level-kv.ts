@@ -47,8 +47,8 @@ export interface LevelKvOptions {
   readonly createIfMissing: boolean;
   /** Size in MiB of LevelDB's write buffer, and twice that while it becomes a table; 4 by default. A start reads that much. */
   readonly writeBufferMib?: number | undefined;
-  /** True for tables that are not compressed: they are larger, and merged in less processor time. */
-  readonly isPlain?: boolean;
+  /** Whether new tables are compressed, as they are by default. Tables of both kinds are read. */
+  readonly compression?: boolean;
   /** Bytes of tables whose checksums are read before opening, the newest first; 256 MiB by default. */
   readonly checkBytes?: number;
   /** Advice for the reader of an error about damage: the end of its sentence. */
@@ -266,12 +266,12 @@ export class LevelKv implements Kv {
 }
 
 async function openLevel(path: string, options: LevelKvOptions): Promise<OpenLevel> {
-  const { createIfMissing, writeBufferMib = 4, isPlain = false } = options;
+  const { createIfMissing, writeBufferMib = 4, compression = true } = options;
   // The constructor begins to open: it must come after the checks.
   const level = new ClassicLevel<Uint8Array, Uint8Array>(path, {
     ...BINARY,
     createIfMissing,
-    compression: !isPlain,
+    compression,
     writeBufferSize: writeBufferMib * 2 ** 20,
     // LevelDB merges a table after a number of reads that pass it, and that number grows with the size of the table; so does the room of a merge.
     maxFileSize: Math.min(MAX_TABLE_MIB, Math.max(2, writeBufferMib / 4)) * 2 ** 20,

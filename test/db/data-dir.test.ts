@@ -8,6 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Migration } from '../../src/db/data-dir.js';
 import { DataDir, type DataDirOptions } from '../../src/db/data-dir.js';
 import { folderSize } from '../../src/db/disk-room.js';
+import type { Kv } from '../../src/db/kv.js';
+import { LevelKv } from '../../src/db/level-kv.js';
 import { readMarker } from '../../src/db/marker.js';
 import { builtScript } from '../support/built-script.js';
 
@@ -192,19 +194,41 @@ describe('a data directory', () => {
   });
 });
 
-it('compresses tables, but not those of a state of the mempool, of which little is compressible and much is merged', async () => {
-  const dir = await DataDir.open(path, STORAGE);
-  const value = Buffer.alloc(MIB, 'compressible ');
-  for (const name of ['archive', 'mempool']) {
-    const kv = await dir.open(name);
-    for (let i = 0; i < 32; i++) {
-      await kv.write(kv.batch().put(Buffer.from(`${i}`), value), { sync: false });
+describe('tables of a data directory', () => {
+  const compressible = Buffer.alloc(MIB, 'compressible ');
+
+  async function fill(kv: Kv, count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      await kv.write(kv.batch().put(Buffer.from(`${i}`), compressible), { sync: false });
     }
   }
-  // A stop writes what fills most of a buffer to a table.
-  await dir.close();
-  expect(await folderSize(join(path, 'db', 'archive'))).toBeLessThan(8 * MIB);
-  expect(await folderSize(join(path, 'db', 'mempool'))).toBeGreaterThan(32 * MIB);
+
+  const holds = async (kv: Kv, key: string): Promise<boolean> =>
+    compressible.equals((await kv.get(Buffer.from(key))) ?? Buffer.alloc(0));
+
+  it('are compressed, but for the state of a mempool, which is merged often and gets no smaller', async () => {
+    const dir = await DataDir.open(path, STORAGE);
+    for (const name of ['archive', 'mempool']) await fill(await dir.open(name), 32);
+    // A stop writes what fills most of a buffer to a table.
+    await dir.close();
+    expect(await folderSize(join(path, 'db', 'archive'))).toBeLessThan(8 * MIB);
+    expect(await folderSize(join(path, 'db', 'mempool'))).toBeGreaterThan(32 * MIB);
+  });
+
+  it('are read as an earlier version has compressed them', async () => {
+    const first = await DataDir.open(path, STORAGE);
+    await first.close();
+    const older = await LevelKv.open(join(path, 'db', 'mempool'), { createIfMissing: true });
+    await fill(older, 16);
+    await older.close();
+    expect(await folderSize(join(path, 'db', 'mempool'))).toBeLessThan(8 * MIB);
+    const dir = await DataDir.open(path, STORAGE);
+    const kv = await dir.open('mempool');
+    expect(await holds(kv, '0')).toBe(true);
+    await fill(kv, 16);
+    expect(await holds(kv, '15')).toBe(true);
+    await dir.close();
+  });
 });
 
 describe('migrations of a data directory', () => {
