@@ -7,10 +7,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tokenAsset } from '../src/chain/assets.js';
 import { transactionToCreateJson } from '../src/chain/create-transaction.js';
 import type { Transaction } from '../src/chain/types.js';
-import { planValidation, runCheck, type ScriptCheck } from '../src/chain/validation.js';
+import type { ScriptCheck } from '../src/chain/validation.js';
 import { Verifier } from '../src/ledger/verifier/verifier.js';
 import { stringifyExact } from '../src/lib/json.js';
 import { Contestant, type Slice } from './contest.js';
@@ -18,6 +17,7 @@ import { once, requestBytes } from './load.js';
 import { benchPayments } from './payments.js';
 import { printMeasured, printRow, printSection } from './report.js';
 import { interleave, type Measured, measured, ratios, runsOf } from './rounds.js';
+import { checksOf, verifyAll } from './verification.js';
 
 const CONNECTIONS = 32;
 const BATCH = 100;
@@ -60,15 +60,6 @@ function post(contestant: Contestant, bodies: readonly string[]): Promise<Slice>
 }
 
 /** What the node verifies of these transactions. */
-function checksOf(transactions: readonly Transaction[]): readonly ScriptCheck[] {
-  const out = { value: tokenAsset(1_000n), locktime: 0n };
-  return transactions.flatMap((tx) => {
-    const script = tx.inputs[0]?.script ?? [];
-    const address = script[5]?.kind === 'bytes' ? script[5].text : '';
-    return planValidation(tx, 0n, () => ({ ...out, scriptPublicKey: address })).checks;
-  });
-}
-
 interface Verification {
   /** µs of processor time, and checks a second, of one thread and of the workers with the main thread. */
   readonly cpu: number;
@@ -86,23 +77,9 @@ async function timed(count: number, run: () => unknown): Promise<{ readonly cpu:
   return { cpu: (user + system) / count, rate: count / seconds };
 }
 
-/** µs of one thread for the signature of each of these payments. */
-export async function verificationCost(transactions: readonly Transaction[]): Promise<number> {
-  const checks = checksOf(transactions);
-  const half = checks.length / 2;
-  const verifyAll = (some: readonly ScriptCheck[]): Promise<{ readonly cpu: number }> =>
-    timed(some.length, () => {
-      for (const check of some) if (!runCheck(check)) throw new Error('a signature does not verify');
-    });
-  await verifyAll(checks.slice(0, half));
-  return (await verifyAll(checks.slice(half))).cpu;
-}
-
 /** Each round has checks of its own: what a verifier has verified it does not verify again. */
 async function verification(verifier: Verifier, checks: readonly ScriptCheck[]): Promise<Verification> {
-  const { cpu, rate } = await timed(checks.length, () => {
-    for (const check of checks) if (!runCheck(check)) throw new Error('a signature does not verify');
-  });
+  const { cpu, rate } = await timed(checks.length, () => verifyAll(checks));
   const all = await timed(checks.length, () => Promise.all(checks.map((check) => verifier.verify([check]))));
   return { cpu, rate, allCpu: all.cpu, allRate: all.rate };
 }

@@ -25,16 +25,14 @@ import { stringifyExact } from '../src/lib/json.js';
 import { keys } from '../src/mempool/state/layout.js';
 import { MempoolState } from '../src/mempool/state/state.js';
 import { noMetrics } from '../src/observability/metrics.js';
-import { verificationCost } from './admission.bench.js';
 import { Contestant, HERE } from './contest.js';
 import { load, once, requestBytes } from './load.js';
 import { manyOutPoint, manyOutput } from './many-outputs.js';
 import { benchPayments } from './payments.js';
 import { printMeasured, printRow, printSection } from './report.js';
 import { measured } from './rounds.js';
+import { VERIFICATION_THERE, verificationCost } from './verification.js';
 
-/** µs of a verification with libsodium when the original node was measured. */
-export const VERIFICATION_THERE = 39;
 /** Before all: single posts, so that what V8 compiles is compiled. Each row begins with a round that is not counted, too. */
 const WARM_UP = 8_000;
 const ROUNDS = 5;
@@ -97,7 +95,7 @@ const POSTS: readonly Posts[] = [
 export async function costBench(): Promise<void> {
   const total = WARM_UP + POSTS.reduce((sum, { count }) => sum + (1 + ROUNDS) * count, 0);
   const transactions = benchPayments(0, total);
-  const verify = () => verificationCost(transactions.slice(0, 2 * VERIFIED));
+  const verified = transactions.slice(0, 2 * VERIFIED);
   const dir = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   try {
     printSection('Cost beside the original node, its figures times what a verification takes in the same rounds');
@@ -117,8 +115,7 @@ export async function costBench(): Promise<void> {
       const rates = servers.map((): number[] => []);
       for (let round = 0; round <= ROUNDS; round++) {
         const some = left.splice(0, posts.count);
-        const verification = await verify();
-        if (round > 0) verifications.push(verification);
+        if (round > 0) verifications.push(verificationCost(verified));
         for (const [i, server] of servers.entries()) {
           if (posts.isEncoded && server.name === '  its bare parts') continue;
           const { cost, rate } = await post(server, some, posts);
@@ -127,8 +124,8 @@ export async function costBench(): Promise<void> {
           rates[i]?.push(rate);
         }
       }
-      const verified = measured(verifications);
-      const scale = verified.median / VERIFICATION_THERE;
+      const verification = measured(verifications);
+      const scale = verification.median / VERIFICATION_THERE;
       scales.push(scale);
       for (const [i, { name }] of servers.entries()) {
         const some = costs[i] ?? [];
@@ -140,7 +137,7 @@ export async function costBench(): Promise<void> {
         const note = `${Math.round(rate)} a second${share}`;
         printMeasured(i === 0 ? posts.name : name, measured(some), 'us', { against, note });
       }
-      printMeasured('  a verification', verified, 'us', { against: ['the original machine', VERIFICATION_THERE] });
+      printMeasured('  a verification', verification, 'us', { against: ['the original machine', VERIFICATION_THERE] });
     }
     for (const server of servers) await server.end();
     await sizes(dir, measured(scales).median);

@@ -8,8 +8,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { devAccounts } from '../../src/config/dev-accounts.js';
-import { verificationCost } from '../admission.bench.js';
 import { benchPayments } from '../payments.js';
+import { verificationCost } from '../verification.js';
 import { readNetworkArguments } from './arguments.js';
 import { beginPhase, type ProcessUse } from './figures.js';
 import { BenchNetwork } from './network.js';
@@ -130,12 +130,12 @@ async function run(bench: BenchNetwork): Promise<Pick<Report, 'phases' | 'summar
   const phases: Phase[] = [];
   const verifications: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    verifications.push(await verificationCost(benchPayments(0, VERIFIED)));
+    verifications.push(verificationCost(benchPayments(0, VERIFIED)));
     const admitted = await alone(bench);
     phases.push(admitted, await drain(bench, admitted.count), await both(bench, 'posted and confirmed', {}));
   }
   phases.push(await both(bench, 'the same with reads beside it', { reads: true }));
-  verifications.push(await verificationCost(benchPayments(0, VERIFIED)));
+  verifications.push(verificationCost(benchPayments(0, VERIFIED)));
   const { confirmed } = summaryOf(phases, verifications);
   const rate = (confirmed * share) / 100;
   phases.push(await both(bench, `steady load of ${share} %`, { rate }));

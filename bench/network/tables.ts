@@ -1,6 +1,6 @@
 /** The figures of the network benchmark as text, and what follows from them. */
 
-import { VERIFICATION_THERE } from '../cost.bench.js';
+import { VERIFICATION_THERE } from '../verification.js';
 import type { ProcessUse } from './figures.js';
 import type { ReadsResult } from './orders.js';
 
