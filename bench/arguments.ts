@@ -17,6 +17,8 @@ export interface BenchArguments {
   readonly compare: string | undefined;
   /** The folder of another checkout. */
   readonly against: string | undefined;
+  /** The program of the node that Tessera replaces. */
+  readonly original: string | undefined;
   readonly sizes: readonly number[] | undefined;
 }
 
@@ -38,15 +40,24 @@ export function readArguments(args: readonly string[], names: readonly string[])
         short: { type: 'boolean', default: false },
         json: { type: 'string', default: 'bench.json' },
         compare: { type: 'string' },
+        original: { type: 'string' },
         sizes: { type: 'string' },
       },
     });
-    const { help, short, json, compare, against, sizes } = values;
+    const { help, short, json, compare, against, original, sizes } = values;
     if (help) return { text: helpOf(names), status: 0 };
     const unknown = positionals.filter((name) => !names.includes(name));
     if (unknown.length > 0) return wrong(`No benchmark ${unknown.join(', ')}; there are ${names.join(', ')}.`);
     const wanted = positionals.length > 0 ? positionals : short ? SHORT : names;
-    return { wanted, short, json, compare, against, sizes: sizes === undefined ? undefined : readSizes(sizes) };
+    return {
+      wanted,
+      short,
+      json,
+      compare,
+      against,
+      original,
+      sizes: sizes === undefined ? undefined : readSizes(sizes),
+    };
   } catch (error) {
     return wrong(errorMessage(error));
   }
@@ -65,5 +76,6 @@ function helpOf(names: readonly string[]): string {
   --json FILE     where the figures are written (bench.json)
   --compare FILE  what is slower, or faster, than in the run that wrote this file
   --against DIR   another checkout, built, whose API is measured beside this one (api)
+  --original FILE the node that Tessera replaces, its program built in release mode of Network 1.1.2: it is measured in the same rounds (cost)
   --help          shows this`;
 }

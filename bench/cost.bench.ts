@@ -25,9 +25,11 @@ import { stringifyExact } from '../src/lib/json.js';
 import { keys } from '../src/mempool/state/layout.js';
 import { MempoolState } from '../src/mempool/state/state.js';
 import { noMetrics } from '../src/observability/metrics.js';
+import type { BenchArguments } from './arguments.js';
 import { Contestant, HERE } from './contest.js';
 import { load, once, requestBytes } from './load.js';
 import { manyOutPoint, manyOutput } from './many-outputs.js';
+import { type Posted, type PostsOfRound, postOriginal } from './original-posts.js';
 import { benchPayments } from './payments.js';
 import { printMeasured, printRow, printSection } from './report.js';
 import { measured } from './rounds.js';
@@ -45,14 +47,8 @@ const MAX_ASKED = 12_000;
 /** Milliseconds in which an image that has been begun is made. */
 const IMAGE_MS = 3_000;
 
-interface Posts {
+interface Posts extends PostsOfRound {
   readonly name: string;
-  /** Transactions of a round, and of a post. */
-  readonly count: number;
-  readonly size: number;
-  readonly connections: number;
-  /** Posts a second; as many as it takes by default. */
-  readonly pace?: number;
   /** In the encoding of the chain, not in JSON. */
   readonly isEncoded?: boolean;
   /** µs that the original takes for a transaction, and how many it takes a second; it takes JSON alone. */
@@ -92,7 +88,7 @@ const POSTS: readonly Posts[] = [
   { name: 'one post at a time, 500 a second', count: 1_000, size: 1, connections: 1, pace: 500, original: 370 },
 ];
 
-export async function costBench(): Promise<void> {
+export async function costBench({ original }: Pick<BenchArguments, 'original'>): Promise<void> {
   const total = WARM_UP + POSTS.reduce((sum, { count }) => sum + (1 + ROUNDS) * count, 0);
   const transactions = benchPayments(0, total);
   const verified = transactions.slice(0, 2 * VERIFIED);
@@ -113,9 +109,12 @@ export async function costBench(): Promise<void> {
       const verifications: number[] = [];
       const costs = servers.map((): number[] => []);
       const rates = servers.map((): number[] => []);
+      const ofOriginal: Posted[] = [];
       for (let round = 0; round <= ROUNDS; round++) {
         const some = left.splice(0, posts.count);
         if (round > 0) verifications.push(verificationCost(verified));
+        if (round > 0 && original !== undefined && !posts.isEncoded)
+          ofOriginal.push(await postOriginal(original, posts));
         for (const [i, server] of servers.entries()) {
           if (posts.isEncoded && server.name === '  its bare parts') continue;
           const { cost, rate } = await post(server, some, posts);
@@ -137,6 +136,11 @@ export async function costBench(): Promise<void> {
         const note = `${Math.round(rate)} a second${share}`;
         printMeasured(i === 0 ? posts.name : name, measured(some), 'us', { against, note });
       }
+      if (ofOriginal.length > 0) {
+        const note = `${Math.round(measured(ofOriginal.map(({ rate }) => rate)).median)} a second`;
+        const against = ['its figure, scaled', posts.original * scale] as const;
+        printMeasured('  the original, here', measured(ofOriginal.map(({ cost }) => cost)), 'us', { against, note });
+      }
       printMeasured('  a verification', verification, 'us', { against: ['the original machine', VERIFICATION_THERE] });
     }
     for (const server of servers) await server.end();
@@ -146,12 +150,11 @@ export async function costBench(): Promise<void> {
   }
 }
 
-/** µs of processor time for a transaction, and how many were taken a second. */
 export async function post(
   node: Contestant,
   transactions: readonly Transaction[],
   { size, connections, pace, isEncoded = false }: Pick<Posts, 'size' | 'connections' | 'pace' | 'isEncoded'>,
-): Promise<{ readonly cost: number; readonly rate: number }> {
+): Promise<Posted> {
   const bodies = Array.from({ length: Math.ceil(transactions.length / size) }, (_, i) => {
     const some = transactions.slice(i * size, (i + 1) * size);
     return isEncoded ? encodeTransactions(some) : stringifyExact({ transactions: some.map(transactionToCreateJson) });

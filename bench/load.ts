@@ -30,10 +30,16 @@ export interface LoadOptions {
   readonly onAnswer?: (request: Buffer, status: number, sentAt: number) => void;
 }
 
-/** The bytes of a request. */
-export function requestBytes(url: string, method: string, body?: string | Uint8Array): Buffer {
+/** The bytes of a request, with further headers. */
+export function requestBytes(
+  url: string,
+  method: string,
+  body?: string | Uint8Array,
+  further: Readonly<Record<string, string>> = {},
+): Buffer {
   const { host, pathname, search } = new URL(url);
-  const head = `${method} ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\n`;
+  const lines = Object.entries({ host, ...further }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${method} ${pathname}${search} HTTP/1.1\r\n${lines.join('')}`;
   if (body === undefined) return Buffer.from(`${head}\r\n`);
   const [type, bytes] = typeof body === 'string' ? ['json', Buffer.from(body)] : ['octet-stream', body];
   const headers = `content-type: application/${type}\r\ncontent-length: ${bytes.length}\r\n\r\n`;

@@ -17,6 +17,8 @@ const HELP = `npm run bench:network -- [options]
                           they were two machines; needs Linux
   --short                 3 seconds, one round, blocks of 500 every second: shows that it works
   --node-option TEXT      argument of Node.js for the nodes, such as --max-semi-space-size=64; may be repeated
+  --original FILE         beside the node that Tessera replaces: its program, built in release mode of its Network 1.1.2. Each round
+                          starts both networks anew, one after the other, and posts and confirms; blocks of 2000 every 500 ms
   --json FILE             writes all figures
   --cpu-prof FOLDER       writes a profile of every thread of every node
   --help                  shows this`;
@@ -35,6 +37,8 @@ export interface NetworkArguments {
   readonly share: number;
   readonly apart: boolean;
   readonly nodeOptions: readonly string[];
+  /** The program of the original node. */
+  readonly original: string | undefined;
   readonly json: string | undefined;
   /** The folder of profiles. */
   readonly profiles: string | undefined;
@@ -56,23 +60,27 @@ export function readNetworkArguments(args: readonly string[]): NetworkArguments 
         connections: { type: 'string' },
         share: { type: 'string' },
         'node-option': { type: 'string', multiple: true, default: [] },
+        original: { type: 'string' },
         json: { type: 'string' },
         'cpu-prof': { type: 'string' },
       },
     });
     if (values.help) return { text: HELP, status: 0 };
-    const { short, apart } = values;
+    const { short, apart, original } = values;
+    // The original has no setting for the size of a block.
+    const [transactions, interval] = original === undefined ? [20_000, 5_000] : [2_000, 500];
     const number = (name: NumberOption, usual: number): number => readNumber(name, values[name], usual);
     return {
       seconds: number('seconds', short ? 3 : 20),
       rounds: number('rounds', short ? 1 : 2),
-      transactions: number('block-transactions', short ? 500 : 20_000),
-      intervalMs: number('interval', short ? 1_000 : 5_000),
+      transactions: number('block-transactions', short ? 500 : transactions),
+      intervalMs: number('interval', short ? 1_000 : interval),
       batch: number('batch', 100),
       connections: number('connections', 32),
       share: number('share', 70),
       apart,
       nodeOptions: values['node-option'],
+      original,
       json: values.json,
       profiles: values['cpu-prof'],
     };

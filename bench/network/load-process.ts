@@ -4,24 +4,16 @@
  * each block, and storage what is in it. Orders and answers are messages of its parent.
  */
 
-import { transactionToCreateJson } from '../../src/chain/create-transaction.js';
-import { NodeClient } from '../../src/client/client.js';
-import { followEvents } from '../../src/client/events.js';
-import { stringifyExact } from '../../src/lib/json.js';
 import { load, requestBytes } from '../load.js';
 import { PaymentChain } from '../payments.js';
-import type { LoadAnswer, LoadOrder, Posts, PostsResult, Reads, ReadsResult } from './orders.js';
+import { type Dialect, dialectOf } from './dialects.js';
+import type { LoadAnswer, LoadOrder, Place, Posts, PostsResult, Reads, ReadsResult } from './orders.js';
 
 /** Milliseconds before a request that was refused for overload is sent again. */
 const AGAIN_AFTER = 50;
 /** Milliseconds without a block after which a run that waits for its payments is broken. */
 const STALLED_MS = 120_000;
 const LOOK_EVERY_MS = 20;
-
-interface Place {
-  readonly mempool: string;
-  readonly storage: string;
-}
 
 /** What waits for its block: when each payment was sent, by hash. */
 const open = new Map<string, number>();
@@ -30,46 +22,44 @@ let latencies: number[] = [];
 let blocks: number[] = [];
 let lastConfirmedAt = 0;
 let chain: PaymentChain | undefined;
-let place: Place = { mempool: '', storage: '' };
+let place: Place | undefined;
+let dialect: Dialect | undefined;
 let prepared: { readonly request: Buffer; readonly hashes: readonly string[] }[] = [];
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** What the parent has told first. */
+function told(): { readonly chain: PaymentChain; readonly place: Place; readonly dialect: Dialect } {
+  if (chain && place && dialect) return { chain, place, dialect };
+  throw new Error('the load generator was not told its nodes');
+}
+
 /** Notes what each block confirms, for as long as the process lives. */
-async function watchBlocks(): Promise<void> {
-  const storage = new NodeClient({ url: place.storage });
-  const request = { url: `${place.mempool}/v1/events?topics=blocks`, signal: new AbortController().signal };
-  for await (const { name, data } of followEvents(request, () => undefined)) {
-    if (name !== 'block') continue;
-    const at = performance.now();
-    const { block_num: num } = JSON.parse(data) as { block_num: number };
-    const { data: stored } = await storage.api.getBlock({ params: { num } });
-    const { transactions } = (stored as { readonly block: { readonly transactions: readonly string[] } }).block;
-    if (transactions.length > 0) blocks.push(transactions.length);
-    for (const hash of transactions) {
-      const sentAt = open.get(hash);
-      if (sentAt === undefined) continue;
-      open.delete(hash);
-      latencies.push(at - sentAt);
-      lastConfirmedAt = at;
-    }
+function noteBlock(transactions: readonly string[]): void {
+  const at = performance.now();
+  if (transactions.length > 0) blocks.push(transactions.length);
+  for (const hash of transactions) {
+    const sentAt = open.get(hash);
+    if (sentAt === undefined) continue;
+    open.delete(hash);
+    latencies.push(at - sentAt);
+    lastConfirmedAt = at;
   }
 }
 
 /** Signs so many payments and makes requests of them. */
 function prepare(count: number, batch: number): void {
-  if (chain === undefined) throw new Error('the load generator was not told its nodes');
+  const { chain, dialect } = told();
   for (let made = 0; made < count; made += batch) {
-    const payments = Array.from({ length: Math.min(batch, count - made) }, () => chain?.make()).filter((one) => !!one);
-    const list = payments.map(({ transaction }) => stringifyExact(transactionToCreateJson(transaction)));
-    const body = `{"transactions":[${list.join(',')}]}`;
-    const request = requestBytes(`${place.mempool}/v1/transactions`, 'POST', body);
+    const payments = Array.from({ length: Math.min(batch, count - made) }, () => chain.make());
+    const request = dialect.post(payments.map(({ transaction }) => transaction));
     prepared.push({ request, hashes: payments.map(({ hash }) => hash) });
   }
 }
 
 /** Posts until the time is over or nothing is left; what is left is for the next order. */
 async function post({ seconds, connections, rate }: Posts): Promise<PostsResult> {
+  const { dialect, place } = told();
   const begun = performance.now();
   const until = begun + 1_000 * seconds;
   latencies = [];
@@ -91,7 +81,7 @@ async function post({ seconds, connections, rate }: Posts): Promise<PostsResult>
   const onAnswer = (request: Buffer, status: number, sentAt: number): void => {
     const hashes = hashesOf.get(request) ?? [];
     hashesOf.delete(request);
-    if (status !== 201) throw new Error(`a post was answered ${status}`);
+    if (status !== dialect.admitted) throw new Error(`a post was answered ${status}`);
     admitted += hashes.length;
     lastAnswer = performance.now();
     for (const hash of hashes) if (open.has(hash)) open.set(hash, sentAt);
@@ -137,6 +127,7 @@ async function drain(): Promise<Extract<LoadAnswer, { kind: 'drained' }>> {
 
 /** Reads what clients read, one after the other on each connection: the last block, a block by number, a balance. */
 async function read({ seconds, connections, addresses }: Reads): Promise<ReadsResult> {
+  const { place } = told();
   const until = performance.now() + 1_000 * seconds;
   const ask = async (url: string, paths: readonly string[]): Promise<ReadsResult[keyof ReadsResult]> => {
     const requests = paths.map((path) => requestBytes(`${url}${path}`, 'GET'));
@@ -157,7 +148,8 @@ async function obey(order: LoadOrder): Promise<LoadAnswer> {
     case 'nodes':
       place = order;
       chain = new PaymentChain(order.genesisOutputs);
-      watchBlocks().catch(fail);
+      dialect = dialectOf(order);
+      dialect.watch(noteBlock).catch(fail);
       return { kind: 'done' };
     case 'prepare':
       prepare(Math.max(0, order.count - prepared.reduce((sum, { hashes }) => sum + hashes.length, 0)), order.batch);

@@ -1,18 +1,17 @@
 /** Four real processes on disk and the load generator, a fifth, with what was measured of each. */
 
-import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createNetwork, type Network, type NodeProcess, type Nodes, whenReady } from '../../test/support/processes.js';
 import { benchGenesis } from '../payments.js';
 import type { Watched } from './figures.js';
-import type { LoadAnswer, LoadOrder } from './orders.js';
+import { LoadProcess } from './load.js';
 
 /** Outputs that the payments begin with. */
-const GENESIS_OUTPUTS = 20_000;
+export const GENESIS_OUTPUTS = 20_000;
 const TURNS = new URL('./turns-preload.mjs', import.meta.url);
 /** As a node has them by default; those of the dev network verify on the main thread. */
 const VERIFY_THREADS = 1;
@@ -35,23 +34,16 @@ const run = promisify(execFile);
 export class BenchNetwork {
   readonly nodes: Nodes;
   readonly watched: readonly Watched[];
+  readonly load = new LoadProcess();
   readonly #network: Network;
   readonly #folder: string;
-  readonly #load: ChildProcess;
   readonly #isApart: boolean;
-  readonly #waiting = new Map<number, (answer: LoadAnswer) => void>();
-  #orders = 0;
 
   private constructor(network: Network, nodes: Nodes, folder: string, isApart: boolean) {
     this.#isApart = isApart;
     this.#network = network;
     this.nodes = nodes;
     this.#folder = folder;
-    this.#load = fork(fileURLToPath(new URL('./load-process.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] });
-    this.#load.on('message', ({ id, answer }: { readonly id: number; readonly answer: LoadAnswer }) => {
-      this.#waiting.get(id)?.(answer);
-      this.#waiting.delete(id);
-    });
     const all: readonly NodeProcess[] = [nodes.mempool, nodes.storage, nodes.miner, nodes.user];
     this.watched = [
       ...all.map((node) => ({
@@ -60,7 +52,7 @@ export class BenchNetwork {
         node,
         turns: turnsFile(folder, node.role),
       })),
-      { name: 'load', pid: () => this.#load.pid ?? 0 },
+      this.load.watched,
     ];
   }
 
@@ -96,29 +88,14 @@ export class BenchNetwork {
       const bench = new BenchNetwork(network, nodes, folder, isApart);
       await bench.#keepApart();
       const { mempool, storage } = nodes;
-      const places = { mempool: mempool.apiUrl, storage: storage.apiUrl };
-      await bench.order({ kind: 'nodes', ...places, genesisOutputs: GENESIS_OUTPUTS });
+      const places = { mempool: mempool.apiUrl, storage: storage.apiUrl, isOriginal: false };
+      await bench.load.order({ kind: 'nodes', ...places, genesisOutputs: GENESIS_OUTPUTS });
       return bench;
     } catch (error) {
       await network.stopAll();
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
-  }
-
-  /** What the load generator answers. Rejects when it ends. */
-  async order<K extends LoadAnswer['kind']>(order: LoadOrder): Promise<Extract<LoadAnswer, { kind: K }>> {
-    const id = ++this.#orders;
-    const answer = await new Promise<LoadAnswer>((resolve, reject) => {
-      const onExit = (): void => reject(new Error('the load generator has ended'));
-      this.#load.once('exit', onExit);
-      this.#waiting.set(id, (given) => {
-        this.#load.off('exit', onExit);
-        resolve(given);
-      });
-      this.#load.send({ id, order });
-    });
-    return answer as Extract<LoadAnswer, { kind: K }>;
   }
 
   /** Without a miner no block is made. */
@@ -141,9 +118,8 @@ export class BenchNetwork {
   }
 
   /** Ends everything, in order, so that profiles are written; their files are named by role. */
-  async end(profiles: string | undefined): Promise<void> {
-    this.#load.removeAllListeners('exit');
-    this.#load.kill();
+  async end(profiles?: string): Promise<void> {
+    this.load.end();
     const { user, miner, mempool, storage } = this.nodes;
     if (profiles !== undefined) {
       for (const node of [user, miner, mempool, storage]) {

@@ -43,8 +43,16 @@ export interface ReadsResult {
   readonly mempool: NodeReads;
 }
 
+/** Where a network is asked, and whose it is. */
+export interface Place {
+  readonly mempool: string;
+  readonly storage: string;
+  /** Of the node that ours replaces. */
+  readonly isOriginal: boolean;
+}
+
 export type LoadOrder =
-  | { readonly kind: 'nodes'; readonly mempool: string; readonly storage: string; readonly genesisOutputs: number }
+  | ({ readonly kind: 'nodes'; readonly genesisOutputs: number } & Place)
   | { readonly kind: 'prepare'; readonly count: number; readonly batch: number }
   | ({ readonly kind: 'post' } & Posts)
   | { readonly kind: 'drain' }
