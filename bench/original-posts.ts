@@ -28,14 +28,14 @@ export interface Posted {
 
 /** It is started anew, since it gets slower with what waits in its pool. What it takes at rest is not counted. */
 export async function postOriginal(program: string, { count, size, connections, pace }: PostsOfRound): Promise<Posted> {
-  const roles = ['storage', 'mempool'] as const;
-  const network = await OriginalNetwork.start(program, { roles, outputs: count });
+  const network = await OriginalNetwork.start(program, count);
   try {
+    await network.endMiner();
     const payments = benchPayments(0, count);
     const requests = Array.from({ length: count / size }, (_, i) =>
       originalPost(network.mempool, payments.slice(i * size, (i + 1) * size)),
     );
-    const pid = network.watched[roles.indexOf('mempool')]?.pid() ?? 0;
+    const pid = network.watched.find(({ name }) => name === 'mempool')?.pid() ?? 0;
     const during = async (work: () => Promise<unknown>): Promise<{ readonly used: number; readonly ms: number }> => {
       const [from, begun] = [await threadTime(pid), performance.now()];
       await work();

@@ -45,14 +45,14 @@ function tessera({ mempool, storage }: Place): Dialect {
 }
 
 /** Answers are remembered by `x-cache-id`, so each request has its own. */
-const id = (): Record<string, string> => ({ 'x-cache-id': randomBytes(16).toString('hex') });
+export const originalHeaders = (): Record<string, string> => ({ 'x-cache-id': randomBytes(16).toString('hex') });
 
 export const originalPost = (url: string, payments: readonly Transaction[]): Buffer =>
-  requestBytes(`${url}/create_transactions`, 'POST', `[${listOf(payments)}]`, id());
+  requestBytes(`${url}/create_transactions`, 'POST', `[${listOf(payments)}]`, originalHeaders());
 
 function original({ mempool, storage }: Place): Dialect {
   const blocksFrom = async (height: number): Promise<readonly StoredBlock[]> => {
-    const headers = { ...id(), 'content-type': 'application/json' };
+    const headers = { ...originalHeaders(), 'content-type': 'application/json' };
     const answer = await fetch(`${storage}/block_by_num`, { method: 'POST', headers, body: `[${height}]` });
     const { content } = (await answer.json()) as { readonly content: readonly (readonly [string, StoredBlock])[] };
     // It answers for a block that is not there, too.

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { freePort } from '../../test/support/free-port.js';
 import { until } from '../../test/support/processes.js';
 import { benchGenesis } from '../payments.js';
+import { originalHeaders } from './dialects.js';
 import type { Watched } from './figures.js';
 import { LoadProcess } from './load.js';
 import { GENESIS_OUTPUTS } from './network.js';
@@ -59,12 +60,6 @@ const TAKEN: Readonly<Record<Role, readonly string[]>> = {
 /** Milliseconds for a process that was told to end. */
 const PATIENCE_MS = 10_000;
 
-export interface OriginalOptions {
-  readonly roles?: readonly Role[];
-  /** Of block 0. */
-  readonly outputs?: number;
-}
-
 export class OriginalNetwork {
   readonly watched: readonly Watched[];
   readonly load = new LoadProcess();
@@ -73,18 +68,15 @@ export class OriginalNetwork {
   readonly #children: readonly ChildProcess[];
   readonly #folder: string;
 
-  private constructor(roles: readonly Role[], children: readonly ChildProcess[], mempool: string, folder: string) {
+  private constructor(children: readonly ChildProcess[], mempool: string, folder: string) {
     this.mempool = mempool;
     this.#children = children;
     this.#folder = folder;
-    this.watched = [...roles.map((name, i) => ({ name, pid: () => children[i]?.pid ?? 0 })), this.load.watched];
+    this.watched = [...ROLES.map((name, i) => ({ name, pid: () => children[i]?.pid ?? 0 })), this.load.watched];
   }
 
-  /** Resolves when block 0 is stored. Without roles all four are started. */
-  static async start(
-    program: string,
-    { roles = ROLES, outputs = GENESIS_OUTPUTS }: OriginalOptions = {},
-  ): Promise<OriginalNetwork> {
+  /** Resolves when block 1 is stored: before, nothing can be spent. */
+  static async start(program: string, outputs = GENESIS_OUTPUTS): Promise<OriginalNetwork> {
     const folder = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
     const ports = async (): Promise<Ports> => ({
       storage: await freePort(),
@@ -102,20 +94,20 @@ export class OriginalNetwork {
     await writeFile(join(folder, 'settings.toml'), settings(await ports(), api));
     for (const [name, content] of Object.entries(files))
       await writeFile(join(folder, `${name}.json`), JSON.stringify(content));
-    const children = roles.map((role) => {
+    const children = ROLES.map((role) => {
       const args = [role, '--config=settings.toml', ...TAKEN[role].map((name) => `--${name}=${name}.json`)];
       return spawn(program, args, { cwd: folder, env: { RUST_LOG: 'error' }, stdio: ['ignore', 'ignore', 'inherit'] });
     });
-    const network = new OriginalNetwork(roles, children, `http://127.0.0.1:${api.mempool}`, folder);
+    const network = new OriginalNetwork(children, `http://127.0.0.1:${api.mempool}`, folder);
     try {
       const storage = `http://127.0.0.1:${api.storage}`;
-      const isThere = until('block 0 of the original', async () => {
-        const answer = await fetch(`${storage}/latest_block`, { headers: { 'x-cache-id': crypto.randomUUID() } });
-        return answer.ok || undefined;
+      const isThere = until('block 1 of the original', async () => {
+        const answer = await fetch(`${storage}/latest_block`, { headers: originalHeaders() });
+        return /"b_num":[1-9]/.test(await answer.text()) || undefined;
       });
       const ended = children.map(async (child, i) => {
         await once(child, 'exit');
-        throw new Error(`the ${roles[i]} node of the original has ended`);
+        throw new Error(`the ${ROLES[i]} node of the original has ended`);
       });
       await Promise.race([isThere, ...ended]);
       await network.load.order({
@@ -132,16 +124,24 @@ export class OriginalNetwork {
     }
   }
 
+  /** What is admitted from now on stays in the pool. */
+  async endMiner(): Promise<void> {
+    const miner = this.#children[ROLES.indexOf('miner')];
+    if (miner !== undefined) await endOf(miner);
+  }
+
   async end(): Promise<void> {
     this.load.end();
-    for (const child of this.#children) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      const ended = once(child, 'exit');
-      child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
-      await ended;
-      clearTimeout(timer);
-    }
+    for (const child of this.#children) await endOf(child);
     await rm(this.#folder, { recursive: true, force: true });
   }
+}
+
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  await ended;
+  clearTimeout(timer);
 }
