@@ -76,6 +76,6 @@ function helpOf(names: readonly string[]): string {
   --json FILE     where the figures are written (bench.json)
   --compare FILE  what is slower, or faster, than in the run that wrote this file
   --against DIR   another checkout, built, whose API is measured beside this one (api)
-  --original FILE the node that Tessera replaces, its program built in release mode of Network 1.1.2: it is measured in the same rounds (cost)
+  --original FILE the node that Tessera replaces, its program built in release mode of Network 1.1.2: it is measured beside ours (cost, confirmed)
   --help          shows this`;
 }

@@ -12,7 +12,7 @@ import type { Phase } from './tables.js';
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** What one round gives of a network: confirmed a second, and µs of processor time of each process for a confirmed payment. */
-interface Round {
+export interface Round {
   readonly rate: number;
   readonly costs: ReadonlyMap<string, number>;
 }
@@ -49,7 +49,7 @@ export async function beside({ program, rounds, load, network }: BesideOptions):
 }
 
 /** Half the time is not counted, in which the code is compiled and the pool is filled and emptied. */
-async function roundOf(network: Startable, load: PhaseOptions): Promise<Round> {
+export async function roundOf(network: Startable, load: PhaseOptions): Promise<Round> {
   try {
     await confirmAll(network, 'not counted', { ...load, seconds: Math.ceil(load.seconds / 2) });
     return figuresOf(await confirmAll(network, 'posted and confirmed', load));
@@ -66,12 +66,15 @@ function figuresOf({ count, confirmed, processes }: Phase): Round {
   };
 }
 
+/** µs of processor time of all its processes for a confirmed payment. */
+export const costOf = ({ costs }: Round): number => [...costs.values()].reduce((sum, cost) => sum + cost, 0);
+
 function medians(rounds: readonly Round[]): Round & { readonly cost: number } {
   const median = (figure: (round: Round) => number): number => measured(rounds.map(figure)).median;
   const names = [...(rounds[0]?.costs.keys() ?? [])];
   return {
     rate: median(({ rate }) => rate),
-    cost: median(({ costs }) => [...costs.values()].reduce((sum, cost) => sum + cost, 0)),
+    cost: median(costOf),
     costs: new Map(names.map((name) => [name, median(({ costs }) => costs.get(name) ?? 0)])),
   };
 }

@@ -20,7 +20,7 @@ describe('arguments of the benchmarks', () => {
   test('--help names the benchmarks and every option', () => {
     const said = read('--help', 'utxo');
     expect(said).toMatchObject({ status: 0 });
-    for (const word of [...NAMES, '--short', '--sizes', '--json', '--compare', '--against']) {
+    for (const word of [...NAMES, '--short', '--sizes', '--json', '--compare', '--against', '--original']) {
       expect(said).toHaveProperty('text', expect.stringContaining(word));
     }
   });

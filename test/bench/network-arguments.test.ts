@@ -11,6 +11,11 @@ describe('arguments of the benchmark of a network', () => {
     expect(read('--short', '--rounds', '3')).toMatchObject({ seconds: 3, rounds: 3, transactions: 500 });
   });
 
+  test('beside the original, whose blocks have a size of their own, ours have the same', () => {
+    expect(read('--original', 'node')).toMatchObject({ original: 'node', transactions: 2_000, intervalMs: 500 });
+    expect(read('--original', 'node', '--interval', '900')).toMatchObject({ transactions: 2_000, intervalMs: 900 });
+  });
+
   test.each([
     [['--fast'], "'--fast'"],
     [['--seconds', 'ten'], '--seconds takes a whole number from 1 on, not ten.'],
@@ -21,6 +26,6 @@ describe('arguments of the benchmark of a network', () => {
   });
 
   test('--help shows the options', () => {
-    expect(read('--help')).toMatchObject({ status: 0, text: expect.stringContaining('--node-option') });
+    expect(read('--help')).toMatchObject({ status: 0, text: expect.stringContaining('--original') });
   });
 });
