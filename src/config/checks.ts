@@ -6,14 +6,13 @@ import { toHex } from '../lib/bytes.js';
 import { isAddressOrNetwork, isLoopback } from '../lib/ip-address.js';
 import { factsOf, hasService } from '../lib/roles.js';
 import { apiKeyFault } from './api-keys.js';
-import { devProducer } from './dev-accounts.js';
+import { DEV_PRODUCER_SEED } from './dev-accounts.js';
 import type { Config } from './schema.js';
 import type { ConfigProblem } from './values.js';
 
 /** The secret in the supplied role files. Everyone knows it, so a node that uses it must not be reachable from elsewhere. */
 export const LOOPBACK_SECRET = 'loopback-only-test-secret';
 
-const DEV_PRODUCER_SEED = toHex(devProducer().seed);
 type Report = (option: string, problem: string) => void;
 
 /** Checks the rules between options and reports every one that is broken. */
@@ -155,7 +154,7 @@ function warningsOf({ node, network, mempool, peers, api }: Config): string[] {
       'network.producer_keys is empty: blocks carry no proof of who made them, and are trusted because of the link they come from',
     );
   }
-  if (mempool.producerKey === DEV_PRODUCER_SEED && !isLoopback(peers.host)) {
+  if (mempool.producerKey === toHex(DEV_PRODUCER_SEED) && !isLoopback(peers.host)) {
     warnings.push(
       `mempool.producer_key is the published key of the dev network, and peers.host is ${peers.host}: everyone can sign blocks`,
     );

@@ -87,10 +87,11 @@ export function normalMnemonic(text: string): string {
   );
 }
 
-/** Key that signs the blocks of the dev network: `network.producer_keys` and `mempool.producer_key` of its files. */
-export function devProducer(): KeyPair {
-  return keyPairFromSeed(sha3Bytes('tessera dev producer'));
-}
+/** Seed of the key that signs the blocks of the dev network. Of the seed alone no library is opened to make the key. */
+export const DEV_PRODUCER_SEED = sha3Bytes('tessera dev producer');
+
+/** That key: `network.producer_keys` and `mempool.producer_key` of its files. */
+export const devProducer = (): KeyPair => keyPairFromSeed(DEV_PRODUCER_SEED);
 
 function publishedSeed(index: number): Uint8Array {
   return sha3Bytes(`tessera dev account ${index + 1}`);
