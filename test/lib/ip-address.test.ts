@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressGroup, isAddressOrNetwork, isLoopback } from '../../src/lib/ip-address.js';
+import { addressGroup, isAddressOrNetwork, isLoopback, LOOPBACK_GROUP } from '../../src/lib/ip-address.js';
 
 describe('isLoopback', () => {
   it.each(['127.0.0.1', '127.1.2.3', '::1', '[::1]', '::ffff:127.0.0.1', '[::ffff:127.0.0.1]', 'localhost'])(
@@ -20,6 +20,8 @@ describe('addressGroup', () => {
     ['2001:db8:1:2::1', '2001:db8:1:2::/64'],
     ['2001:db8::1', '2001:db8:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', LOOPBACK_GROUP],
+    ['::ffff:127.0.0.1', '127.0.0.1'],
   ])('%s counts as %s', (address, group) => expect(addressGroup(address)).toBe(group));
 });
 

@@ -2,15 +2,13 @@
 
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import { addressGroup, isLoopback } from '../../lib/ip-address.js';
+import { addressGroup, isLoopback, LOOPBACK_GROUP } from '../../lib/ip-address.js';
 
 /** Name for all clients whose address a trusted proxy does not tell. */
 const UNKNOWN = 'unknown';
 /** An address as some proxies write it: with the port of the client, IPv6 in brackets. */
 const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
 const IPV4_AND_PORT = /^([\d.]+):\d+$/;
-/** The /64 of ::1. IPv4 addresses in IPv6 form are in it too. */
-const LOOPBACK_GROUP = addressGroup('::1');
 
 /** Address of a client; never loopback when it was forwarded, so that no client of a proxy is exempt from limits. */
 export function clientAddress({ ips, socket }: Pick<FastifyRequest, 'ips' | 'socket'>): string {

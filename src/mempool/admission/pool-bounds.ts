@@ -14,7 +14,7 @@
 import { movesTokens } from '../../chain/transaction.js';
 import { type Amount, Budget, type BudgetLimits, sum } from '../../lib/budget.js';
 import { TesseraError } from '../../lib/errors.js';
-import { addressGroup, isLoopback } from '../../lib/ip-address.js';
+import { isLoopback, LOOPBACK_GROUP } from '../../lib/ip-address.js';
 import type { CandidateTx } from '../state/acceptance.js';
 import type { MempoolState } from '../state/state.js';
 
@@ -24,7 +24,6 @@ export const DRUID_SHARE = 4;
 const TOKENLESS_SHARE = 4;
 /** Places for transactions without tokens, however small the pool is: one, and the one that its sender leaves to others. */
 const LEAST_TOKENLESS = 2;
-const LOOPBACK_GROUP = addressGroup('::1');
 
 export interface PoolBoundsOptions {
   readonly maxTransactions: number;
