@@ -100,11 +100,26 @@ it.each(['envelope', 'v1'] as const)(
     const before = await balance(mempool)();
     grow(theirs, [payment(BLOCKS)]);
     await expect.poll(balance(mempool)).not.toEqual(before);
-    expect(await ready(mempool)()).toMatchObject(READY);
+    // Its balances are new before the block is taken in altogether.
+    await expect.poll(ready(mempool)).toMatchObject(READY);
     // One after the other.
     expect(theirs.connections).toBe(1);
   },
 );
+
+it('is not ready before it has had every block once, however few there are', async () => {
+  const theirs = await originalNode('v1', chain.answers());
+  let isAskedForBlocks = false;
+  theirs.instead = (path) => {
+    if (path.endsWith('/latest')) return undefined;
+    isAskedForBlocks = true;
+    return 'slow';
+  };
+  const storage = await startNode('storage', { 'storage.follow': [theirs.url] });
+  await expect.poll(() => isAskedForBlocks).toBe(true);
+  const reason = `asking ${theirs.url} for its blocks`;
+  expect(await ready(storage)()).toMatchObject({ status: 503, body: { reasons: [reason] } });
+});
 
 it('says which node it cannot follow and why, asks the next one, and goes on by itself', async () => {
   const [first, second] = [await originalNode('v1', chain.answers()), await originalNode('envelope', chain.answers())];

@@ -39,7 +39,7 @@ export class Follower {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #problem: string | null = null;
-  /** True while the node is far behind, which is the first guess. */
+  /** True until the node has had every block once, and while it is far behind. */
   #isFar = true;
 
   /** `askMs`: see `ASK_MS`. */
@@ -97,7 +97,7 @@ export class Follower {
     const { archive, genesis, scripts, progress, onCaughtUp } = this.#modules;
     const end = await source.latest();
     const from = archive.nextHeight;
-    this.#isFar = end.height + 1 - from >= FAR_BEHIND;
+    this.#isFar ||= end.height + 1 - from >= FAR_BEHIND;
     await storeAll(archive, source, end, {
       scripts,
       signal: this.#stopping.signal,
