@@ -2,6 +2,7 @@
  * What a mempool node costs, beside the node that Tessera replaces: processor time of all threads for a post, memory, and a restart. The
  * figures of the original are those of its Network 1.1.2 (tw_chain 1.1.3), built in release mode and measured on two calm cores in turns with
  * this program at commit 57cfdce. They are scaled by what a verification with libsodium takes here in the same rounds: it took 39 µs there.
+ * With `--original FILE` that program is measured in the same rounds, and the shares are those of what it takes here.
  * `npm run bench:network` measures what a confirmed payment costs.
  */
 
@@ -94,7 +95,8 @@ export async function costBench({ original }: Pick<BenchArguments, 'original'>):
   const verified = transactions.slice(0, 2 * VERIFIED);
   const dir = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
   try {
-    printSection('Cost beside the original node, its figures times what a verification takes in the same rounds');
+    const figures = original === undefined ? 'its figures times what a verification takes' : 'measured';
+    printSection(`Cost beside the original node, ${figures} in the same rounds`);
     const servers = [
       await Contestant.start('a mempool node', 'mempool-server.ts', [dir, '1', String(total)]),
       await Contestant.start('  its bare parts, with rules and pool', 'bare-server.ts', [dir, 'rules', String(total)]),
@@ -105,6 +107,7 @@ export async function costBench({ original }: Pick<BenchArguments, 'original'>):
     const first = left.splice(0, WARM_UP);
     for (const server of servers) await post(server, first, { size: 1, connections: 32 });
     const scales: number[] = [];
+    let measuredHere: Posted | undefined;
     for (const posts of POSTS) {
       const verifications: number[] = [];
       const costs = servers.map((): number[] => []);
@@ -126,20 +129,22 @@ export async function costBench({ original }: Pick<BenchArguments, 'original'>):
       const verification = measured(verifications);
       const scale = verification.median / VERIFICATION_THERE;
       scales.push(scale);
+      // Encoded posts are beside the original's in JSON, the row before: it takes no others.
+      if (ofOriginal.length > 0) measuredHere = medianOf(ofOriginal);
+      const there = measuredHere ?? { cost: posts.original * scale, rate: (posts.originalRate ?? 0) / scale };
       for (const [i, { name }] of servers.entries()) {
         const some = costs[i] ?? [];
-        const against = ['the original', posts.original * scale] as const;
+        const against = [`the original${measuredHere === undefined ? ', scaled' : ''}`, there.cost] as const;
         if (some.length === 0) continue;
-        const { originalRate } = posts;
         const rate = measured(rates[i] ?? []).median;
-        const share = originalRate === undefined ? '' : `, ${((100 * rate * scale) / originalRate).toFixed(0)} %`;
+        const share = posts.pace === undefined ? `, ${((100 * rate) / there.rate).toFixed(0)} %` : '';
         const note = `${Math.round(rate)} a second${share}`;
         printMeasured(i === 0 ? posts.name : name, measured(some), 'us', { against, note });
       }
       if (ofOriginal.length > 0) {
-        const note = `${Math.round(measured(ofOriginal.map(({ rate }) => rate)).median)} a second`;
+        const note = `${Math.round(there.rate)} a second`;
         const against = ['its figure, scaled', posts.original * scale] as const;
-        printMeasured('  the original, here', measured(ofOriginal.map(({ cost }) => cost)), 'us', { against, note });
+        printMeasured('  the original', measured(ofOriginal.map(({ cost }) => cost)), 'us', { against, note });
       }
       printMeasured('  a verification', verification, 'us', { against: ['the original machine', VERIFICATION_THERE] });
     }
@@ -148,6 +153,11 @@ export async function costBench({ original }: Pick<BenchArguments, 'original'>):
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+function medianOf(posted: readonly Posted[]): Posted {
+  const median = (figure: (one: Posted) => number): number => measured(posted.map(figure)).median;
+  return { cost: median(({ cost }) => cost), rate: median(({ rate }) => rate) };
 }
 
 export async function post(
