@@ -59,7 +59,6 @@ function post(contestant: Contestant, bodies: readonly string[]): Promise<Slice>
   return contestant.slice(once(requests), CONNECTIONS, 201);
 }
 
-/** What the node verifies of these transactions. */
 interface Verification {
   /** µs of processor time, and checks a second, of one thread and of the workers with the main thread. */
   readonly cpu: number;

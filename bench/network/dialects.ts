@@ -14,12 +14,16 @@ export interface Dialect {
   post(payments: readonly Transaction[]): Buffer;
   /** The status that says that a post is admitted. */
   readonly admitted: number;
+  /** Milliseconds without a block after which the network has dropped what is left; absent where it drops nothing. */
+  readonly dropsAfterMs?: number;
   /** Tells what transactions each block confirms that comes from now on, but for the coinbase. */
   watch(onBlock: (transactions: readonly string[]) => void): Promise<void>;
 }
 
 /** Milliseconds between two questions for the original's next block: it has no events. */
 const ASK_MS = 100;
+/** The original makes a block each half second. */
+const DROPS_AFTER_MS = 5_000;
 
 const listOf = (payments: readonly Transaction[]): string =>
   payments.map((payment) => stringifyExact(transactionToCreateJson(payment))).join(',');
@@ -60,6 +64,7 @@ function original({ mempool, storage }: Place): Dialect {
   };
   return {
     admitted: 200,
+    dropsAfterMs: DROPS_AFTER_MS,
     post: (payments) => originalPost(mempool, payments),
     watch: async (onBlock) => {
       for (let height = 1; ; await new Promise((resolve) => setTimeout(resolve, ASK_MS))) {

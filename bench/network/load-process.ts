@@ -13,8 +13,6 @@ import type { LoadAnswer, LoadOrder, Place, Posts, PostsResult, Reads, ReadsResu
 const AGAIN_AFTER = 50;
 /** Milliseconds without a block after which a run that waits for its payments is broken. */
 const STALLED_MS = 120_000;
-/** The original drops a payment now and then, and makes a block each half second. */
-const ORIGINAL_STALLED_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 
 /** What waits for its block: when each payment was sent, by hash. */
@@ -104,17 +102,17 @@ async function post({ seconds, connections, rate }: Posts): Promise<PostsResult>
   };
 }
 
-/** Resolves when everything posted is confirmed, or the original has dropped what is left. */
+/** Resolves when everything posted is confirmed, or the network has dropped what is left. */
 async function drain(): Promise<Extract<LoadAnswer, { kind: 'drained' }>> {
-  const { isOriginal } = told().place;
+  const { dropsAfterMs } = told().dialect;
   let left = open.size;
   let movedAt = performance.now();
   for (; open.size > 0; await sleep(LOOK_EVERY_MS)) {
     if (open.size < left) movedAt = performance.now();
     left = open.size;
-    if (performance.now() - movedAt <= (isOriginal ? ORIGINAL_STALLED_MS : STALLED_MS)) continue;
-    if (!isOriginal) throw new Error(`${left} payments are not confirmed, and no block comes`);
-    console.error(`the original has dropped ${left} payments`);
+    if (performance.now() - movedAt <= (dropsAfterMs ?? STALLED_MS)) continue;
+    if (dropsAfterMs === undefined) throw new Error(`${left} payments are not confirmed, and no block comes`);
+    console.error(`the network has dropped ${left} payments`);
     open.clear();
   }
   const sorted = latencies.sort((a, b) => a - b);
