@@ -87,7 +87,7 @@ export function normalMnemonic(text: string): string {
   );
 }
 
-/** Seed of the key that signs the blocks of the dev network. Of the seed alone no library is opened to make the key. */
+/** Seed of the key that signs the blocks of the dev network. Making the key opens a library, which whoever compares seeds can do without. */
 export const DEV_PRODUCER_SEED = sha3Bytes('tessera dev producer');
 
 /** That key: `network.producer_keys` and `mempool.producer_key` of its files. */

@@ -100,7 +100,7 @@ it.each(['envelope', 'v1'] as const)(
     const before = await balance(mempool)();
     grow(theirs, [payment(BLOCKS)]);
     await expect.poll(balance(mempool)).not.toEqual(before);
-    // Its balances are new before the block is taken in altogether.
+    // On a busy machine it was seen not ready for a moment here.
     await expect.poll(ready(mempool)).toMatchObject(READY);
     // One after the other.
     expect(theirs.connections).toBe(1);
